@@ -1,0 +1,27 @@
+"""AM Proxy: any language model behind the OpenAI Responses API.
+
+The map
+-------
+    __main__.py, cli/   the command line
+    main.py             composition root: `build_app(settings)`; the only file that knows every room
+    settings/           config.toml, environment and flags -> frozen `Settings`
+    catalogue.py        public model name -> route
+    pump.py             the only loop: payloads into the turn, batches of events out
+    transports/         how requests come in and events travel to the client
+    upstreams/          the servers that run the models
+    dialects/           what an upstream understands: requests become asks, payloads become deltas
+    bridges/            one file per tool type: how it rides on a function
+    turn/               the machine: deltas in, events out
+    protocol/           nouns of the Responses API
+
+The walk
+--------
+    POST -> transports/http        who calls, what is asked (`parse_request`)
+         -> catalogue              which upstream, under which name
+         -> dialects/chat/turn     the ask; warnings; the first events
+         -> upstreams/*.open(ask)  payloads -- nothing has been sent to the client yet
+         -> pump                   payload -> reader -> deltas -> emitter -> events
+         -> transports/sse, json   bytes
+
+`docs/decisions.md` says why it is so.
+"""

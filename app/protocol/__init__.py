@@ -1,0 +1,1 @@
+"""Nouns of the Responses API. Decides nothing."""

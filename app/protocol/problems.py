@@ -1,0 +1,93 @@
+"""What went wrong, in words a client may be shown, and the one table that says how each is answered."""
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+
+class Answer(NamedTuple):
+    """How a problem travels: as an HTTP error before the first byte, inside `response.failed` after it."""
+
+    status: int
+    type: str
+    failed_code: str
+    """The `error.code` of `response.failed`. Clients retry on all but a few they know as final."""
+
+
+_CLIENT: Final = "invalid_request_error"
+_SERVER: Final = "server_error"
+_FINAL: Final = "invalid_prompt"
+
+ANSWERS: Final[dict[str, Answer]] = {
+    "invalid_json": Answer(400, _CLIENT, _FINAL),
+    "invalid_type": Answer(400, _CLIENT, _FINAL),
+    "invalid_value": Answer(400, _CLIENT, _FINAL),
+    "missing_required_parameter": Answer(400, _CLIENT, _FINAL),
+    "unknown_parameter": Answer(400, _CLIENT, _FINAL),
+    "unsupported_parameter": Answer(400, _CLIENT, _FINAL),
+    "unsupported_value": Answer(400, _CLIENT, _FINAL),
+    "context_length_exceeded": Answer(400, _CLIENT, "context_length_exceeded"),
+    "content_policy_violation": Answer(400, _CLIENT, _FINAL),
+    "invalid_prompt": Answer(400, _CLIENT, _FINAL),
+    "invalid_api_key": Answer(401, _CLIENT, _FINAL),
+    "model_not_found": Answer(404, _CLIENT, "model_not_found"),
+    "not_found": Answer(404, _CLIENT, _FINAL),
+    "method_not_allowed": Answer(405, _CLIENT, _FINAL),
+    "request_timeout": Answer(408, _CLIENT, _FINAL),
+    "request_too_large": Answer(413, _CLIENT, _FINAL),
+    "unsupported_media_type": Answer(415, _CLIENT, _FINAL),
+    "upgrade_required": Answer(426, _CLIENT, _FINAL),
+    "rate_limit_exceeded": Answer(429, "rate_limit_error", "rate_limit_exceeded"),
+    "insufficient_quota": Answer(429, "rate_limit_error", "insufficient_quota"),
+    "internal_error": Answer(500, _SERVER, _SERVER),
+    "upstream_auth_error": Answer(502, _SERVER, _SERVER),
+    "upstream_error": Answer(502, _SERVER, _SERVER),
+    "overloaded": Answer(503, _SERVER, _SERVER),
+    "upstream_timeout": Answer(504, _SERVER, _SERVER),
+}
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault. `code` is a key of `ANSWERS`; `param` is the exact path in the request, where it is the client's."""
+
+    code: str
+    message: str
+    param: str = ""
+    retry_after: int | None = None
+    """Whole seconds. Without it Codex gives up on a 429 at once; on a 401, 404 or 413 it would make it try again."""
+
+    @property
+    def answer(self) -> Answer:
+        """How this problem is told."""
+        return ANSWERS[self.code]
+
+    @property
+    def failed_message(self) -> str:
+        """The message inside `response.failed`, where there is no Retry-After: Codex reads the wait from the words."""
+        if self.retry_after is None or "try again in" in self.message:
+            return self.message
+        return f"{self.message} Please try again in {self.retry_after}s."
+
+    def body(self) -> dict[str, dict[str, str]]:
+        """The HTTP body. All four are strings, never null: the AI SDK hides the message otherwise."""
+        return {
+            "error": {
+                "message": self.message,
+                "type": self.answer.type,
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+
+class ProblemError(Exception):
+    """Raised where a request cannot be served; it carries the problem to whoever answers the client."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def refuse(code: str, message: str, param: str = "") -> ProblemError:
+    """What to raise for a request that cannot be served."""
+    return ProblemError(Problem(code=code, message=message, param=param))

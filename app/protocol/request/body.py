@@ -1,0 +1,151 @@
+"""The body of `POST /v1/responses`."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from pydantic import Field, SkipValidation
+
+from app.protocol.problems import ProblemError, refuse
+from app.protocol.request.formats import TextConfig, parse_text
+from app.protocol.request.items import InputItem, parse_item
+from app.protocol.request.policy import refuse_stateful, refuse_steering, warnings_about
+from app.protocol.request.shape import Shape, an_array, missing, validated, wrong_type
+from app.protocol.request.tools import Tool, ToolChoice, parse_tool, parse_tool_choice
+
+MAX_ITEMS: Final = 16_384
+MAX_TOOLS: Final = 1_024
+MAX_DEPTH: Final = 128
+"""Levels of nesting. Deep enough for any schema; far below where encoders give up."""
+
+Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
+Key = Annotated[str, Field(max_length=64)]
+
+
+class ReasoningConfig(Shape):
+    """How much the model should think."""
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class CreateResponse(Shape, extra="ignore"):
+    """A request, validated. Fields are named as on the wire; what was not given, or null, has its default."""
+
+    model: Annotated[str, Field(min_length=1)]
+    input: Annotated[str | list[InputItem], SkipValidation]
+    instructions: str | None = None
+    tools: Annotated[list[Tool], SkipValidation] = Field(default_factory=list)
+    raw_tools: Annotated[list[dict[str, Any]], SkipValidation] = Field(default_factory=list)
+    """The tools as they were posted: the response echoes them."""
+    tool_choice: Annotated[ToolChoice, SkipValidation] = "auto"
+    raw_tool_choice: Annotated[Any, SkipValidation] = "auto"
+    """`tool_choice` as it was posted, for the same reason."""
+    parallel_tool_calls: bool | None = None
+    max_tool_calls: Annotated[int, Field(ge=1)] | None = None
+    text: Annotated[TextConfig, SkipValidation] = TextConfig()
+    reasoning: ReasoningConfig | None = None
+    include: list[str] = Field(default_factory=list)
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    store: bool | None = None
+    background: bool = False
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    max_output_tokens: Annotated[int, Field(ge=1)] | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
+    metadata: Annotated[dict[Key, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
+    truncation: Literal["auto", "disabled"] = "disabled"
+    service_tier: str | None = None
+    prompt_cache_key: str | None = None
+    safety_identifier: str | None = None
+    user: str | None = None
+    warnings: Annotated[list[str], SkipValidation] = Field(default_factory=list)
+    """What was posted and has no effect here, in words for the caller."""
+
+    @property
+    def items(self) -> list[InputItem]:
+        """`input` as items; a plain string is none."""
+        return [] if isinstance(self.input, str) else self.input
+
+
+_OURS: Final = {"warnings", "raw_tools", "raw_tool_choice"}
+KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
+
+
+def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
+    """The request in this body. Refuses whatever this server could not serve honestly, by the path of the fault."""
+    raw = _decode(body)
+    refuse_steering(raw)
+    given = {key: value for key, value in raw.items() if value is not None}
+    refuse_stateful(given)
+    if given.get("model", "") == "":
+        raise missing("model")
+    if "input" not in given:
+        raise missing("input")
+    known = {key: value for key, value in given.items() if key in KNOWN}
+    known["input"] = _parse_input(known["input"], max_items)
+    if "tools" in known:
+        known["raw_tools"] = _within(an_array(known["tools"], "tools"), max_tools, "tools")
+        known["tools"] = [parse_tool(tool, f"tools[{index}]") for index, tool in enumerate(known["raw_tools"])]
+    if "tool_choice" in known:
+        known["raw_tool_choice"] = known["tool_choice"]
+        known["tool_choice"] = parse_tool_choice(known["tool_choice"])
+    if "text" in known:
+        known["text"] = parse_text(known["text"])
+    known["warnings"] = []
+    request = validated(CreateResponse, known)
+    request.warnings.extend(warnings_about(given, KNOWN, request.include))
+    return request
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    try:
+        raw = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise refuse("invalid_json", f"The body is not valid JSON: {_reason(error)}.") from None
+    except RecursionError:
+        raise _too_deep() from None
+    if not isinstance(raw, dict):
+        raise wrong_type("body", "an object", raw)
+    _refuse_depth(raw)
+    return raw
+
+
+def _reason(error: Exception) -> str:
+    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _too_deep() -> ProblemError:
+    return refuse("invalid_json", f"The body is nested too deeply: more than {MAX_DEPTH} levels.")
+
+
+def _refuse_depth(raw: dict[str, Any]) -> None:
+    """What is nested deeper could be read, but not written again: the response echoes tools and formats."""
+    level: list[Any] = [raw]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _parse_input(raw: object, limit: int) -> str | list[InputItem]:
+    if isinstance(raw, str):
+        return raw
+    if not isinstance(raw, list):
+        raise wrong_type("input", "a string or an array of items", raw)
+    return [parse_item(item, f"input[{index}]") for index, item in enumerate(_within(raw, limit, "input"))]
+
+
+def _within(raw: list[Any], limit: int, path: str) -> list[Any]:
+    if len(raw) <= limit:
+        return raw
+    message = f"Invalid value for '{path}': it holds {len(raw)} entries, and at most {limit} are allowed."
+    raise refuse("invalid_value", message, path)

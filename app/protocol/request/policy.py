@@ -1,0 +1,88 @@
+"""Parameters that are refused, ignored aloud or ignored in silence, each with its reason."""
+
+from collections.abc import Container
+from typing import Any, Final
+
+from app.protocol.problems import refuse
+
+STEERING: Final = frozenset(
+    {
+        "api_base",
+        "api_key",
+        "base_url",
+        "custom_llm_provider",
+        "extra_body",
+        "extra_headers",
+        "fallbacks",
+        "headers",
+        "mock_response",
+        "model_list",
+        "num_retries",
+        "timeout",
+    }
+)
+STEERING_PREFIXES: Final = ("litellm_", "aws_")
+"""Keys that would steer the machinery behind this server, for instance send its own key to another address."""
+
+_SEND_HISTORY: Final = (
+    "This server is stateless and keeps nothing between requests: send the whole history in 'input' instead, "
+    "the items of earlier outputs included."
+)
+STATEFUL: Final[dict[str, str]] = {
+    "previous_response_id": f"'previous_response_id' is not supported. {_SEND_HISTORY}",
+    "conversation": f"'conversation' is not supported. {_SEND_HISTORY}",
+    "prompt": (
+        "'prompt' is not supported. This server is stateless and stores no prompt templates: "
+        "send their text as 'instructions' and 'input' instead."
+    ),
+}
+_BACKGROUND: Final = (
+    "'background: true' is not supported. This server is stateless and could not hand the response out later: "
+    "leave it out, and use 'stream: true' for long answers."
+)
+
+QUIET: Final = frozenset(
+    {
+        "client_metadata",  # Codex sends it with every request; it is for its own servers' logs
+        "prompt_cache_options",  # how long a cache lives changes cost, never the answer
+        "prompt_cache_retention",
+    }
+)
+SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
+EFFECTIVE_INCLUDES: Final = frozenset(
+    {
+        "message.output_text.logprobs",
+        "reasoning.encrypted_content",  # Codex asks for it always; reasoning is given back from its text
+    }
+)
+
+
+def refuse_steering(raw: dict[str, Any]) -> None:
+    """Refuses keys that no client may set, whatever their value."""
+    for key in raw:
+        if key in STEERING or key.startswith(STEERING_PREFIXES):
+            raise refuse("unknown_parameter", f"Unknown parameter: '{key}'.", key)
+
+
+def refuse_stateful(given: dict[str, Any]) -> None:
+    """Refuses what would need a memory, and says how to do without it."""
+    for key, message in STATEFUL.items():
+        if key in given:
+            raise refuse("unsupported_parameter", message, key)
+    if given.get("background") is True:
+        raise refuse("unsupported_parameter", _BACKGROUND, "background")
+
+
+def warnings_about(given: dict[str, Any], known: Container[str], include: list[str]) -> list[str]:
+    """A sentence for each parameter that a caller could miss the effect of."""
+    warnings = [f"'{key[:64]}' has no effect on this server." for key in given if key not in known and key not in QUIET]
+    if given.get("truncation") == "auto":
+        warnings.append("'truncation: auto' has no effect on this server: an input that is too long is an error.")
+    if given.get("service_tier", "auto") not in SERVICE_TIERS:
+        warnings.append("'service_tier' names a tier that this server does not know.")
+    warnings.extend(
+        f"'include[{index}]' has no effect on this server."
+        for index, name in enumerate(include)
+        if name not in EFFECTIVE_INCLUDES
+    )
+    return warnings

@@ -1,0 +1,85 @@
+"""The base of every posted object, and how a fault becomes a problem with its exact path."""
+
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from app.protocol.problems import ProblemError, refuse
+
+_JSON_NAMES: Final[dict[type, str]] = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    type(None): "null",
+}
+
+
+class Shape(BaseModel):
+    """Something a client posts. Nothing is converted on the way in; unknown keys are kept, not refused."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+
+AnyShape = TypeVar("AnyShape", bound=Shape)
+
+
+def validated(shape: type[AnyShape], raw: dict[str, Any], path: str = "") -> AnyShape:
+    """The object of this shape. Refuses the first fault, by its exact path."""
+    try:
+        return shape.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise _fault(first, path) from None
+
+
+def an_object(raw: object, path: str) -> dict[str, Any]:
+    """The value, which must be a JSON object."""
+    if isinstance(raw, dict):
+        return raw
+    raise wrong_type(path, "an object", raw)
+
+
+def an_array(raw: object, path: str) -> list[Any]:
+    """The value, which must be a JSON array."""
+    if isinstance(raw, list):
+        return raw
+    raise wrong_type(path, "an array", raw)
+
+
+def type_of(raw: dict[str, Any], path: str) -> str:
+    """The object's `type`, which it must have."""
+    kind = raw.get("type")
+    if isinstance(kind, str):
+        return kind
+    if kind is None:
+        raise missing(f"{path}.type")
+    raise wrong_type(f"{path}.type", "a string", kind)
+
+
+def wrong_type(path: str, expected: str, got: object) -> ProblemError:
+    """The refusal of a value of another JSON type."""
+    name = _JSON_NAMES[type(got)]
+    return refuse("invalid_type", f"Invalid type for '{path}': expected {expected}, but got {name}.", path)
+
+
+def missing(path: str) -> ProblemError:
+    """The refusal of something that lacks what it cannot do without."""
+    return refuse("missing_required_parameter", f"Missing required parameter: '{path}'.", path)
+
+
+def _fault(error: ErrorDetails, path: str) -> ProblemError:
+    for step in error["loc"]:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            path += f".{step}" if path else step
+    kind = error["type"]
+    if kind == "missing":
+        return missing(path)
+    code = "invalid_type" if kind.endswith("_type") else "invalid_value"
+    words = "type" if code == "invalid_type" else "value"
+    return refuse(code, f"Invalid {words} for '{path}': {error['msg']}.", path)

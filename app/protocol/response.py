@@ -1,0 +1,81 @@
+"""The Response resource, whole in every lifecycle event and as the body of `stream: false`."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from app.protocol.items import OutputItem
+
+Status = Literal["in_progress", "completed", "incomplete", "failed"]
+
+
+class InputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """Where input tokens came from."""
+
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class OutputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What output tokens were spent on."""
+
+    reasoning_tokens: int = 0
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens used. Clients decide from it when to compact their context: it must be true."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_tokens_details: InputTokensDetails = InputTokensDetails()
+    output_tokens_details: OutputTokensDetails = OutputTokensDetails()
+
+
+class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an answer stopped short."""
+
+    reason: Literal["max_output_tokens", "content_filter"]
+
+
+class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an answer failed, in a code clients act on and a sentence a person can."""
+
+    code: str
+    message: str
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the client is told about one answer. What is not known is null, never absent."""
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    completed_at: int | None = None
+    status: Status = "in_progress"
+    background: bool = False
+    error: ResponseError | None = None
+    frequency_penalty: float = 0
+    incomplete_details: IncompleteDetails | None = None
+    instructions: Any = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    metadata: dict[str, Any] = {}
+    model: str
+    output: list[OutputItem] = []
+    parallel_tool_calls: bool = True
+    presence_penalty: float = 0
+    previous_response_id: None = None
+    prompt_cache_key: str | None = None
+    reasoning: dict[str, Any] | None = None
+    safety_identifier: str | None = None
+    service_tier: str = "default"
+    store: bool = False
+    temperature: float = 1
+    text: dict[str, Any] = msgspec.field(default_factory=lambda: {"format": {"type": "text"}})
+    tool_choice: Any = "auto"
+    tools: list[dict[str, Any]] = []
+    top_logprobs: int = 0
+    top_p: float = 1
+    truncation: str = "disabled"
+    usage: Usage | None = None

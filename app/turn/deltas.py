@@ -1,0 +1,79 @@
+"""What a model can say in one tick, in no dialect. The narrow waist: readers make these, the emitter takes them."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from app.protocol.problems import Problem
+from app.protocol.response import Usage
+
+
+class TextDelta(msgspec.Struct, frozen=True):
+    """More of the answer, with the log probabilities of its tokens where they were asked for."""
+
+    text: str
+    logprobs: list[dict[str, Any]] = []
+
+
+class RefusalDelta(msgspec.Struct, frozen=True):
+    """More of a refusal."""
+
+    text: str
+
+
+class ReasoningDelta(msgspec.Struct, frozen=True):
+    """More of what the model thinks."""
+
+    text: str
+
+
+class AnnotationAdded(msgspec.Struct, frozen=True):
+    """A citation of the text just written, in the form the client is told."""
+
+    annotation: dict[str, Any]
+
+
+class CallOpened(msgspec.Struct, frozen=True):
+    """A tool call begins. `key` tells it apart within its turn; `call_id` is the upstream's, empty if it gave none."""
+
+    key: int
+    name: str
+    call_id: str = ""
+
+
+class CallArguments(msgspec.Struct, frozen=True):
+    """More arguments of the call that was opened under `key`."""
+
+    key: int
+    text: str
+
+
+class UsageReported(msgspec.Struct, frozen=True):
+    """What the upstream counted; the last one holds."""
+
+    usage: Usage
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """The upstream said why it ended. Without it, a stream that ends was cut. Some say it often: the last one holds."""
+
+    reason: Literal["end", "length", "content_filter"]
+
+
+class Broke(msgspec.Struct, frozen=True):
+    """The upstream reported an error in mid-stream."""
+
+    problem: Problem
+
+
+Delta = (
+    TextDelta
+    | RefusalDelta
+    | ReasoningDelta
+    | AnnotationAdded
+    | CallOpened
+    | CallArguments
+    | UsageReported
+    | Stopped
+    | Broke
+)

@@ -1,0 +1,336 @@
+"""Deltas in, events out. All ordering rules of a response live in this file.
+
+Theory of operation
+-------------------
+A response is *new* until `begin`, then *talking* until exactly one last event has been given, then *over*.
+
+While it talks, every item has taken a **seat**, in the order the model began them, and is in one of two places:
+
+    open       `_prose`, the message or reasoning item, at most one; `_calls`, tool calls by seat
+    finished   `_finished`, by seat: frozen, told by `output_item.done`, part of the final response
+
+It moves once, by `_close`; the final response is made of the very objects in `_finished`, in seat order.
+
+What closes what, when the model says something new:
+
+    it says…       a message      a reasoning item   a call whose arguments       any other call
+                                                     are a whole JSON object
+    text/refusal   (grows)        closed             closed                       stays open
+    reasoning      closed         (grows)            closed                       stays open
+    a new call     closed         closed             closed                       stays open
+
+So prose is never open beside prose, and text before a call is closed before the call opens. Calls may be open side
+by side, because upstreams interleave their arguments; a call that is whole is closed early, because clients run it
+as soon as they see it. A call that the client ruled out is as good as never said.
+
+How it ends:
+
+    the upstream said…        open prose    open calls                                      last event
+    end                       completed     completed                                       completed
+    length, content_filter    see below     see below                                       incomplete
+    nothing (it was cut)      incomplete    forgotten: no `done`, not in the output         failed
+    an error                  incomplete    forgotten                                       failed
+
+At a limit only what the model was writing last can be incomplete: the open item in the last seat (unless it is a
+whole call, which is completed). If a call in an earlier seat is not whole either, nobody can tell what was cut, and
+the response fails.
+
+Text or thought that is only white space opens nothing: it is held back until more of its kind (or a citation of the
+text) follows, and forgotten when something else comes first.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Final, Literal, Protocol, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from app.protocol import events as e
+from app.protocol.ids import Mint
+from app.protocol.items import ItemStatus, OutputItem
+from app.protocol.problems import Problem
+from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
+from app.turn import deltas as d
+from app.turn.open_items import OpenCall, OpenItem, OpenMessage, OpenRawReasoning, OpenSummary, Place
+
+CUT: Final = Problem(
+    code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
+)
+CUT_IN_SEVERAL_CALLS: Final = Problem(
+    code="upstream_error", message="The model's server stopped at a limit in the middle of several tool calls."
+)
+CALL_NOT_OPEN: Final = Problem(
+    code="upstream_error", message="The model's server sent arguments for a tool call that is not open."
+)
+
+
+class Carriers(Protocol):
+    """What the emitter must know of tools: which may be called, and what a call of one looks like."""
+
+    def allows(self, name: str) -> bool:
+        """Whether the client permits this call in this turn."""
+        ...
+
+    def item_prefix(self, name: str) -> str:
+        """The id prefix of such a call."""
+        ...
+
+    def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
+        """The open item for such a call."""
+        ...
+
+
+class MisuseError(RuntimeError):
+    """The emitter was driven in an order it does not allow. Our fault, never the wire's."""
+
+
+class Emitter:
+    """One response in the making."""
+
+    def __init__(
+        self,
+        response: Response,
+        *,
+        carriers: Carriers,
+        mint: Mint,
+        now: Callable[[], int],
+        raw_reasoning: bool = False,
+    ) -> None:
+        self._response = response
+        self._carriers = carriers
+        self._mint = mint
+        self._now = now
+        self._reasoning = OpenRawReasoning if raw_reasoning else OpenSummary
+        self._number = count().__next__
+        self._seat = count().__next__
+        self._phase: Literal["new", "talking", "over"] = "new"
+        self._prose: OpenMessage | OpenSummary | OpenRawReasoning | None = None
+        self._calls: dict[int, OpenCall] = {}
+        self._finished: dict[int, OutputItem] = {}
+        self._seat_of_key: dict[int, int | None] = {}
+        """The seat of each call by its key; None for a call the client ruled out, whose words go nowhere."""
+        self._call_ids: set[str] = set()
+        self._held: list[d.TextDelta] = []
+        self._held_thought = ""
+        self._usage: Usage | None = None
+        self._stopped: d.Stopped | None = None
+        self.ruled_out: list[str] = []
+        """Names of calls the model made against the client's `tool_choice`: for the log."""
+        self.problem: Problem | None = None
+        """Why the response failed."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the last event has been given."""
+        return self._phase == "over"
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the upstream has counted so far."""
+        return self._usage
+
+    def begin(self) -> list[e.Event]:
+        """The first two events."""
+        self._expect("new")
+        self._phase = "talking"
+        return [
+            e.ResponseCreated(sequence_number=self._number(), response=self._response),
+            e.ResponseInProgress(sequence_number=self._number(), response=self._response),
+        ]
+
+    def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:
+        """What the client is told of what the model just said."""
+        self._expect("talking")
+        events: list[e.Event] = []
+        for delta in deltas:
+            events += self._take(delta)
+            if self.over:
+                break
+        return events
+
+    def keep_alive(self) -> list[e.Event]:
+        """A sign of life that every known client accepts and none shows."""
+        self._expect("talking")
+        if items := self._open_items():
+            return [items[-1].nudge()]
+        alive = replace(self._response, output=self._output())
+        return [e.ResponseInProgress(sequence_number=self._number(), response=alive)]
+
+    def end(self) -> list[e.Event]:
+        """The upstream has nothing more to say; whether that is an end or a cut depends on what it said last."""
+        self._expect("talking")
+        if self._stopped is None:
+            return self.fail(CUT)
+        match self._stopped.reason:
+            case "end":
+                events = [event for item in self._open_items() for event in self._close(item)]
+                last = replace(self._response, status="completed", completed_at=self._now())
+                return [*events, self._last(e.ResponseCompleted, last)]
+            case "length":
+                return self._stop_short("max_output_tokens")
+            case "content_filter":
+                return self._stop_short("content_filter")
+            case _:
+                assert_never(self._stopped.reason)
+
+    def fail(self, problem: Problem) -> list[e.Event]:
+        """Closes what can be closed, forgets calls that nobody may run, and says why."""
+        self._expect("talking")
+        self.problem = problem
+        events = [] if self._prose is None else self._close(self._prose, "incomplete")
+        self._calls.clear()
+        error = ResponseError(code=problem.answer.failed_code, message=problem.failed_message)
+        return [*events, self._last(e.ResponseFailed, replace(self._response, status="failed", error=error))]
+
+    def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: PLR0911 — one case per delta, and the union is closed
+        match delta:
+            case d.TextDelta():
+                return self._text(delta)
+            case d.CallArguments():
+                return self._arguments(delta)
+            case d.ReasoningDelta():
+                return self._think(delta.text) if delta.text else []
+            case d.CallOpened():
+                return self._open_call(delta)
+            case d.RefusalDelta():
+                return self._refuse(delta.text) if delta.text else []
+            case d.AnnotationAdded():
+                events = self._say_held()
+                more, message = self._message()
+                return [*events, *more, *message.annotate(delta.annotation)]
+            case d.UsageReported():
+                self._usage = delta.usage
+                return []
+            case d.Stopped():
+                self._stopped = delta
+                return []
+            case d.Broke():
+                return self.fail(delta.problem)
+            case _:
+                assert_never(delta)
+
+    def _text(self, delta: d.TextDelta) -> list[e.Event]:
+        if not delta.text:
+            return []
+        if isinstance(self._prose, OpenMessage):
+            return self._prose.add_text(delta)
+        self._held.append(delta)
+        return self._say_held() if delta.text.strip() else []
+
+    def _say_held(self) -> list[e.Event]:
+        if not self._held:
+            return []
+        held, self._held = self._held, []
+        events, message = self._message()
+        for delta in held:
+            events += message.add_text(delta)
+        return events
+
+    def _refuse(self, text: str) -> list[e.Event]:
+        self._held = []
+        events, message = self._message()
+        return [*events, *message.add_refusal(text)]
+
+    def _think(self, text: str) -> list[e.Event]:
+        if isinstance(self._prose, OpenSummary | OpenRawReasoning):
+            return self._prose.add(text)
+        thought = self._held_thought + text
+        if not thought.strip():
+            self._held_thought = thought
+            return []
+        events = self._make_room()
+        self._prose = item = self._reasoning(self._place("rs"))
+        return [*events, *item.open(), *item.add(thought)]
+
+    def _message(self) -> tuple[list[e.Event], OpenMessage]:
+        if isinstance(self._prose, OpenMessage):
+            return [], self._prose
+        events = self._make_room()
+        self._prose = item = OpenMessage(self._place("msg"))
+        return [*events, *item.open()], item
+
+    def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
+        if not self._carriers.allows(delta.name):
+            self.ruled_out.append(delta.name)
+            self._seat_of_key[delta.key] = None
+            return []
+        self._held = []
+        events = self._make_room()
+        call_id = delta.call_id
+        if not call_id or call_id in self._call_ids:
+            call_id = self._mint("call")
+        self._call_ids.add(call_id)
+        place = self._place(self._carriers.item_prefix(delta.name))
+        self._seat_of_key[delta.key] = place.seat
+        self._calls[place.seat] = item = self._carriers.open_call(delta.name, call_id, place)
+        return [*events, *item.open()]
+
+    def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
+        seat = self._seat_of_key.get(delta.key, -1)
+        if seat is None or not delta.text:
+            return []
+        if seat in self._calls:
+            return self._calls[seat].add(delta.text)
+        if seat in self._finished and not delta.text.strip():  # white space behind a whole call says nothing
+            return []
+        return self.fail(CALL_NOT_OPEN)
+
+    def _make_room(self) -> list[e.Event]:
+        """Closes what cannot stay open beside a new item."""
+        self._held_thought = ""
+        closing: list[OpenItem] = [call for call in self._calls.values() if _is_whole(call)]
+        if self._prose is not None:
+            closing.append(self._prose)
+        return [event for item in closing for event in self._close(item)]
+
+    def _stop_short(self, reason: Literal["max_output_tokens", "content_filter"]) -> list[e.Event]:
+        items = self._open_items()
+        whole = [call for call in self._calls.values() if _is_whole(call)]
+        if any(item not in whole for item in items[:-1]):
+            return self.fail(CUT_IN_SEVERAL_CALLS)
+        events = [
+            event for item in items for event in self._close(item, "completed" if item in whole else "incomplete")
+        ]
+        details = IncompleteDetails(reason=reason)
+        last = replace(self._response, status="incomplete", incomplete_details=details)
+        return [*events, self._last(e.ResponseIncomplete, last)]
+
+    def _open_items(self) -> list[OpenItem]:
+        """Everything open, in seat order."""
+        items: list[OpenItem] = list(self._calls.values())
+        if self._prose is not None:
+            items.append(self._prose)
+        return sorted(items, key=lambda item: item.place.seat)
+
+    def _close(self, item: OpenItem, status: ItemStatus = "completed") -> list[e.Event]:
+        if item is self._prose:
+            self._prose = None
+        else:
+            del self._calls[item.place.seat]
+        closed = item.close(status)
+        self._finished[item.place.seat] = closed.item
+        return closed.events
+
+    def _last(self, event: type[e.LastEvent], response: Response) -> e.Event:
+        self._phase = "over"
+        last = replace(response, output=self._output(), usage=self._usage)
+        return event(sequence_number=self._number(), response=last)
+
+    def _output(self) -> list[OutputItem]:
+        return [self._finished[seat] for seat in sorted(self._finished)]
+
+    def _place(self, prefix: str) -> Place:
+        return Place(self._mint(prefix), self._seat(), self._number)
+
+    def _expect(self, phase: Literal["new", "talking"]) -> None:
+        if self._phase != phase:
+            raise MisuseError(f"the response is {self._phase}, not {phase}")
+
+
+def _is_whole(call: OpenCall) -> bool:
+    """Whether a call says one complete JSON object: nothing the model could still add would belong to it."""
+    try:
+        return isinstance(msgspec.json.decode(call.said()), dict)
+    except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
+        return False

@@ -1,0 +1,13 @@
+"""What every test shares: how hard properties are tried, and the flag that rewrites golden files."""
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("quick", deadline=None)  # a busy machine is no fault of the code
+settings.register_profile("deep", deadline=None, max_examples=3000)
+settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`pytest --bless` rewrites golden transcripts; the diff is then the review."""
+    parser.addoption("--bless", action="store_true", help="rewrite golden transcripts instead of comparing them")

@@ -1,0 +1,204 @@
+"""What the grammar knows of each kind of event, item and part, as tables: a new kind is a new row."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+Event = Mapping[str, Any]
+Holds = Callable[[Any], bool]
+
+
+def broken(rule: str) -> AssertionError:
+    """The error for a broken rule; the rule is said as it should be."""
+    return AssertionError(f"broken rule: {rule}")
+
+
+def require(holds: bool, rule: str) -> None:  # noqa: FBT001 — reads as a sentence: require(this, "rule")
+    """Refuse a stream that breaks a rule."""
+    if not holds:
+        raise broken(rule)
+
+
+def is_number(value: object) -> bool:
+    """A whole number from 0 on; true and 1.0 are not."""
+    return type(value) is int and value >= 0
+
+
+def is_text(value: object) -> bool:
+    """A string."""
+    return isinstance(value, str)
+
+
+def is_object(value: object) -> bool:
+    """A JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> bool:
+    """A JSON array."""
+    return isinstance(value, list)
+
+
+class Part(NamedTuple):
+    """A kind of content part: its events, the key of its index, the field of its text, where it ends up."""
+
+    added: str
+    delta: str
+    text_done: str
+    done: str
+    index_key: str
+    field: str
+    home: str
+    born: dict[str, Any]
+    annotated: str = ""
+
+    @property
+    def events(self) -> set[str]:
+        """Every event about such a part."""
+        return {self.added, self.delta, self.text_done, self.done, self.annotated} - {""}
+
+
+PARTS: Final = {
+    "output_text": Part(
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "content_index",
+        "text",
+        "content",
+        {"type": "output_text", "text": "", "annotations": []},
+        "response.output_text.annotation.added",
+    ),
+    "refusal": Part(
+        "response.content_part.added",
+        "response.refusal.delta",
+        "response.refusal.done",
+        "response.content_part.done",
+        "content_index",
+        "refusal",
+        "content",
+        {"type": "refusal", "refusal": ""},
+    ),
+    "reasoning_text": Part(
+        "response.content_part.added",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
+        "response.content_part.done",
+        "content_index",
+        "text",
+        "content",
+        {"type": "reasoning_text", "text": ""},
+    ),
+    "summary_text": Part(
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_summary_part.done",
+        "summary_index",
+        "text",
+        "summary",
+        {"type": "summary_text", "text": ""},
+    ),
+}
+
+
+class Prose(NamedTuple):
+    """An item made of parts."""
+
+    parts: frozenset[str]
+
+
+class Call(NamedTuple):
+    """An item that passes one string to a tool."""
+
+    delta: str
+    done: str
+    field: str
+    told_again: tuple[str, ...] = ()
+    """Keys of the item that its done event repeats."""
+    may_be_empty: bool = False
+
+
+class Kind(NamedTuple):
+    """A kind of output item."""
+
+    prefix: str
+    shape: Prose | Call
+    fields: dict[str, Holds]
+    born: dict[str, Any]
+    """The values an added item carries."""
+    grows: frozenset[str]
+    """The keys that differ between added and done."""
+    absent: frozenset[str]
+    """Keys that are left out rather than null."""
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The kinds of parts it may hold."""
+        return self.shape.parts if isinstance(self.shape, Prose) else frozenset()
+
+    def check(self, item: Event) -> None:
+        """Refuse an item that lacks a field, has one of the wrong type, or a null that should be absent."""
+        fields = {"type": is_text, "id": is_text, "status": is_text} | self.fields
+        for key, holds in fields.items():
+            require(key in item and holds(item[key]), f"an item carries a proper {key}")
+        for key in self.absent:
+            require(item.get(key, "") is not None, f"{key} is absent rather than null")
+        require(re.fullmatch(self.prefix + r"_AM-[a-z0-9]+", item["id"]) is not None, "ids have our prefixes")
+
+
+KINDS: Final = {
+    "message": Kind(
+        "msg",
+        Prose(frozenset({"output_text", "refusal"})),
+        {"role": lambda value: value == "assistant", "content": is_list},
+        {"content": []},
+        frozenset({"content"}),
+        frozenset({"phase"}),
+    ),
+    "reasoning": Kind(
+        "rs",
+        Prose(frozenset({"summary_text", "reasoning_text"})),
+        {"summary": is_list},
+        {"summary": []},
+        frozenset({"summary", "content", "encrypted_content"}),
+        frozenset({"content", "encrypted_content"}),
+    ),
+    "function_call": Kind(
+        "fc",
+        Call("response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments", ("name",)),
+        {"call_id": lambda value: is_text(value) and value != "", "name": is_text, "arguments": is_text},
+        {"arguments": ""},
+        frozenset({"arguments"}),
+        frozenset({"namespace"}),
+    ),
+}
+
+_LIFECYCLE: Final[dict[str, Holds]] = {"response": is_object}
+_ITEM: Final[dict[str, Holds]] = {"output_index": is_number, "item": is_object}
+_WITHIN: Final[dict[str, Holds]] = {"output_index": is_number, "item_id": is_text}
+
+EVENTS: Final[dict[str, dict[str, Holds]]] = {
+    "response.created": _LIFECYCLE,
+    "response.in_progress": _LIFECYCLE,
+    "response.completed": _LIFECYCLE,
+    "response.incomplete": _LIFECYCLE,
+    "response.failed": _LIFECYCLE,
+    "response.output_item.added": _ITEM,
+    "response.output_item.done": _ITEM,
+}
+"""Every event clients know, with the keys it must carry; those about parts and calls follow from the tables above."""
+
+for _part in PARTS.values():
+    _about = _WITHIN | {_part.index_key: is_number}
+    _logprobs: dict[str, Holds] = {"logprobs": is_list} if _part.annotated else {}
+    EVENTS[_part.added] = EVENTS[_part.done] = _about | {"part": is_object}
+    EVENTS[_part.delta] = _about | {"delta": is_text} | _logprobs
+    EVENTS[_part.text_done] = _about | {_part.field: is_text} | _logprobs
+    if _part.annotated:
+        EVENTS[_part.annotated] = _about | {"annotation_index": is_number, "annotation": is_object}
+for _kind in KINDS.values():
+    if isinstance(_kind.shape, Call):
+        EVENTS[_kind.shape.delta] = _WITHIN | {"delta": is_text}
+        EVENTS[_kind.shape.done] = _WITHIN | {_kind.shape.field: is_text}

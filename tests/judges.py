@@ -1,0 +1,129 @@
+"""Two foreign judges of what the server says: the `openai` package's types, and the Open Responses schema.
+
+They catch different faults: the first knows every event and is strict about types, the second demands every field of
+the response. Each validator is built once. Where a judge is wrong or behind the protocol, the allowance stands below,
+by name.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Final, get_args
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # it comes without types
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import Field, TypeAdapter, ValidationError
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+Event = Mapping[str, Any]
+
+CODES_OPENAI_DOES_NOT_LIST: Final = {"context_length_exceeded", "insufficient_quota", "model_not_found"}
+"""`error.code` values of `response.failed` that real clients act on, but that `ResponseError.code` does not name."""
+
+NAMES_OF_RAW_REASONING: Final = {
+    "response.reasoning_text.delta": "response.reasoning.delta",
+    "response.reasoning_text.done": "response.reasoning.done",
+}
+"""OpenAI and every client say `reasoning_text`; the Open Responses schema knows the same events without `_text`."""
+
+TOOLS_OPEN_RESPONSES_KNOWS: Final = {"function"}
+"""The others are echoed as the client sent them, and are left out before the schema judges the echo."""
+
+SCHEMA_OF_JSON_SCHEMA_FORMAT: Final = None
+"""What the Open Responses schema demands as `text.format.schema` of a response: null and nothing else. The client's
+schema is echoed, as OpenAI does; null stands in its place before the schema judges it."""
+
+
+def judge(events: Iterable[Event]) -> None:
+    """Refuse a stream if either judge refuses one of its events."""
+    for event in events:
+        faults = _openai_faults(_events(), event) + _schema_faults(event)
+        assert not faults, f"{event.get('type')}: " + "; ".join(faults)
+
+
+def judge_response(body: Event) -> None:
+    """Refuse a response, as the body of `stream: false`, if either judge does."""
+    faults = _openai_faults(_response(), body) + _faults_against("ResponseResource", _as_the_schema_knows_it(body))
+    assert not faults, "; ".join(faults)
+
+
+@cache
+def _events() -> TypeAdapter[Any]:
+    """Rewrapped: the package's own discriminator means nothing to pydantic, which would then try all 53 types."""
+    union = get_args(ResponseStreamEvent)[0]
+    rewrapped: Any = Annotated[union, Field(discriminator="type")]
+    return TypeAdapter(rewrapped)
+
+
+@cache
+def _response() -> TypeAdapter[Any]:
+    return TypeAdapter(Response)
+
+
+def _openai_faults(adapter: TypeAdapter[Any], told: Event) -> list[str]:
+    try:
+        adapter.validate_python(told, strict=True)
+    except ValidationError as error:
+        return [f"openai: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in _not_forgiven(error)]
+    return []
+
+
+def _not_forgiven(error: ValidationError) -> list[Any]:
+    return [
+        fault
+        for fault in error.errors()
+        if not (fault["loc"][-2:] == ("error", "code") and fault["input"] in CODES_OPENAI_DOES_NOT_LIST)
+    ]
+
+
+@cache
+def _specification() -> dict[str, Any]:
+    text = (files("llm_comply") / "specs" / "openresponses.json").read_text(encoding="utf-8")
+    specification: dict[str, Any] = json.loads(text)
+    return specification
+
+
+@cache
+def _schema_of_event() -> dict[str, str]:
+    """The schema of each event, by the `type` it demands: the file's own names are not to be trusted."""
+    schemas = _specification()["components"]["schemas"]
+    return {
+        schema["properties"]["type"]["enum"][0]: name
+        for name, schema in schemas.items()
+        if name.endswith("StreamingEvent")
+    }
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    registry = Registry().with_resource("urn:open-responses", DRAFT202012.create_resource(_specification()))
+    return Draft202012Validator({"$ref": f"urn:open-responses#/components/schemas/{name}"}, registry=registry)
+
+
+def _schema_faults(event: Event) -> list[str]:
+    kind = str(event.get("type"))
+    known = NAMES_OF_RAW_REASONING.get(kind, kind)
+    name = _schema_of_event().get(known)
+    if name is None:
+        return [f"open responses: unknown event {kind}"]
+    told = {**event, "type": known}
+    if "response" in told:
+        told["response"] = _as_the_schema_knows_it(told["response"])
+    return _faults_against(name, told)
+
+
+def _as_the_schema_knows_it(response: Event) -> dict[str, Any]:
+    told = dict(response)
+    tools, text = told.get("tools"), told.get("text")
+    if isinstance(tools, list):
+        told["tools"] = [tool for tool in tools if tool.get("type") in TOOLS_OPEN_RESPONSES_KNOWS]
+    form = text.get("format") if isinstance(text, dict) else None
+    if isinstance(form, dict) and form.get("type") == "json_schema" and isinstance(form.get("schema"), dict):
+        told["text"] = {**told["text"], "format": {**form, "schema": SCHEMA_OF_JSON_SCHEMA_FORMAT}}
+    return told
+
+
+def _faults_against(name: str, told: Event) -> list[str]:
+    return [f"open responses: {fault.json_path}: {fault.message}" for fault in _validator(name).iter_errors(told)]

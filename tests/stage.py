@@ -1,0 +1,77 @@
+"""A stage for the emitter alone: counted ids, a still clock, carriers that know only functions, and plain dicts out."""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from app.protocol.events import Event
+from app.protocol.response import Response, Usage
+from app.turn.deltas import CallArguments, CallOpened, Delta, Stopped, UsageReported
+from app.turn.emitter import Emitter
+from app.turn.open_items import OpenCall, OpenFunctionCall, Place
+
+CREATED_AT = 1_700_000_000
+COMPLETED_AT = 1_700_000_005
+FORBIDDEN = "forbidden"
+"""A tool the client ruled out."""
+
+
+class FunctionsOnly:
+    """Carriers for a turn whose tools are functions."""
+
+    def allows(self, name: str) -> bool:
+        """All but one."""
+        return name != FORBIDDEN
+
+    def item_prefix(self, name: str) -> str:  # noqa: ARG002 — every tool here is a function
+        """That of a function call."""
+        return "fc"
+
+    def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
+        """A function call."""
+        return OpenFunctionCall(place, name, call_id)
+
+
+def counting_mint() -> Callable[[str], str]:
+    """Ids that can be read: `msg_AM-1`, `call_AM-2`, one count for all."""
+    numbers = count(1)
+    return lambda prefix: f"{prefix}_AM-{next(numbers)}"
+
+
+def new_emitter(*, raw_reasoning: bool = False) -> Emitter:
+    """An emitter that has not begun."""
+    return Emitter(
+        Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
+        carriers=FunctionsOnly(),
+        mint=counting_mint(),
+        now=lambda: COMPLETED_AT,
+        raw_reasoning=raw_reasoning,
+    )
+
+
+def plain(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events as a client reads them."""
+    return [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
+
+
+def played(*deltas: Delta, raw_reasoning: bool = False) -> list[dict[str, Any]]:
+    """The whole stream of a model that says this and then falls silent."""
+    emitter = new_emitter(raw_reasoning=raw_reasoning)
+    events = [*emitter.begin(), *emitter.feed(deltas)]
+    if not emitter.over:
+        events += emitter.end()
+    return plain(events)
+
+
+USAGE = Usage(input_tokens=7, output_tokens=5, total_tokens=12)
+COUNTED = UsageReported(USAGE)
+END = Stopped("end")
+LENGTH = Stopped("length")
+FILTERED = Stopped("content_filter")
+
+
+def calls(key: int, name: str, *arguments: str, call_id: str = "") -> list[Delta]:
+    """A call and its arguments, piece by piece."""
+    return [CallOpened(key, name, call_id), *[CallArguments(key, text) for text in arguments]]

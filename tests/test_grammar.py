@@ -1,0 +1,323 @@
+"""The checker itself: it refuses every kind of broken stream, each for its own reason."""
+
+import copy
+
+import pytest
+
+from app.protocol.problems import Problem
+from app.turn.deltas import AnnotationAdded, Broke, CallArguments, ReasoningDelta, RefusalDelta, TextDelta
+from tests.faults import (
+    Break,
+    Stream,
+    at,
+    both,
+    change,
+    change_in,
+    drop,
+    drop_last,
+    in_output,
+    in_silence,
+    last_is_cut,
+    move,
+    renumber,
+    repeat,
+    without_arguments,
+)
+from tests.grammar import check
+from tests.grammar_response import FIELDS, check_response
+from tests.stage import COUNTED, END, LENGTH, calls, played
+
+CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
+LOGPROB = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
+
+PROSE = played(
+    ReasoningDelta("hm"),
+    TextDelta("Hi", [LOGPROB]),
+    AnnotationAdded(CITATION),
+    TextDelta("!"),
+    RefusalDelta("no"),
+    COUNTED,
+    END,
+)
+CALLS = played(
+    TextDelta("Hi"),
+    *calls(0, "f", '{"a":', call_id="c"),
+    *calls(1, "g", "{}", call_id="d"),
+    CallArguments(0, "1}"),
+    COUNTED,
+    END,
+)
+CUT = played(TextDelta("Hi"), *calls(0, "f", "{}", call_id="c"), *calls(1, "g", '{"a', call_id="d"), LENGTH)
+FAILED = played(
+    *calls(0, "f", "{", call_id="c"), TextDelta("Hi"), Broke(Problem(code="upstream_error", message="Gone."))
+)
+
+
+BROKEN: list[tuple[str, Stream, Break]] = [
+    ("a stream has at least", PROSE, lambda stream: stream.__delitem__(slice(2, None))),
+    ("a stream ends with", PROSE, lambda stream: stream.pop()),
+    ("nothing follows the last event", PROSE, repeat("completed")),
+    ("nothing follows the last event", PROSE, lambda stream: stream.append({**stream[5], "sequence_number": 99})),
+    ("'response.odd' is an event clients know", PROSE, change("output_text.delta", type="response.odd")),
+    ("None is an event clients know", PROSE, drop("output_text.delta", key="type")),
+    ("sequence_number is an integer", PROSE, drop("output_text.delta", key="sequence_number")),
+    ("sequence_number is an integer", PROSE, change("created", sequence_number=False)),
+    ("sequence_number is an integer", PROSE, change("created", sequence_number=0.0)),
+    ("sequence numbers count from 0", PROSE, change("created", sequence_number=1)),
+    ("sequence numbers count from 0", PROSE, change("completed", sequence_number=77)),
+    ("carries a proper logprobs", PROSE, drop("output_text.delta", key="logprobs")),
+    ("carries a proper delta", PROSE, change("output_text.delta", delta=None)),
+    ("carries a proper output_index", PROSE, change("output_text.delta", output_index=True)),
+    ("carries a proper content_index", PROSE, drop("output_text.done", key="content_index")),
+    ("carries a proper summary_index", PROSE, drop("reasoning_summary_text.delta", key="summary_index")),
+    ("carries a proper item_id", PROSE, drop("content_part.done", key="item_id")),
+    ("carries a proper part", PROSE, change("content_part.added", part=None)),
+    ("carries a proper item", PROSE, change("output_item.added", item=None)),
+    ("carries a proper response", PROSE, change("completed", response=None)),
+    ("carries a proper annotation_index", PROSE, drop("output_text.annotation.added", key="annotation_index")),
+    ("carries a proper arguments", CALLS, change("function_call_arguments.done", arguments={})),
+    ("created comes first", PROSE, drop("created")),
+    ("created and in_progress come first", PROSE, drop("in_progress")),
+    ("created comes first", PROSE, move("in_progress", 0, "created")),
+    ("created and in_progress come first", PROSE, move("output_item.added", 0, "created")),
+    ("created and in_progress come first", PROSE, move("output_item.added", 0, "in_progress")),
+    ("created comes first", PROSE, change("in_progress", type="response.created")),
+    (
+        "created is said once",
+        PROSE,
+        lambda stream: renumber(stream, lambda: stream.insert(2, copy.deepcopy(stream[0]))),
+    ),
+    ("a response carries a proper usage", PROSE, change_in("completed", "response", usage={})),
+    ("id of the response never changes", PROSE, change_in("completed", "response", id="resp_AM-2")),
+    ("created_at of the response never changes", PROSE, change_in("in_progress", "response", created_at=5)),
+    ("model of the response never changes", PROSE, change_in("completed", "response", model="other")),
+    ("a response's output equals the done items", PROSE, change_in("completed", "response", output=[])),
+    (
+        "a response's output equals the done items",
+        CALLS,
+        lambda stream: stream[-1]["response"]["output"].reverse(),
+    ),
+    (
+        "a response's output equals the done items",
+        CALLS,
+        lambda stream: stream[-1]["response"]["output"][1].update(id="fc_AM-other"),
+    ),
+    (
+        "a response is in_progress until",
+        PROSE,
+        change_in("in_progress", "response", status="completed", completed_at=1_800_000_000),
+    ),
+    (
+        "the last event and response.status agree",
+        PROSE,
+        change_in("completed", "response", status="failed", completed_at=None, error={"code": "c", "message": "m"}),
+    ),
+    ("the last event and response.status agree", CUT, change("incomplete", type="response.completed")),
+    ("nothing is open at the end", CALLS, both(drop("output_item.done", 2), drop_last)),
+    (
+        "a failed response closes what it opened",
+        FAILED,
+        both(drop("output_item.done"), lambda stream: stream[-1]["response"].update(output=[])),
+    ),
+    ("an incomplete item makes the response incomplete", PROSE, in_output(1, status="incomplete")),
+    ("nothing but the last event follows an incomplete item", PROSE, in_output(0, status="incomplete")),
+    (
+        "an incomplete item is the last one",
+        CALLS,
+        last_is_cut,
+    ),
+    (
+        "an unfinished call of a failed response is never done",
+        CUT,
+        both(
+            change("incomplete", type="response.failed"),
+            lambda stream: stream[-1]["response"].update(
+                status="failed", incomplete_details=None, error={"code": "server_error", "message": "Gone."}
+            ),
+        ),
+    ),
+    ("'odd' is an item clients know", PROSE, change_in("output_item.added", "item", type="odd")),
+    ("white space alone opens nothing", PROSE, in_silence),
+    ("a call without arguments is {}", CALLS, without_arguments),
+    ("an item carries a proper role", PROSE, change_in("output_item.added", "item", 1, role="user")),
+    ("an item carries a proper content", PROSE, change_in("output_item.added", "item", 1, content=None)),
+    ("an item carries a proper summary", PROSE, change_in("output_item.added", "item", 0, summary=None)),
+    ("an item carries a proper call_id", CALLS, change_in("output_item.added", "item", 1, call_id="")),
+    ("an item carries a proper arguments", CALLS, in_output(1, arguments={"a": 1})),
+    ("encrypted_content is absent", PROSE, change_in("output_item.added", "item", 0, encrypted_content=None)),
+    ("phase is absent", PROSE, change_in("output_item.added", "item", 1, phase=None)),
+    ("ids have our prefixes", PROSE, change_in("output_item.added", "item", 0, id="msg_AM-1")),
+    ("a new item takes the next seat", PROSE, change("output_item.added", 1, output_index=0)),
+    ("a new item takes the next seat", PROSE, change("output_item.added", 0, output_index=1)),
+    ("no item id is used twice", CALLS, change_in("output_item.added", "item", 2, id="fc_AM-2")),
+    ("an added item is in_progress", PROSE, change_in("output_item.added", "item", status="completed")),
+    ("an added item carries empty values", CALLS, change_in("output_item.added", "item", 1, arguments="{}")),
+    ("an added item carries empty values", PROSE, change_in("output_item.added", "item", 0, content=[{}])),
+    ("prose is closed before anything else", PROSE, move("output_item.added", 1, "output_item.done", 0)),
+    ("prose is closed before anything else", CALLS, move("output_item.added", 1, "output_item.done", 0)),
+    ("no two calls share a call id", CALLS, change_in("output_item.added", "item", 2, call_id="c")),
+    ("output_text.delta is about an item that is open", PROSE, change("output_text.delta", output_index=0)),
+    ("output_item.done is about an item that is open", PROSE, repeat("output_item.done")),
+    ("the type of an item never changes", PROSE, change_in("output_item.done", "item", type="message")),
+    ("the id of an item never changes", CALLS, change_in("output_item.done", "item", 1, id="fc_AM-99")),
+    ("call_id of an item never changes", CALLS, change_in("output_item.done", "item", 1, call_id="other")),
+    ("name of an item never changes", CALLS, change_in("output_item.done", "item", 1, name="other")),
+    ("a done item is completed or incomplete", PROSE, change_in("output_item.done", "item", status="in_progress")),
+    ("an item is done only when its parts are", PROSE, drop("content_part.done", 1)),
+    ("content of a done item equals its done parts", PROSE, change_in("output_item.done", "item", 1, content=[])),
+    ("summary of a done item equals its done parts", PROSE, change_in("output_item.done", "item", 0, summary=[])),
+    ("arguments of a done call equal", CALLS, change_in("output_item.done", "item", 1, arguments="{}")),
+    (
+        "a call that was cut short is never announced",
+        CALLS,
+        change_in("output_item.done", "item", 1, status="incomplete"),
+    ),
+    ("function_call_arguments.done comes before", CALLS, drop("function_call_arguments.done")),
+    ("function_call_arguments.done comes before", CUT, change_in("output_item.done", "item", 2, status="completed")),
+    ("item_id and output_index name the same", CALLS, change("function_call_arguments.delta", item_id="fc_AM-3")),
+    (
+        "an event fits the type of its item",
+        CALLS,
+        change("function_call_arguments.delta", type="response.refusal.delta", content_index=0),
+    ),
+    (
+        "an event fits the type of its item",
+        PROSE,
+        change("refusal.delta", type="response.function_call_arguments.delta"),
+    ),
+    ("an event fits the type of its item", PROSE, change("output_text.delta", type="response.reasoning_text.delta")),
+    (
+        "an event fits the type of its part",
+        PROSE,
+        change("refusal.delta", type="response.output_text.delta", logprobs=[]),
+    ),
+    (
+        "an event fits the type of its part",
+        PROSE,
+        lambda stream: stream[at(stream, "reasoning_summary_part.added")].update(
+            type="response.content_part.added", content_index=0
+        ),
+    ),
+    ("nothing follows response.function_call_arguments.done", CALLS, repeat("function_call_arguments.done")),
+    ("arguments.done equals the joined deltas", CALLS, change("function_call_arguments.done", arguments="{}")),
+    ("arguments.done carries the name", CALLS, change("function_call_arguments.done", name="g")),
+    ("arguments.done carries the name", CALLS, drop("function_call_arguments.done", key="name")),
+    ("output_text.delta is about a part that is open", PROSE, drop("content_part.added")),
+    ("content_part.done is about a part that is open", PROSE, repeat("content_part.done")),
+    ("nothing follows the done text", PROSE, repeat("output_text.done")),
+    ("an event names the part that is open", PROSE, change("refusal.delta", content_index=0)),
+    (
+        "nothing follows the done text",
+        PROSE,
+        both(
+            change("output_text.delta", 1, delta=""),
+            change("output_text.done", text="Hi"),
+            move("output_text.delta", 1, "output_text.done"),
+        ),
+    ),
+    ("nothing follows the done text", PROSE, move("output_text.annotation.added", 0, "output_text.done")),
+    ("annotations are numbered in order", PROSE, change("output_text.annotation.added", annotation_index=1)),
+    ("the done text equals the joined deltas", PROSE, change("output_text.done", text="Hi?")),
+    ("the done text equals the joined deltas", PROSE, change("reasoning_summary_text.done", text="")),
+    ("the done text equals the joined deltas", PROSE, change("refusal.done", refusal="")),
+    ("the done log probabilities equal", PROSE, change("output_text.done", logprobs=[])),
+    ("a part fits the type of its item", PROSE, change_in("content_part.added", "part", type="reasoning_text")),
+    ("an added part carries empty values", PROSE, change_in("content_part.added", "part", text="Hi")),
+    ("an added part carries empty values", PROSE, change_in("content_part.added", "part", logprobs=None)),
+    ("one part is done before the next", PROSE, move("content_part.added", 1, "content_part.done")),
+    ("parts are numbered in order", PROSE, change("content_part.added", 1, content_index=0)),
+    ("parts are numbered in order", PROSE, change("reasoning_summary_part.added", summary_index=1)),
+    ("the text of a part is done before", PROSE, drop("output_text.done")),
+    ("a done part equals what was said", PROSE, change_in("content_part.done", "part", text="Hi?")),
+    ("a done part equals what was said", PROSE, change_in("content_part.done", "part", annotations=[])),
+    ("a done part equals what was said", PROSE, change_in("content_part.done", "part", logprobs=[])),
+]
+
+
+@pytest.mark.parametrize(("rule", "stream", "break_it"), BROKEN, ids=[f"{n} {row[0]}" for n, row in enumerate(BROKEN)])
+def test_a_broken_stream_is_refused_for_its_own_reason(rule: str, stream: Stream, break_it: Break) -> None:
+    """One fault each; the rule that is named is the one that was broken."""
+    broken = copy.deepcopy(stream)
+    break_it(broken)
+    with pytest.raises(AssertionError) as refused:
+        check(broken)
+    assert rule in str(refused.value)
+
+
+@pytest.mark.parametrize("stream", [PROSE, CALLS, CUT, FAILED])
+def test_a_sound_stream_is_accepted(stream: Stream) -> None:
+    """The streams that are broken above are sound before."""
+    check(stream)
+
+
+@pytest.mark.parametrize("key", sorted(FIELDS))
+def test_a_response_without_one_of_its_fields_is_refused(key: str) -> None:
+    """What is not known is null, never absent."""
+    response = copy.deepcopy(PROSE[-1]["response"])
+    check_response(response)
+    del response[key]
+    with pytest.raises(AssertionError, match=f"a response carries a proper {key}"):
+        check_response(response)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("id", "resp_1"),
+        ("created_at", 1.5),
+        ("completed_at", "now"),
+        ("status", "queued"),
+        ("background", True),
+        ("error", {"code": None, "message": "m"}),
+        ("error", {"code": "c", "message": ""}),
+        ("incomplete_details", {"reason": "length"}),
+        ("instructions", 1),
+        ("max_output_tokens", 1.0),
+        ("metadata", None),
+        ("model", ""),
+        ("output", None),
+        ("parallel_tool_calls", None),
+        ("previous_response_id", "resp_1"),
+        ("reasoning", {"effort": None}),
+        ("service_tier", None),
+        ("store", True),
+        ("temperature", None),
+        ("text", {}),
+        ("text", {"format": {"type": "text"}, "verbosity": None}),
+        ("tool_choice", None),
+        ("tools", None),
+        ("tools", [{"type": "function", "name": "f", "parameters": None, "strict": None}]),
+        ("top_logprobs", None),
+        ("top_p", float("nan")),
+        ("truncation", None),
+        ("usage", {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}),
+    ],
+)
+def test_a_response_with_a_wrong_value_is_refused(key: str, value: object) -> None:
+    """Wrong types, nulls where none may be, objects without their fields."""
+    response = PROSE[-1]["response"] | {key: value}
+    with pytest.raises(AssertionError, match=f"a response carries a proper {key}"):
+        check_response(response)
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"completed_at": None}, "completed_at is a number once completed"),
+        ({"completed_at": 5}, "nothing is completed before"),
+        ({"error": {"code": "c", "message": "m"}}, "error is there when the response failed"),
+        ({"incomplete_details": {"reason": "content_filter"}}, "incomplete_details are there when"),
+        ({"status": "incomplete"}, "completed_at is a number once completed"),
+    ],
+)
+def test_a_response_that_contradicts_its_status_is_refused(fields: dict[str, object], rule: str) -> None:
+    """Each status has its own fields."""
+    with pytest.raises(AssertionError, match=rule):
+        check_response(PROSE[-1]["response"] | fields)
+
+
+def test_codex_may_be_told_of_a_limit_by_a_completed_event() -> None:
+    """Only where the check is told so: everywhere else event and status agree."""
+    stream = copy.deepcopy(CUT)
+    stream[-1]["type"] = "response.completed"
+    check(stream, completed_may_be_incomplete=True)
