@@ -1,0 +1,1 @@
+"""What an upstream understands. Pure; dialects do not know each other."""

@@ -1,0 +1,80 @@
+"""CreateResponse -> ChatAsk: everything a chat-completions server is asked, exactly as it would get it."""
+
+from typing import Any, Final, NamedTuple, assert_never
+
+from app.bridges.table import BridgeTable, Choice
+from app.dialects.chat.messages import to_messages
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.tools import past_tools, to_tools
+from app.protocol.request import CreateResponse, JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+
+SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+HINTS: Final = ("metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user")
+DEFAULT_TIERS: Final = (None, "auto", "default")
+
+
+class ChatAsk(NamedTuple):
+    """A chat-completions body, and a sentence for the caller about each thing it could not say as it was given."""
+
+    body: dict[str, Any]
+    warnings: list[str]
+
+
+def to_chat(request: CreateResponse, *, model: str, table: BridgeTable, options: ChatOptions) -> ChatAsk:
+    """The ask. Raises `ProblemError` where the request cannot be said to a chat server."""
+    warnings: list[str] = []
+    messages = to_messages(request, table=table, options=options, warnings=warnings)
+    tools = to_tools(table.specs, table.choice)
+    if tools and request.parallel_tool_calls is not None:
+        tools["parallel_tool_calls"] = request.parallel_tool_calls
+    if not tools and options.declare_past_tools:
+        tools = to_tools(past_tools(messages), Choice("none"))
+    if request.service_tier not in DEFAULT_TIERS and "service_tier" not in options.hints:
+        warnings.append("'service_tier' has no effect on this model.")
+    body = {
+        "model": model,
+        "messages": messages,
+        **tools,
+        **_settings(request),
+        **_given(request, [name for name in HINTS if name in options.hints]),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    return ChatAsk(body, warnings)
+
+
+def _settings(request: CreateResponse) -> dict[str, Any]:
+    """What shapes the answer, under the names chat servers know. What the client did not give is not sent."""
+    settings = _given(request, SAME_NAME)
+    if request.max_output_tokens is not None:
+        settings["max_tokens"] = request.max_output_tokens
+    if request.top_logprobs or "message.output_text.logprobs" in request.include:
+        settings["logprobs"] = True
+    if request.top_logprobs:
+        settings["top_logprobs"] = request.top_logprobs
+    if request.reasoning is not None and request.reasoning.effort is not None:
+        settings["reasoning_effort"] = request.reasoning.effort
+    if request.text.verbosity is not None:
+        settings["verbosity"] = request.text.verbosity
+    return {**settings, **_response_format(request.text.format)}
+
+
+def _given(request: CreateResponse, names: tuple[str, ...] | list[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(request, name)) is not None}
+
+
+def _response_format(form: TextFormat) -> dict[str, Any]:
+    match form:
+        case PlainFormat():
+            return {}
+        case JsonObjectFormat():
+            return {"response_format": {"type": "json_object"}}
+        case JsonSchemaFormat():
+            schema: dict[str, Any] = {"name": form.name, "schema": form.schema_}
+            if form.description is not None:
+                schema["description"] = form.description
+            if form.strict is not None:
+                schema["strict"] = form.strict
+            return {"response_format": {"type": "json_schema", "json_schema": schema}}
+        case _:
+            assert_never(form)

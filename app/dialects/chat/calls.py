@@ -1,0 +1,111 @@
+"""Tells tool calls apart in a stream of fragments.
+
+Upstreams agree on little here: some leave the index out, some the id, some repeat the id or the name on every
+fragment, some number every call 0. A fragment begins a new call where
+
+    its index is new,
+    or it has a name and an id that is not the current one's at that index,
+    or it has a name, neither it nor the current call has an id, and the current call is another function's or whole.
+
+Anything else continues the current call at its index. A call is told when its name is known.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from app.dialects.chat.surrogates import Halves, mended, mended_all
+from app.protocol.problems import Problem
+from app.turn.deltas import Broke, CallArguments, CallOpened, Delta
+
+NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+
+
+class _Call:
+    """One call as far as it has arrived."""
+
+    def __init__(self, key: int, call_id: str) -> None:
+        self.key = key
+        self.call_id = call_id
+        self.name = ""
+        self.arguments: list[str] = []
+        self.halves = Halves()
+
+    def is_whole(self) -> bool:
+        try:
+            return isinstance(msgspec.json.decode("".join(self.arguments)), dict)
+        except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
+            return False
+
+
+class CallReader:
+    """The calls of one turn."""
+
+    def __init__(self) -> None:
+        self._at_index: dict[int, _Call] = {}
+        self._calls: list[_Call] = []
+
+    def read(self, fragment: dict[str, Any]) -> list[Delta]:
+        """What one entry of `delta.tool_calls` says."""
+        function = fragment.get("function")
+        if not isinstance(function, dict):
+            function = {}
+        index = fragment.get("index")
+        call_id = _text(fragment.get("id"))
+        name = _text(function.get("name"))
+        call = self._call(index if isinstance(index, int) else 0, call_id, name)
+        deltas: list[Delta] = []
+        if name and not call.name:
+            call.name = name
+            call.call_id = call.call_id or call_id
+            deltas.append(CallOpened(call.key, name, call.call_id))
+            if held := "".join(call.arguments):
+                deltas.append(CallArguments(call.key, held))
+        arguments = call.halves.whole(_arguments(function.get("arguments")))
+        if arguments:
+            call.arguments.append(arguments)
+            if call.name:
+                deltas.append(CallArguments(call.key, arguments))
+        return deltas
+
+    def rest(self) -> list[Delta]:
+        """What is left when nothing more comes."""
+        deltas: list[Delta] = []
+        for call in self._calls:
+            if not call.name:
+                return [*deltas, Broke(NAMELESS)]
+            if rest := call.halves.rest():
+                deltas.append(CallArguments(call.key, rest))
+        return deltas
+
+    def _call(self, index: int, call_id: str, name: str) -> _Call:
+        current = self._at_index.get(index)
+        if current is not None and not _begins_another(current, call_id, name):
+            return current
+        call = _Call(len(self._calls), call_id)
+        self._calls.append(call)
+        self._at_index[index] = call
+        return call
+
+
+def _begins_another(current: _Call, call_id: str, name: str) -> bool:
+    if not name or not current.name:
+        return False
+    if call_id or current.call_id:
+        return bool(call_id) and call_id != current.call_id
+    return name != current.name or current.is_whole()
+
+
+def _text(value: Any) -> str:
+    return mended(value) if isinstance(value, str) else ""
+
+
+def _arguments(value: Any) -> str:
+    """Arguments as text. A few servers send the object itself: there are no bytes of the model's to keep."""
+    match value:
+        case str():
+            return value
+        case dict():
+            return msgspec.json.encode(mended_all(value)).decode()
+        case _:
+            return ""

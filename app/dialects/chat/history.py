@@ -1,0 +1,231 @@
+"""What was said and done, in the order that strict chat servers demand.
+
+Theory of operation
+-------------------
+Chat servers want every call of one assistant turn in one message, an output for each right behind it, in the order of
+the calls, and nothing in between. Histories arrive otherwise: calls with messages between them, outputs in any order,
+trimmed, doubled, or split from their calls.
+
+So consecutive assistant words, thoughts and calls gather in a **block**; an output is laid beside its call, wherever
+the call stands; and a block is told as one assistant message with its outputs behind it. A block ends where somebody
+else speaks, or where the assistant goes on after an output to one of the block's calls.
+
+    what arrives                              what becomes of it
+    output whose call is elsewhere before     joins its call (warned of, if anything was said in between)
+    output whose call comes only later        joins its call, warned of
+    output without any call                   user text that names the call, warned of
+    second output for a call                  joins the first, warned of
+    call without output                       «no output recorded», warned of
+    call repeated word for word               told once, warned of
+    another call under a used call id         gets an id of its own, its output too, warned of
+    arguments that are no JSON object         wrapped in one, warned of; none at all are {}
+    images and files in outputs               a user message behind the outputs
+    thoughts without words or calls           left out, warned of
+"""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from app.bridges.base import RetoldCall
+from app.dialects.chat.parts import ChatPart, joined
+
+ChatMessage = dict[str, Any]
+
+NO_OUTPUT: Final = "no output recorded"
+EMPTY_OUTPUT: Final = "(no output)"
+OUTPUT_BELOW: Final = "(see the next message)"
+_UNNAMEABLE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_NAME_LENGTH: Final = 64
+
+
+@dataclass(eq=False)
+class _Call:
+    id: str
+    """Its id upstream: the client's, unless that is empty or used before."""
+    told: RetoldCall
+    path: str
+    outputs: list[list[ChatPart]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Block:
+    """One assistant turn."""
+
+    path: str
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    calls: list[_Call] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Orphan:
+    """An output whose call has not been seen."""
+
+    call_id: str
+    output: list[ChatPart]
+    path: str
+
+
+class History:
+    """Takes what was said and done, item by item; gives chat messages."""
+
+    def __init__(self, *, give_back_reasoning: bool, warnings: list[str]) -> None:
+        self._give_back_reasoning = give_back_reasoning
+        self._warnings = warnings
+        self._entries: list[_Block | _Orphan | ChatMessage] = []
+        self._calls: defaultdict[str, list[tuple[_Block, _Call]]] = defaultdict(list)
+        """By the client's call id."""
+        self._ids: set[str] = set()
+
+    def hear(self, role: str, parts: list[ChatPart]) -> None:
+        """Somebody other than the assistant speaks. Text alone is told as a string: some servers read nothing else."""
+        text_only = all(part["type"] == "text" for part in parts)
+        self._entries.append({"role": role, "content": joined(parts) if text_only else parts})
+
+    def say(self, text: str, path: str) -> None:
+        """The assistant spoke."""
+        self._block(path).texts.append(text)
+
+    def think(self, text: str, path: str) -> None:
+        """The assistant thought; it belongs to the words and calls that follow."""
+        self._block(path).thoughts.append(text)
+
+    def call(self, told: RetoldCall, path: str) -> None:
+        """The assistant called a tool."""
+        block = self._block(path)
+        if told.call_id and any(call.told == told for call in block.calls):
+            self._warnings.append(f"{path} was left out: it repeats a call word for word.")
+            return
+        call = _Call(self._id_for(told.call_id, path), told, path)
+        block.calls.append(call)
+        self._calls[told.call_id].append((block, call))
+
+    def answer(self, call_id: str, output: list[ChatPart], path: str) -> None:
+        """A tool gave its output."""
+        known = self._calls[call_id]
+        waiting = [(block, call) for block, call in known if not call.outputs]
+        if waiting:
+            latest = waiting[-1][0]
+            block, call = next(pair for pair in waiting if pair[0] is latest)
+            if block is not self._entries[-1]:
+                self._warnings.append(f"{path} was moved: an output must stand right behind its call.")
+            call.outputs.append(output)
+        elif known:
+            self._warnings.append(f"{path} was merged with an earlier output of the same call.")
+            if output not in known[-1][1].outputs:
+                known[-1][1].outputs.append(output)
+        else:
+            self._entries.append(_Orphan(call_id, output, path))
+
+    def messages(self) -> list[ChatMessage]:
+        """Everything, in order."""
+        messages: list[ChatMessage] = []
+        for entry in self._settle():
+            match entry:
+                case _Block():
+                    messages += self._tell_block(entry)
+                case _Orphan():
+                    messages.append(self._tell_orphan(entry))
+                case _:
+                    messages.append(entry)
+        return messages
+
+    def _block(self, path: str) -> _Block:
+        last = self._entries[-1] if self._entries else None
+        if isinstance(last, _Block) and not any(call.outputs for call in last.calls):
+            return last
+        block = _Block(path)
+        self._entries.append(block)
+        return block
+
+    def _id_for(self, call_id: str, path: str) -> str:
+        new, count = call_id or "call", 1
+        while new in self._ids:
+            count += 1
+            new = f"{call_id or 'call'}_{count}"
+        self._ids.add(new)
+        if call_id and new != call_id:
+            self._warnings.append(f"{path} was given an id of its own: its call_id was used before.")
+        return new
+
+    def _settle(self) -> list[_Block | _Orphan | ChatMessage]:
+        """All entries but the orphans whose call came later after all."""
+        settled: list[_Block | _Orphan | ChatMessage] = []
+        for entry in self._entries:
+            waiting = None
+            if isinstance(entry, _Orphan):
+                calls = (call for _, call in self._calls[entry.call_id] if not call.outputs)
+                waiting = next(calls, None)
+            if waiting is None or not isinstance(entry, _Orphan):
+                settled.append(entry)
+                continue
+            waiting.outputs.append(entry.output)
+            self._warnings.append(f"{entry.path} was moved: it stood before its call.")
+        return settled
+
+    def _tell_block(self, block: _Block) -> list[ChatMessage]:
+        if not block.texts and not block.calls:
+            self._warnings.append(f"{block.path} was left out: no words and no call follow this reasoning.")
+            return []
+        message: ChatMessage = {"role": "assistant", "content": "\n\n".join(block.texts) or None}
+        if block.thoughts and self._give_back_reasoning:
+            message["reasoning_content"] = "\n\n".join(block.thoughts)
+        if not block.calls:
+            return [message]
+        message["tool_calls"] = [self._tell_call(call) for call in block.calls]
+        outputs = [self._tell_output(call) for call in block.calls]
+        return [message, *outputs, *_tell_media(block.calls)]
+
+    def _tell_call(self, call: _Call) -> dict[str, Any]:
+        function = {"name": self._name(call), "arguments": self._arguments(call)}
+        return {"id": call.id, "type": "function", "function": function}
+
+    def _name(self, call: _Call) -> str:
+        name = _UNNAMEABLE.sub("_", call.told.name)[:_NAME_LENGTH] or "unnamed"
+        if name != call.told.name:
+            self._warnings.append(f"{call.path} is told as a call of '{name}': chat servers refuse its name.")
+        return name
+
+    def _arguments(self, call: _Call) -> str:
+        arguments = call.told.arguments
+        if not arguments.strip():
+            return "{}"
+        try:
+            if isinstance(msgspec.json.decode(arguments), dict):
+                return arguments
+        except (msgspec.MsgspecError, RecursionError):
+            pass  # what the model wrote is not JSON
+        self._warnings.append(f"{call.path}.arguments were wrapped: chat servers refuse what is not a JSON object.")
+        return msgspec.json.encode({"arguments": arguments}).decode()
+
+    def _tell_output(self, call: _Call) -> ChatMessage:
+        parts = [part for output in call.outputs for part in output]
+        content = joined(parts)
+        if not call.outputs:
+            self._warnings.append(f"{call.path} has no output in the history; the model is told so.")
+            content = NO_OUTPUT
+        elif not parts:
+            content = EMPTY_OUTPUT
+        return {"role": "tool", "tool_call_id": call.id, "content": content or OUTPUT_BELOW}
+
+    def _tell_orphan(self, orphan: _Orphan) -> ChatMessage:
+        self._warnings.append(f"{orphan.path} is told as a message: its call is not in the history.")
+        title = f"Output of the tool call '{orphan.call_id}', which is not in the history:"
+        media = [part for part in orphan.output if part["type"] != "text"]
+        text = f"{title}\n{joined(orphan.output) or (OUTPUT_BELOW if media else EMPTY_OUTPUT)}"
+        content: str | list[ChatPart] = [{"type": "text", "text": text}, *media] if media else text
+        return {"role": "user", "content": content}
+
+
+def _tell_media(calls: list[_Call]) -> list[ChatMessage]:
+    """One user message with what tool messages cannot hold: images, files, sound."""
+    content: list[ChatPart] = []
+    for call in calls:
+        media = [part for output in call.outputs for part in output if part["type"] != "text"]
+        if media:
+            content += [{"type": "text", "text": f"From the output of the call '{call.id}':"}, *media]
+    return [{"role": "user", "content": content}] if content else []

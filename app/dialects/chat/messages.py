@@ -1,0 +1,174 @@
+"""Input items -> chat messages. Exhaustive: what cannot be said is a problem that names `input[i]`."""
+
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from app.bridges.table import BridgeTable
+from app.dialects.chat.history import ChatMessage, History
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.parts import ChatPart, PartTeller
+from app.protocol.problems import refuse
+from app.protocol.request import (
+    CreateResponse,
+    FunctionCallItem,
+    FunctionCallOutputItem,
+    InputItem,
+    MessageItem,
+    ReasoningItem,
+    UnknownItem,
+)
+
+CONTEXT_LENGTH: Final = 8_000
+"""Characters of a retold item at most: it is context, not the thing itself."""
+
+CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
+    "apply_patch_call": ("operation",),
+    "code_interpreter_call": ("code", "outputs"),
+    "computer_call": ("action", "actions"),
+    "custom_tool_call": ("name", "input"),
+    "file_search_call": ("queries", "results"),
+    "image_generation_call": ("revised_prompt",),
+    "local_shell_call": ("action",),
+    "mcp_approval_request": ("server_label", "name", "arguments"),
+    "mcp_call": ("server_label", "name", "arguments", "output", "error"),
+    "shell_call": ("action",),
+    "tool_search_call": ("arguments",),
+    "web_search_call": ("action",),
+}
+"""What an assistant did with a tool that a chat model does not have, and the keys that tell of it."""
+
+OUTPUTS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
+    "apply_patch_call_output": ("status", "output"),
+    "computer_call_output": ("status",),
+    "custom_tool_call_output": ("output",),
+    "local_shell_call_output": ("output",),
+    "mcp_approval_response": ("approve", "reason"),
+    "shell_call_output": ("output",),
+}
+"""What such a tool gave, and the keys that tell of it."""
+
+SKIPPED: Final = frozenset({"additional_tools", "configuration_update", "mcp_list_tools", "tool_search_output"})
+"""Items that say nothing to the model: they set things up."""
+
+
+def to_messages(
+    request: CreateResponse, *, table: BridgeTable, options: ChatOptions, warnings: list[str]
+) -> list[ChatMessage]:
+    """All that a chat server is told, the instructions first. Never empty."""
+    teller = _Teller(table, options, warnings)
+    if request.instructions:
+        teller.instruct(request.instructions, "instructions")
+    if isinstance(request.input, str):
+        teller.hear_user([{"type": "text", "text": request.input}] if request.input.strip() else [], "input")
+    for index, item in enumerate(request.items):
+        teller.tell(item, f"input[{index}]")
+    messages = teller.messages()
+    if not messages:
+        raise refuse("invalid_value", "'input' holds nothing that a model could be told.", "input")
+    return messages
+
+
+class _Teller:
+    def __init__(self, table: BridgeTable, options: ChatOptions, warnings: list[str]) -> None:
+        self._table = table
+        self._system_messages = options.system_messages
+        self._warnings = warnings
+        self._parts = PartTeller(allow_private_urls=options.allow_private_urls, warnings=warnings)
+        self._history = History(give_back_reasoning=options.give_back_reasoning, warnings=warnings)
+        self._head: list[str] = []
+        """System messages that were merged into one."""
+
+    def messages(self) -> list[ChatMessage]:
+        head = [{"role": "system", "content": "\n\n".join(self._head)}] if self._head else []
+        return [*head, *self._history.messages()]
+
+    def tell(self, item: InputItem, path: str) -> None:
+        match item:
+            case MessageItem():
+                self._tell_message(item, path)
+            case FunctionCallItem() | FunctionCallOutputItem():
+                self._tell_bridged(item, path)
+            case ReasoningItem():
+                self._tell_reasoning(item, path)
+            case UnknownItem():
+                if not self._tell_bridged(item, path):
+                    self._tell_unknown(item, path)
+            case _:
+                assert_never(item)
+
+    def instruct(self, text: str, path: str) -> None:
+        if not text.strip():
+            self._leave_out(path)
+            return
+        match self._system_messages:
+            case "keep":
+                self._history.hear("system", [{"type": "text", "text": text}])
+            case "merge_head":
+                self._head.append(text)
+            case "as_user":
+                self._history.hear("user", [{"type": "text", "text": text}])
+            case _:
+                assert_never(self._system_messages)
+
+    def hear_user(self, parts: list[ChatPart], path: str) -> None:
+        if parts:
+            self._history.hear("user", parts)
+        else:
+            self._leave_out(path)
+
+    def _tell_message(self, item: MessageItem, path: str) -> None:
+        content = f"{path}.content"
+        match item.role:
+            case "user":
+                self.hear_user(self._parts.parts(item.content, content), path)
+            case "assistant":
+                text = self._parts.text(item.content, content, "an assistant message")
+                if text.strip():
+                    self._history.say(text, path)
+                else:
+                    self._leave_out(path)
+            case "system" | "developer":
+                self.instruct(self._parts.text(item.content, content, f"a {item.role} message"), path)
+            case _:
+                assert_never(item.role)
+
+    def _tell_bridged(self, item: InputItem, path: str) -> bool:
+        if (call := self._table.retell_call(item)) is not None:
+            self._history.call(call, path)
+            return True
+        if (output := self._table.retell_output(item)) is not None:
+            self._history.answer(output.call_id, self._parts.parts(output.content, f"{path}.output"), path)
+            return True
+        return False
+
+    def _tell_reasoning(self, item: ReasoningItem, path: str) -> None:
+        thoughts = [thought.text for thought in (item.content or item.summary or []) if thought.text.strip()]
+        if thoughts:
+            self._history.think("\n\n".join(thoughts), path)
+        elif item.encrypted_content:
+            self._warnings.append(f"{path} was left out: only the server that encrypted this reasoning can read it.")
+
+    def _tell_unknown(self, item: UnknownItem, path: str) -> None:
+        kind = item.type
+        if kind in CALLS_AS_TEXT:
+            self._history.say(_as_context(item, CALLS_AS_TEXT[kind]), path)
+        elif kind in OUTPUTS_AS_TEXT:
+            self._history.hear("user", [{"type": "text", "text": _as_context(item, OUTPUTS_AS_TEXT[kind])}])
+        elif kind in SKIPPED:
+            self._warnings.append(f"{path} was left out: a chat model cannot be told of '{kind}'.")
+            return
+        else:
+            message = f"'{path}.type' is '{kind[:64]}', which this server cannot tell the model."
+            raise refuse("invalid_value", message, f"{path}.type")
+        self._warnings.append(f"{path} is told as text: a chat model does not know '{kind}'.")
+
+    def _leave_out(self, path: str) -> None:
+        self._warnings.append(f"{path} was left out: it is empty.")
+
+
+def _as_context(item: UnknownItem, keys: tuple[str, ...]) -> str:
+    extras: dict[str, Any] = item.model_extra or {}
+    told = {key: extras[key] for key in keys if extras.get(key) is not None}
+    text = f"[{item.type}] {msgspec.json.encode(told).decode()}" if told else f"[{item.type}]"
+    return text if len(text) <= CONTEXT_LENGTH else text[:CONTEXT_LENGTH] + "…"

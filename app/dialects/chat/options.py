@@ -1,0 +1,27 @@
+"""The manners of one upstream model, settled by configuration."""
+
+from typing import Literal
+
+import msgspec
+
+
+class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs between chat servers and no request can say."""
+
+    system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
+    """System and developer messages: where they stand; all in one at the head; or said by the user, for models that
+    know no system role."""
+    raw_reasoning: bool = False
+    """Tell reasoning as the model wrote it, not as a summary."""
+    think_tags: bool = False
+    """`<think>` at the start of the text is reasoning."""
+    give_back_reasoning: bool = True
+    """Past reasoning goes back as `reasoning_content` of the assistant message it belongs to."""
+    allow_private_urls: bool = False
+    """Images and files may lie on private addresses."""
+    declare_past_tools: bool = False
+    """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
+    past calls otherwise."""
+    hints: frozenset[str] = frozenset()
+    """Parameters that do not change the answer, and that this upstream takes as they are: of `metadata`,
+    `prompt_cache_key`, `safety_identifier`, `service_tier` and `user`. Most chat servers refuse or ignore them."""

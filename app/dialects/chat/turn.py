@@ -1,0 +1,99 @@
+"""One turn in the chat dialect: ask, reader and emitter joined."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from app.bridges.table import BridgeTable
+from app.dialects.chat.ask import to_chat
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.reader import ChunkReader
+from app.protocol.echo import opening_response
+from app.protocol.events import Event
+from app.protocol.ids import Mint
+from app.protocol.problems import Problem
+from app.protocol.request import CreateResponse
+from app.protocol.response import Usage
+from app.turn.deltas import Delta, UsageReported
+from app.turn.emitter import Emitter
+
+CHARACTERS_PER_TOKEN = 4
+"""A rough mean over languages and code, for upstreams that count nothing themselves."""
+
+
+class ChatTurn:
+    """What to ask, and what to tell the client of each chunk. Refuses (`ProblemError`) what cannot be said."""
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        *,
+        model: str,
+        options: ChatOptions,
+        mint: Mint,
+        now: Callable[[], int],
+    ) -> None:
+        table = BridgeTable(request.tools, request.tool_choice)
+        chat = to_chat(request, model=model, table=table, options=options)
+        self.ask = chat.body
+        self.warnings = [*request.warnings, *table.warnings, *chat.warnings]
+        self._usage_is_estimated = False
+        self._reader = ChunkReader(think_tags=options.think_tags)
+        self._emitter = Emitter(
+            opening_response(request, id=mint("resp"), created_at=now()),
+            carriers=table,
+            mint=mint,
+            now=now,
+            raw_reasoning=options.raw_reasoning,
+        )
+
+    @property
+    def over(self) -> bool:
+        """Whether the last event has been given."""
+        return self._emitter.over
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed."""
+        return self._emitter.problem
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """For the log: calls made against the client's `tool_choice`, and whether usage is only estimated."""
+        notes: dict[str, Any] = {}
+        if self._emitter.ruled_out:
+            notes["ruled_out_calls"] = self._emitter.ruled_out
+        if self._usage_is_estimated:
+            notes["usage"] = "estimated"
+        return notes
+
+    def begin(self) -> list[Event]:
+        """The first two events."""
+        return self._emitter.begin()
+
+    def receive(self, chunk: dict[str, Any]) -> list[Event]:
+        """What the client is told of one chunk."""
+        return self._emitter.feed(self._reader.read(chunk))
+
+    def keep_alive(self) -> list[Event]:
+        """A sign of life."""
+        return self._emitter.keep_alive()
+
+    def end(self) -> list[Event]:
+        """The upstream closed its stream."""
+        rest: list[Delta] = self._reader.rest()
+        if self._emitter.usage is None:
+            self._usage_is_estimated = True
+            rest.append(UsageReported(self._estimate()))
+        events = self._emitter.feed(rest)
+        return events if self.over else [*events, *self._emitter.end()]
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """Something broke."""
+        return self._emitter.fail(problem)
+
+    def _estimate(self) -> Usage:
+        asked = len(msgspec.json.encode(self.ask["messages"])) // CHARACTERS_PER_TOKEN + 1
+        said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
+        return Usage(input_tokens=asked, output_tokens=said, total_tokens=asked + said)

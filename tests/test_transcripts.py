@@ -1,0 +1,125 @@
+"""Golden transcripts: what a client asked, what the upstream was asked, what it sent, what the client was told.
+
+Each folder of `tests/transcripts` is one behaviour of a real chat server:
+
+    request.json     the client's body
+    options.json     the manners of the model, where they are not the usual ones
+    ask.json         what the upstream is asked
+    upstream.jsonl   what it sends, chunk by chunk; `{"silence": true}` is a pause, `{"broke": problem}` a connection
+                     that was lost
+    events.jsonl     what the client is told
+
+`pytest --bless` rewrites ask.json and events.jsonl; the diff is then the review.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.protocol.events import Event
+from app.protocol.problems import Problem
+from app.protocol.request import parse_request
+from tests.consumer import check_heard
+from tests.grammar import check
+from tests.judges import judge, judge_response
+
+FOLDERS = sorted(folder for folder in (Path(__file__).parent / "transcripts").iterdir() if folder.is_dir())
+PRICED = ("completed", "incomplete")
+
+each_transcript = pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+
+
+def new_turn(folder: Path) -> ChatTurn:
+    """The turn this transcript is about: counted ids, a clock that ticks once per look."""
+    options = folder / "options.json"
+    ticks, numbers = count(1_700_000_000), count(1)
+    return ChatTurn(
+        parse_request((folder / "request.json").read_bytes()),
+        model="upstream-model",
+        options=msgspec.json.decode(options.read_bytes() if options.exists() else b"{}", type=ChatOptions),
+        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        now=lambda: next(ticks),
+    )
+
+
+def replayed(turn: ChatTurn, chunks: list[Any]) -> Iterator[Event]:
+    """What the client is told, as the pump would do it: nothing is read behind the last event."""
+    yield from turn.begin()
+    for chunk in chunks:
+        if turn.over:
+            return
+        match chunk:
+            case {"silence": True}:
+                yield from turn.keep_alive()
+            case {"broke": problem}:
+                yield from turn.fail(msgspec.convert(problem, Problem))
+            case _:
+                yield from turn.receive(chunk)
+    if not turn.over:
+        yield from turn.end()
+
+
+def plain(events: Iterator[Event]) -> list[dict[str, Any]]:
+    """Events as a client reads them."""
+    return [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
+
+
+def lines(file: Path) -> list[Any]:
+    """The JSON values of a file, one a line."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+
+
+@each_transcript
+def test_the_upstream_is_asked_what_the_transcript_says(folder: Path, request: pytest.FixtureRequest) -> None:
+    """The whole ask, and nothing the caller would have to be warned of."""
+    turn = new_turn(folder)
+    file = folder / "ask.json"
+    if request.config.getoption("bless"):
+        file.write_text(json.dumps(turn.ask, indent=2) + "\n", encoding="utf-8")
+    assert turn.ask == json.loads(file.read_text(encoding="utf-8"))
+    assert turn.warnings == []
+
+
+@each_transcript
+def test_the_client_is_told_what_the_transcript_says(folder: Path, request: pytest.FixtureRequest) -> None:
+    """Every event whole; sound in the eyes of the grammar, both judges and the reference consumer."""
+    events = plain(replayed(new_turn(folder), lines(folder / "upstream.jsonl")))
+    check(events)
+    judge(events)
+    check_heard(events)
+    last = events[-1]["response"]
+    judge_response(last)
+    assert last["usage"] or last["status"] not in PRICED
+    file = folder / "events.jsonl"
+    if request.config.getoption("bless"):
+        file.write_text("".join([json.dumps(event) + "\n" for event in events]), encoding="utf-8")
+    assert events == lines(file)
+
+
+@each_transcript
+def test_a_stream_that_is_cut_anywhere_fails_and_never_completes(folder: Path) -> None:
+    """Unless the upstream had already said why it ended, with a sign of life behind every chunk."""
+    chunks = lines(folder / "upstream.jsonl")
+    for length in range(len(chunks)):
+        heard = [step for chunk in chunks[:length] for step in (chunk, {"silence": True})]
+        events = plain(replayed(new_turn(folder), heard))
+        check(events)
+        check_heard(events)
+        if not any(gave_a_reason(chunk) for chunk in chunks[:length]):
+            assert events[-1]["type"] == "response.failed"
+
+
+def gave_a_reason(chunk: Any) -> bool:
+    """Whether this chunk says why the answer ended."""
+    match chunk:
+        case {"choices": [{"finish_reason": str()}, *_]}:
+            return True
+        case _:
+            return False
