@@ -1,0 +1,22 @@
+"""config.toml, environment and flags -> frozen `Settings`. The only room that reads files and the environment.
+
+`load` is the door; everything wrong with a configuration is told at once, as `ConfigMistakesError`.
+"""
+
+from app.settings.load import load
+from app.settings.mistakes import ConfigMistakesError, Mistake
+from app.settings.secret import Secret
+from app.settings.shape import Key, Model, Server, Settings, Upstream, is_loopback
+
+__all__ = [
+    "ConfigMistakesError",
+    "Key",
+    "Mistake",
+    "Model",
+    "Secret",
+    "Server",
+    "Settings",
+    "Upstream",
+    "is_loopback",
+    "load",
+]

@@ -1,0 +1,175 @@
+"""`load`: from what a person wrote to `Settings`, or to everything that is wrong with it."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
+from app.settings.shape import (
+    DEMO_MODELS,
+    DEMO_UPSTREAMS,
+    KeyTable,
+    Model,
+    Server,
+    Settings,
+    Tables,
+    Upstream,
+    is_loopback,
+)
+from app.settings.sources import Sources
+
+_ROWS: dict[str, type[Server | KeyTable | Upstream | Model]] = {
+    "server": Server,
+    "keys": KeyTable,
+    "upstreams": Upstream,
+    "models": Model,
+}
+
+_WORDS: dict[str, str] = {
+    "missing": "is missing",
+    "string_pattern_mismatch": "must be small letters, digits, _ and -",
+    "string_type": "must be a text in quotes",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a number",
+}
+"""What pydantic calls an error -> what we say."""
+
+_OPEN_TO_ALL = (
+    "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, "
+    "listen on 127.0.0.1, or say --insecure-no-auth to let everybody in"
+)
+
+
+def load(
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    folder: FilePath = FilePath(),
+) -> Settings:
+    """Flags over environment over file over defaults.
+
+    `flags` by their names (`{"port": 9000, "upstream": "http://…"}`, None for one not given); `environ` is the
+    process's own unless given; `folder` is where `config.toml` is looked for. Raises `ConfigMistakesError` with all
+    mistakes; a secret's value is in none of them.
+    """
+    flags = flags or {}
+    sources = Sources(os.environ if environ is None else environ, folder)
+    named = flags.get("config")
+    sources.read_file(named if isinstance(named, str) else None)
+    if sources.mistakes and not sources.places:
+        raise ConfigMistakesError(sources.mistakes)  # the file is unreadable: whatever else was said is not to blame
+    sources.read_environment()
+    sources.read_flags(flags)
+
+    tables: Tables | None = None
+    found: list[Mistake] = []
+    try:
+        tables = Tables.model_validate(sources.data)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False, include_context=True, include_input=True):
+            path = tuple(detail["loc"])
+            if not any(path[: len(unknown)] == unknown for unknown in sources.unknown):
+                found.append(_mistake(sources, path, detail))
+    found = [*sources.mistakes, *found, *_loose_ends(sources)]
+    if tables and not tables.keys and not tables.server.insecure_no_auth and not is_loopback(tables.server.host):
+        found.append(Mistake(sources.where(("server", "host")), "server.host", _OPEN_TO_ALL))
+    if tables is None or found:
+        raise ConfigMistakesError(sorted(found, key=_reading_order))
+    bare = not tables.models and not tables.upstreams
+    return Settings(
+        server=tables.server,
+        keys=tuple(table.key() for table in tables.keys),
+        upstreams=dict(DEMO_UPSTREAMS) if bare else tables.upstreams,
+        models=dict(DEMO_MODELS) if bare else tables.models,
+        file=sources.file,
+        origins={spelled(path): origin for path, origin in sources.origins.items()},
+        notes=tuple(sources.notes),
+    )
+
+
+def _reading_order(mistake: Mistake) -> tuple[str, int]:
+    """The file from top to bottom, then environment and flags."""
+    place, _, line = mistake.where.rpartition(":")
+    return (place, int(line)) if line.isdecimal() else (mistake.where, 0)
+
+
+def _mistake(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
+    """One of pydantic's errors, in our words."""
+    context = detail.get("ctx", {})
+    value = detail["input"]
+    match detail["type"]:
+        case "extra_forbidden":
+            words = f"is not a setting here{_elsewhere(path)}"
+        case "literal_error" if path[-1] == "via" and value == "responses":
+            words = '"responses" is not supported by this version: use litellm, chat or demo'
+        case "literal_error":
+            choices = [word.strip("'") for word in re.split(", | or ", context["expected"])]
+            words = f"must be one of {', '.join(choices)}"
+            words += did_you_mean(value, choices) if isinstance(value, str) else ""
+        case "value_error":
+            words = str(context["error"])
+        case "model_type" | "dict_type":
+            words = f"must be a table: [{spelled(path)}]"
+        case "tuple_type":
+            words = f"must be a list of tables: [[{spelled(path)}]]" if path == ("keys",) else "must be a list"
+        case other:
+            words = _WORDS.get(other) or re.sub(r"^\w+ should", "must", detail["msg"])
+    return Mistake(sources.where(path), spelled(path), words)
+
+
+def _elsewhere(path: Path) -> str:
+    """Where an unknown key may have been meant."""
+    word = str(path[-1])
+    if len(path) == 1:
+        near = did_you_mean(word, _ROWS)
+        return f" (did you mean server.{word}?)" if not near and word in Server.model_fields else near
+    table = _ROWS[str(path[0])]
+    return did_you_mean(word, table.model_fields)
+
+
+def _loose_ends(sources: Sources) -> Iterable[Mistake]:
+    """What no single table can know: names that lead nowhere, names given twice, nothing to serve."""
+    upstreams = _table(sources.data.get("upstreams"))
+    models = _table(sources.data.get("models"))
+    for name, model in models.items():
+        path: Path = ("models", name)
+        wanted = _table(model).get("upstream")
+        if isinstance(wanted, str) and wanted not in upstreams and (*path, "upstream") not in sources.unknown:
+            path = (*path, "upstream")
+            near = did_you_mean(wanted, upstreams) or (f" (there is {', '.join(upstreams)})" if upstreams else "")
+            yield Mistake(sources.where(path), spelled(path), f"there is no upstream {wanted!r}{near}")
+        elif "*" in name and name != "*":
+            yield Mistake(sources.where(path), spelled(path), 'is no pattern: only "*" alone stands for other names')
+    if upstreams and not models:
+        path = ("upstreams",)
+        words = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
+        yield Mistake(sources.where(path), spelled(path), words)
+    yield from _twice(sources)
+
+
+def _twice(sources: Sources) -> Iterable[Mistake]:
+    keys = sources.data.get("keys")
+    for field in ("name", "sha256", "value"):
+        seen: dict[str, int] = {}
+        for place, key in enumerate(keys if isinstance(keys, list) else []):
+            said = _table(key).get(field)
+            path: Path = ("keys", place, field)
+            if not isinstance(said, str) or path in sources.unknown:
+                continue
+            first = seen.setdefault(said.lower() if field == "sha256" else said, place)
+            if first != place:
+                yield Mistake(sources.where(path), spelled(path), f"is the same as that of keys[{first}]")
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

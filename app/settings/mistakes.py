@@ -1,0 +1,49 @@
+"""What is wrong with a configuration, in words for the person who wrote it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+Path = tuple[str | int, ...]
+"""Where a value stands: `("keys", 0, "sha256")`."""
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def spelled(path: Path) -> str:
+    """A path as one would write it in the file: `keys[0].sha256`, `models."gpt-4.1".upstream`."""
+    words = ""
+    for step in path:
+        if isinstance(step, int):
+            words += f"[{step}]"
+        else:
+            name = step if _BARE_KEY.fullmatch(step) else '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            words += f".{name}" if words else name
+    return words
+
+
+class Mistake(NamedTuple):
+    """One mistake: where it was made (`config.toml:3`, `AM_PORT`, `--port`), in which setting, and what it is."""
+
+    where: str
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(word for word in self if word)
+
+
+class ConfigMistakesError(Exception):
+    """Raised by `load` with every mistake that was found. It never holds the value of a secret."""
+
+    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+        super().__init__("\n".join(map(str, mistakes)))
+        self.mistakes = tuple(mistakes)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """` (did you mean …?)` for a word that looks like a known one, otherwise nothing."""
+    by_small_letters = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_small_letters, n=1, cutoff=0.6)
+    return f" (did you mean {by_small_letters[near[0]]}?)" if near else ""

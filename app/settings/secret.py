@@ -1,0 +1,56 @@
+"""A secret that does not print."""
+
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+
+class Secret:
+    """An upstream's key. `reveal()` gives it to the one place that sends it; printing, logging or dumping it does not.
+
+    Refuses to be empty and to hold white space or anything but printable ASCII: it travels in an HTTP header.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        if not text:
+            message = "must not be empty"
+            raise ValueError(message)
+        if not all("!" <= letter <= "~" for letter in text):
+            message = "must not hold spaces, line breaks or anything but printable ASCII"
+            raise ValueError(message)
+        self._text = text
+
+    def reveal(self) -> str:
+        """The secret itself."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> str:
+        message = "a Secret does not let itself be copied to a file or another process"
+        raise TypeError(message)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read from a string, or taken as it is."""
+        made = core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
+        taken = core_schema.is_instance_schema(cls)
+        return core_schema.lax_or_strict_schema(
+            core_schema.no_info_before_validator_function(
+                lambda value: value.reveal() if isinstance(value, cls) else value, made
+            ),
+            taken,
+            serialization=core_schema.plain_serializer_function_ser_schema(repr),
+        )

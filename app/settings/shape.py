@@ -1,0 +1,199 @@
+"""What a configuration may say: every setting, its default and its limits. Frozen; values come checked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from app.settings.secret import Secret
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+
+
+def _told(text: str) -> str:
+    """A name: not empty, not endless, nothing invisible in it."""
+    if not text or text != text.strip() or not text.isprintable():
+        message = "must be a name without spaces around it and without control characters"
+        raise ValueError(message)
+    return text
+
+
+def _address(url: str) -> str:
+    """An upstream's address, without the slash at its end."""
+    wrong = "must be an address that starts with http:// or https://"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError(wrong) from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or " " in url or not url.isprintable():
+        raise ValueError(wrong)
+    if parts.username is not None or parts.password is not None:
+        message = "must not hold a user name or password: use api_key"
+        raise ValueError(message)
+    if parts.query or parts.fragment:
+        message = "must end with its path, without ? or #"
+        raise ValueError(message)
+    return url.rstrip("/")
+
+
+def _digest(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        message = "must be the SHA-256 of the key: 64 hexadecimal digits"
+        raise ValueError(message)
+    return text.lower()
+
+
+Name = Annotated[str, Field(max_length=256), AfterValidator(_told)]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on `host`. Of names, only localhost is sure."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+class Table(BaseModel):
+    """A table of the file: frozen, and a key it does not know is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Server(Table):
+    """How the server listens and how patient it is. Every field is also an environment variable, `AM_<NAME>`."""
+
+    host: Name = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65_535)
+    keep_alive: Seconds = 15
+    """Seconds of silence before a keep-alive."""
+    first_payload_wait: float = Field(default=5, ge=0, le=600, allow_inf_nan=False)
+    """Seconds for which the status line may be held back until the upstream speaks."""
+    strict: bool = False
+    """True: every warning is a 400."""
+    max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    max_items: int = Field(default=16_384, ge=1)
+    max_tools: int = Field(default=1_024, ge=0)
+    allow_private_urls: bool = False
+    """True: image and file URLs may point to private addresses."""
+    log_format: Literal["auto", "text", "json"] = "auto"
+    """auto: text on a terminal, JSON elsewhere."""
+    insecure_no_auth: bool = False
+    """True: without keys, and yet on an address that others can reach."""
+
+
+class KeyTable(Table):
+    """A client's key as it is written: its digest, or itself."""
+
+    name: Name
+    sha256: Annotated[str, AfterValidator(_digest)] | None = None
+    value: Secret | None = None
+    models: tuple[Name, ...] = ("*",)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.sha256 is None) == (self.value is None):
+            message = "needs either sha256 or value, and not both"
+            raise ValueError(message)
+        return self
+
+    def key(self) -> "Key":
+        """The key as it is kept."""
+        digest = self.sha256 or sha256((self.value or Secret("-")).reveal().encode()).hexdigest()
+        return Key(name=self.name, digest=bytes.fromhex(digest), models=self.models)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A client that may come in. Only the SHA-256 of its key is kept."""
+
+    name: str
+    digest: bytes
+    models: tuple[str, ...] = ("*",)
+    """Patterns of public model names: `*`, `gpt-*`."""
+
+    def may_use(self, model: str) -> bool:
+        """Whether one of the patterns covers this public name."""
+        return any(fnmatchcase(model, pattern) for pattern in self.models)
+
+
+class Upstream(Table):
+    """A server that runs models, and how it is spoken to."""
+
+    via: Literal["litellm", "chat", "demo"] = "litellm"
+    provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
+    """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
+    api_key: Secret | None = None
+    base_url: Annotated[str, AfterValidator(_address)] | None = None
+    timeout: Seconds = 120
+    """Seconds for which the upstream may be silent: before its first word (then a 504) and after it."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        message = ""
+        match self.via:
+            case "demo" if self.provider or self.api_key or self.base_url:
+                message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
+            case "chat" if self.provider:
+                message = 'provider is litellm\'s: leave it out, or say via = "litellm"'
+            case "chat" if not self.base_url:
+                message = 'via = "chat" needs a base_url'
+            case "litellm" if not self.provider and not self.base_url:
+                message = 'needs a provider (litellm\'s prefix, such as "deepseek") or a base_url'
+        if message:
+            raise ValueError(message)
+        return self
+
+
+class Model(Table):
+    """A model under its public name."""
+
+    upstream: Name
+    name: Name | None = None
+    """Its name upstream; the public one unless given."""
+    system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
+    """System messages where they stand, all in one at the head, or as user messages."""
+    reasoning: Literal["summary", "text"] = "summary"
+    """How what the model thinks is told: as a summary, which every client shows, or as raw text."""
+    give_back_reasoning: bool = True
+    """Whether earlier thoughts go back to the upstream."""
+    think_tags: bool = False
+    """True: `<think>…</think>` at the start of the text is reasoning."""
+    context_window: int | None = Field(default=None, ge=1)
+
+
+class Tables(Table):
+    """The whole file."""
+
+    server: Server = Server()
+    keys: tuple[KeyTable, ...] = ()
+    upstreams: dict[Name, Upstream] = {}
+    models: dict[Name, Model] = {}
+
+
+DEMO_UPSTREAMS: Mapping[str, Upstream] = {"demo": Upstream(via="demo")}
+DEMO_MODELS: Mapping[str, Model] = {"demo": Model(upstream="demo")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything the server was told. `Settings()` is the server without any configuration: the embedded model."""
+
+    server: Server = field(default_factory=Server)
+    keys: tuple[Key, ...] = ()
+    upstreams: Mapping[str, Upstream] = field(default_factory=lambda: dict(DEMO_UPSTREAMS))
+    models: Mapping[str, Model] = field(default_factory=lambda: dict(DEMO_MODELS))
+    """By public name; `*` is any other name, passed on unchanged unless it has a `name` of its own."""
+    file: str | None = None
+    """The file that was read."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where each value was said, by its path: `{"server.port": "--port", "upstreams.x.api_key": "env:X_KEY"}`."""
+    notes: tuple[str, ...] = ()
+    """What is no mistake, but worth a look."""

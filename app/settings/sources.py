@@ -1,0 +1,239 @@
+"""Where settings come from: file, environment, flags. Merged into one plain dict, each value with its origin."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+from app.settings.mistakes import Mistake, Path, did_you_mean, spelled
+from app.settings.shape import Server
+from app.settings.toml_lines import lines_of
+
+DEFAULT_FILE = "config.toml"
+GIVEN = "upstream"
+"""The name of the upstream that `--upstream` or `AM_UPSTREAM` makes."""
+ENVIRONMENT_KEY = "AM_KEY"
+"""The one client key that the environment can hold, and the name it goes by."""
+
+_MAX_SECRET_BYTES = 65_536
+_MAX_FILE_BYTES = 4 * 1024 * 1024
+_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?\}|\$\{[^}]*\}?")
+_LINE = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+
+_GIVEN = ("upstreams", GIVEN)
+_ENVIRONMENT: dict[str, Path] = {
+    **{f"AM_{name.upper()}": ("server", name) for name in Server.model_fields},
+    "AM_UPSTREAM": (*_GIVEN, "base_url"),
+    "AM_UPSTREAM_KEY": (*_GIVEN, "api_key"),
+    "AM_UPSTREAM_VIA": (*_GIVEN, "via"),
+}
+_FLAGS: dict[str, Path] = {
+    **{name: ("server", name) for name in Server.model_fields},
+    "upstream": (*_GIVEN, "base_url"),
+    "upstream_key": (*_GIVEN, "api_key"),
+    "via": (*_GIVEN, "via"),
+}
+
+
+class Sources:
+    """Reads and merges. What it cannot read becomes a mistake; `unknown` then holds the path of the missing value."""
+
+    def __init__(self, environ: Mapping[str, str], folder: FilePath) -> None:
+        self.environ = environ
+        self.folder = folder
+        self.file: str | None = None
+        self.data: dict[str, Any] = {}
+        self.origins: dict[Path, str] = {}
+        self.places: dict[Path, str] = {}
+        """Where each value stands, for the words of a mistake: `config.toml:3`, `AM_PORT`, `--port`."""
+        self.mistakes: list[Mistake] = []
+        self.unknown: set[Path] = set()
+        self.notes: list[str] = []
+        self.given: dict[str, object] = {}
+        """The upstream that the environment or the flags describe, by the fields of its table."""
+
+    def where(self, path: Path) -> str:
+        """The nearest place that is known for a path."""
+        while path not in self.places and path:
+            path = path[:-1]
+        return self.places.get(path, "")
+
+    def read_file(self, flag: str | None) -> None:
+        """The file named by the flag or `AM_CONFIG`, else `config.toml` where there is one."""
+        name = flag or self.environ.get("AM_CONFIG")
+        path = self.folder / (name or DEFAULT_FILE)
+        if not name and not path.is_file():
+            return
+        shown = name or DEFAULT_FILE
+        self.file = shown
+        try:
+            raw = path.read_bytes()
+        except OSError as error:
+            self.mistakes.append(Mistake(shown, "", f"cannot be read: {_reason(error)}"))
+            return
+        if len(raw) > _MAX_FILE_BYTES:
+            self.mistakes.append(Mistake(shown, "", "is too large for a configuration"))
+            return
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            self.mistakes.append(Mistake(f"{shown}:{line}", "", "is not UTF-8 text"))
+            return
+        self._take_text(shown, text, path.parent)
+
+    def _take_text(self, shown: str, text: str, folder: FilePath) -> None:
+        try:
+            data = tomllib.loads(text)
+            lines = lines_of(text)
+        except ValueError as error:  # tomllib's own, or Python's for a number of thousands of digits
+            found = _LINE.search(str(error))
+            line = int(found["line"]) if found and found["line"] else text.rstrip("\n").count("\n") + 1
+            self.mistakes.append(Mistake(f"{shown}:{line}", "", f"is not TOML: {_LINE.sub('', str(error))}"))
+            return
+        except RecursionError:
+            self.mistakes.append(Mistake(shown, "", "is nested too deeply"))
+            return
+        self.places = {(): shown} | {path: f"{shown}:{line}" for path, line in lines.items()}
+        self.data = self._filled(data, (), folder)
+
+    def _filled(self, value: Any, path: Path, folder: FilePath) -> Any:
+        """The same value, its strings with `env:`, `file:` and `${…}` filled in."""
+        match value:
+            case dict():
+                return {name: self._filled(inner, (*path, name), folder) for name, inner in value.items()}
+            case list():
+                self.origins[path] = self.where(path)
+                return [self._filled(inner, (*path, place), folder) for place, inner in enumerate(value)]
+            case str():
+                return self._resolved(self._interpolated(value, path), path, folder)
+            case _:
+                self.origins[path] = self.where(path)
+                return value
+
+    def _interpolated(self, text: str, path: Path) -> str:
+        def put(found: re.Match[str]) -> str:
+            if found[0] == "$${":
+                return "${"
+            name = found["name"]
+            if name is None:
+                self._miss(path, f"{found[0]} is not ${{NAME}} or ${{NAME:-otherwise}}")
+                return ""
+            value = self.environ.get(name, "")
+            if found["otherwise"] is not None:
+                return value or found["otherwise"]
+            if name not in self.environ:
+                self._miss(path, f"the environment variable {name} is not set{self._near(name)}")
+            return value
+
+        return _VARIABLE.sub(put, text)
+
+    def _resolved(self, text: str, path: Path, folder: FilePath) -> str:
+        """What `env:NAME` and `file:PATH` stand for; any other text is itself."""
+        scheme, colon, rest = text.partition(":")
+        self.origins[path] = self.where(path)
+        if not colon or scheme not in {"env", "file"}:
+            return text
+        self.origins[path] = text
+        if scheme == "env":
+            value = self.environ.get(rest, "")
+            if not value:
+                state = "is empty" if rest in self.environ else f"is not set{self._near(rest)}"
+                self._miss(path, f"the environment variable {rest} {state}")
+            return value
+        try:
+            raw = (folder / rest).read_bytes()
+        except (OSError, ValueError) as error:
+            self._miss(path, f"the file {rest} cannot be read: {_reason(error)}")
+            return ""
+        value = raw.decode("utf-8", "replace").strip()
+        if not value:
+            self._miss(path, f"the file {rest} is empty")
+        elif len(raw) > _MAX_SECRET_BYTES:
+            self._miss(path, f"the file {rest} is too large to hold a setting")
+        return value
+
+    def read_environment(self) -> None:
+        """Every `AM_…` that is set and not empty."""
+        for name, path in _ENVIRONMENT.items():
+            if text := self.environ.get(name):
+                self._put(path, name, text)
+        if text := self.environ.get(ENVIRONMENT_KEY):
+            keys = self.data.setdefault("keys", [])
+            if isinstance(keys, list):
+                path = ("keys", len(keys))
+                self.places[path] = ENVIRONMENT_KEY
+                keys.append({"name": ENVIRONMENT_KEY, "value": self._resolved(text, (*path, "value"), self.folder)})
+        known = {*_ENVIRONMENT, ENVIRONMENT_KEY, "AM_CONFIG"}
+        for name in sorted(name for name in self.environ if name.startswith("AM_") and name not in known):
+            if near := did_you_mean(name, known):
+                self.notes.append(f"{name} is not a setting{near}")
+
+    def read_flags(self, flags: Mapping[str, object]) -> None:
+        """Every flag that was given; None is one that was not."""
+        for name, path in _FLAGS.items():
+            value = flags.get(name)
+            if value is not None:
+                self._put(path, f"--{name.replace('_', '-')}", value)
+        if self.given:
+            self._serve_given()
+
+    def _serve_given(self) -> None:
+        """Give every name that the file does not know to the upstream that came without a file."""
+        if "base_url" not in self.given:
+            for field in self.given:
+                place = self.where((*_GIVEN, field))
+                self.mistakes.append(Mistake(place, "", "means nothing without --upstream or AM_UPSTREAM"))
+            return
+        place = self.where((*_GIVEN, "base_url"))
+        upstreams = self.data.setdefault("upstreams", {})
+        models = self.data.setdefault("models", {})
+        if not isinstance(upstreams, dict) or not isinstance(models, dict):
+            return  # a mistake of the file, told by whoever looks at its tables
+        if GIVEN in upstreams:  # merging the two would send the key of one to the address of the other
+            self.mistakes.append(
+                Mistake(place, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
+            )
+            return
+        upstreams[GIVEN] = self.given
+        models["*"] = {"upstream": GIVEN}
+        self.places["models", "*"] = place
+        self.origins["models", "*", "upstream"] = place
+
+    def _put(self, path: Path, place: str, value: object) -> None:
+        """Set one value over whatever was there."""
+        table = self.given
+        if path[:-1] != _GIVEN:
+            table = self.data.setdefault(str(path[0]), {})
+            if not isinstance(table, dict):
+                return  # a mistake of the file, as above
+        self.places[path] = place
+        self.unknown.discard(path)
+        self.mistakes = [mistake for mistake in self.mistakes if mistake.path != spelled(path)]
+        if isinstance(value, str):
+            value = self._resolved(value, path, self.folder)
+        else:
+            self.origins[path] = place
+        table[str(path[-1])] = value
+
+    def _miss(self, path: Path, message: str) -> None:
+        self.unknown.add(path)
+        self.mistakes.append(Mistake(self.where(path), spelled(path), message))
+
+    def _near(self, name: str) -> str:
+        return did_you_mean(name, self.environ)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case PermissionError():
+            return "permission denied"
+        case IsADirectoryError():
+            return "it is a folder"
+        case OSError():
+            return error.strerror or "it cannot be opened"
+        case _:
+            return "it is not a path"

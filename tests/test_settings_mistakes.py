@@ -1,0 +1,211 @@
+"""Everything wrong with a configuration, told at once, each with its place."""
+
+from pathlib import Path
+
+import pytest
+
+from app.settings import ConfigMistakesError, load
+
+GOOD_UPSTREAM = '[upstreams.u]\nprovider = "x"\n'
+GOOD = GOOD_UPSTREAM + '[models.m]\nupstream = "u"\n'
+
+
+def mistakes(
+    folder: Path, file: str | bytes | None = None, environ: dict[str, str] | None = None, **flags: object
+) -> list[str]:
+    """What `load` finds wrong."""
+    if file is not None:
+        (folder / "config.toml").write_bytes(file.encode() if isinstance(file, str) else file)
+    with pytest.raises(ConfigMistakesError) as caught:
+        load(flags, environ or {}, folder)
+    assert str(caught.value) == "\n".join(map(str, caught.value.mistakes))
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+def test_all_mistakes_are_told_at_once_from_top_to_bottom_then_environment_and_flags(tmp_path: Path) -> None:
+    file = """\
+port = 3
+[server]
+prot = 8080
+strict = "maybe"
+[[keys]]
+name = "a"
+sha256 = "abc"
+[[keys]]
+name = "a"
+value = "env:NOPE"
+[upstreams.deepseek]
+via = "litelm"
+provider = "deepseek"
+[upstreams.r]
+via = "responses"
+base_url = "ftp://x"
+[models."gpt-4.1"]
+upstream = "deepsek"
+[models.x]
+nme = "y"
+"""
+    assert mistakes(tmp_path, file, {"AM_KEEP_ALIVE": "long", "AM_UPSTREAM_VIA": "chat"}, host="") == [
+        "--host: server.host: must be a name without spaces around it and without control characters",
+        "AM_KEEP_ALIVE: server.keep_alive: must be a number",
+        "AM_UPSTREAM_VIA: means nothing without --upstream or AM_UPSTREAM",
+        "config.toml:1: port: is not a setting here (did you mean server.port?)",
+        "config.toml:3: server.prot: is not a setting here (did you mean port?)",
+        "config.toml:4: server.strict: must be true or false",
+        "config.toml:7: keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
+        "config.toml:9: keys[1].name: is the same as that of keys[0]",
+        "config.toml:10: keys[1].value: the environment variable NOPE is not set",
+        "config.toml:12: upstreams.deepseek.via: must be one of litellm, chat, demo (did you mean litellm?)",
+        'config.toml:15: upstreams.r.via: "responses" is not supported by this version: use litellm, chat or demo',
+        "config.toml:16: upstreams.r.base_url: must be an address that starts with http:// or https://",
+        "config.toml:18: models.\"gpt-4.1\".upstream: there is no upstream 'deepsek' (did you mean deepseek?)",
+        "config.toml:19: models.x.upstream: is missing",
+        "config.toml:20: models.x.nme: is not a setting here (did you mean name?)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("a = ", "config.toml:1: is not TOML: Invalid value"),
+        ("[server]\nport = 1\n[server]\n", "config.toml:3: is not TOML: Cannot declare ('server',) twice"),
+        ("[server]\nport = [1,\n2\n\n", "config.toml:3: is not TOML: Unclosed array"),
+        ("port = " + "1" * 5000, "config.toml:1: is not TOML: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; use sys.set_int_max_str_digits() to increase the limit"),
+        (b"[server]\nhost = '\xff'", "config.toml:2: is not UTF-8 text"),
+        (b"#" * (4 * 1024 * 1024 + 1), "config.toml: is too large for a configuration"),
+        ("a = " + "[" * 5000 + "]" * 5000, "config.toml: is nested too deeply"),
+        ("server = 1", "config.toml:1: server: must be a table: [server]"),
+        ("models = 1", "config.toml:1: models: must be a table: [models]"),
+        ("keys = 1", "config.toml:1: keys: must be a list of tables: [[keys]]"),
+        ("keys = [1]", "config.toml:1: keys[0]: must be a table: [keys[0]]"),
+        ("[server]\nport = 65536", "config.toml:2: server.port: must be less than or equal to 65535"),
+        ("[server]\nport = 1.5", "config.toml:2: server.port: must be a whole number"),
+        ("[server]\nkeep_alive = 0", "config.toml:2: server.keep_alive: must be greater than 0"),
+        ("[server]\nkeep_alive = nan", "config.toml:2: server.keep_alive: must be a number"),
+        ("[server]\nhost = 1", "config.toml:2: server.host: must be a text in quotes"),
+        ('[server]\nhost = "${}"', "config.toml:2: server.host: ${} is not ${NAME} or ${NAME:-otherwise}"),
+        ('[server]\nhost = "${A"', "config.toml:2: server.host: ${A is not ${NAME} or ${NAME:-otherwise}"),
+        ('[server]\nlog_format = "jsn"', "config.toml:2: server.log_format: must be one of auto, text, json (did you mean json?)"),
+        ('[[keys]]\nname = "a"', "config.toml:1: keys[0]: needs either sha256 or value, and not both"),
+        ('[[keys]]\nname = "a"\nvalue = "b c"', "config.toml:3: keys[0].value: must not hold spaces, line breaks or anything but printable ASCII"),
+        ('[[keys]]\nname = "a"\nvalue = ""', "config.toml:3: keys[0].value: must not be empty"),
+        ('[[keys]]\nname = "a"\nvalue = "b"\nmodels = "m"', "config.toml:4: keys[0].models: must be a list"),
+        ('[[keys]]\nname = "a"\nvalue = "b"\n[[keys]]\nname = "c"\nvalue = "b"', "config.toml:6: keys[1].value: is the same as that of keys[0]"),
+        (GOOD + '[upstream.x]\nvia = "demo"', "config.toml:5: upstream: is not a setting here (did you mean upstreams?)"),
+        ('[upstreams.u]\nprovider = "x"\n', 'config.toml:1: upstreams: no model leads here: add [models."*"] or [models.<name>] with upstream = …'),
+        ('[models.m]\nupstream = "u"', "config.toml:2: models.m.upstream: there is no upstream 'u'"),
+        (GOOD_UPSTREAM + '[models.m]\nupstream = "local"', "config.toml:4: models.m.upstream: there is no upstream 'local' (there is u)"),
+        (GOOD + '[models."gpt-*"]\nupstream = "u"', 'config.toml:5: models."gpt-*": is no pattern: only "*" alone stands for other names'),
+        (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be greater than or equal to 1"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, file: str | bytes, told: str) -> None:
+    assert mistakes(tmp_path, file) == [told]
+
+
+@pytest.mark.parametrize(
+    ("upstream", "told"),
+    [
+        ("", "config.toml:1: upstreams.u: needs a provider (litellm's prefix, such as \"deepseek\") or a base_url"),
+        ('via = "chat"', 'config.toml:1: upstreams.u: via = "chat" needs a base_url'),
+        ('via = "chat"\nprovider = "x"\nbase_url = "http://x"', "config.toml:1: upstreams.u: provider is litellm's: leave it out, or say via = \"litellm\""),
+        ('via = "demo"\napi_key = "k"', 'config.toml:1: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
+        ('provider = "Deep Seek"', "config.toml:2: upstreams.u.provider: must be small letters, digits, _ and -"),
+        ('base_url = "localhost:11434"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
+        ('base_url = "http://x:0"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
+        ('base_url = "http://x:port"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
+        ('base_url = "http://me:pw@x"', "config.toml:2: upstreams.u.base_url: must not hold a user name or password: use api_key"),
+        ('base_url = "http://x?key=1"', "config.toml:2: upstreams.u.base_url: must end with its path, without ? or #"),
+        ('provider = "x"\ntimeout = inf', "config.toml:3: upstreams.u.timeout: must be a number"),
+    ],
+)  # fmt: skip
+def test_an_upstream_must_fit_together(tmp_path: Path, upstream: str, told: str) -> None:
+    assert mistakes(tmp_path, f'[upstreams.u]\n{upstream}\n[models.m]\nupstream = "u"') == [told]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("env:GONE", "the environment variable GONE is not set"),
+        ("env:THEIR_KE", "the environment variable THEIR_KE is not set (did you mean THEIR_KEY?)"),
+        ("env:EMPTY", "the environment variable EMPTY is empty"),
+        ("${GONE}", "the environment variable GONE is not set"),
+        ("file:gone", "the file gone cannot be read: there is no such file"),
+        ("file:", "the file  cannot be read: it is a folder"),
+        ("file:a\\u0000b", "the file a\0b cannot be read: it is not a path"),
+        ("file:blank", "the file blank is empty"),
+        ("file:huge", "the file huge is too large to hold a setting"),
+        ("file:config.toml/x", "the file config.toml/x cannot be read: Not a directory"),
+    ],
+)
+def test_a_reference_that_leads_nowhere_is_told_and_nothing_else(tmp_path: Path, value: str, told: str) -> None:
+    (tmp_path / "blank").write_text(" \n")
+    (tmp_path / "huge").write_text("x" * 70_000)
+    file = f'[upstreams.u]\nprovider = "x"\napi_key = "{value}"\n[models.m]\nupstream = "u"'
+    assert mistakes(tmp_path, file, {"EMPTY": "", "THEIR_KEY": "k"}) == [f"config.toml:3: upstreams.u.api_key: {told}"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "flags", "told"),
+    [
+        ({}, {"config": "gone.toml"}, ["gone.toml: cannot be read: there is no such file"]),
+        ({"AM_CONFIG": "gone.toml"}, {"port": "x"}, ["gone.toml: cannot be read: there is no such file"]),
+        ({}, {"port": "x"}, ["--port: server.port: must be a whole number"]),
+        ({}, {"via": "chat", "upstream_key": "k"}, [
+            "--upstream-key: means nothing without --upstream or AM_UPSTREAM",
+            "--via: means nothing without --upstream or AM_UPSTREAM",
+        ]),
+        ({}, {"upstream": "nowhere"}, ["--upstream: upstreams.upstream.base_url: must be an address that starts with http:// or https://"]),
+        ({"AM_KEY": "env:GONE"}, {}, ["AM_KEY: keys[0].value: the environment variable GONE is not set"]),
+    ],
+)  # fmt: skip
+def test_mistakes_in_flags_and_environment_are_told_by_their_names(
+    tmp_path: Path, environ: dict[str, str], flags: dict[str, str], told: list[str]
+) -> None:
+    assert mistakes(tmp_path, None, environ, **flags) == told
+
+
+def test_a_given_upstream_never_merges_with_one_of_the_file(tmp_path: Path) -> None:
+    """Else the file's key would go to the address on the command line."""
+    file = '[upstreams.upstream]\nprovider = "x"\napi_key = "k"\n[models.m]\nupstream = "upstream"'
+    assert mistakes(tmp_path, file, upstream="http://other.test") == [
+        "--upstream: the file has an upstream named 'upstream' of its own: rename that one"
+    ]
+
+
+@pytest.mark.parametrize("name", ["server", "models", "upstreams", "keys"])
+def test_other_sources_do_not_hide_that_the_file_has_no_table_there(tmp_path: Path, name: str) -> None:
+    told = mistakes(tmp_path, f"{name} = 1", {"AM_KEY": "k"}, port="1", upstream="http://x")
+    assert [word.partition(" must be a ")[0] for word in told] == [f"config.toml:1: {name}:"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.test", "[::]"])  # noqa: S104 — nothing listens
+def test_an_address_that_others_can_reach_needs_a_key_or_a_clear_word(tmp_path: Path, host: str) -> None:
+    assert mistakes(tmp_path, None, host=host) == [
+        "--host: server.host: others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, or say --insecure-no-auth to let everybody in"
+    ]
+    assert load({"host": host, "insecure_no_auth": True}, {}, tmp_path).server.host == host
+    assert load({"host": host}, {"AM_KEY": "k"}, tmp_path).server.host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost"])
+def test_this_machine_alone_needs_no_key(tmp_path: Path, host: str) -> None:
+    assert load({"host": host}, {}, tmp_path).server.host == host
+
+
+def test_no_mistake_holds_a_secret(tmp_path: Path) -> None:
+    file = """\
+[[keys]]
+name = "a"
+value = "se cret"
+[[keys]]
+name = "b"
+sha256 = "secret"
+value = "secret"
+[upstreams.u]
+via = "demo"
+api_key = "secret"
+[models.m]
+upstream = "u"
+"""
+    assert [word for word in mistakes(tmp_path, file) if "cret" in word] == []
