@@ -1,0 +1,1 @@
+"""I/O, outward: the servers that run the models."""

@@ -1,0 +1,180 @@
+"""A chat-completions ask, as arguments of litellm's `acompletion`. Pure: it neither imports litellm nor does I/O.
+
+Two ways to ask, chosen once per upstream:
+
+- **as it is** (`provider` is none, `hosted_vllm`, or `openai` with an address of its own): any server that speaks chat
+  completions. The whole body travels as litellm's `extra_body`, out of its sight. Otherwise litellm would strip
+  `strict` and `additionalProperties` from tools, join text parts, leave out `user`, and ask `/responses` for `gpt-5…`.
+- **translated** (every other provider): litellm knows the provider's own format and what its models can do.
+"""
+
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from app.protocol.problems import Problem
+from app.upstreams.port import UpstreamRefused
+
+Json = dict[str, Any]
+
+GENERIC_PROVIDER: Final = "hosted_vllm"
+"""Speaks plain chat completions over one pool of connections, a third cheaper than litellm's `openai`."""
+
+_NO_KEY: Final = "no-key"
+"""Sent where none is configured: litellm would otherwise take one from the environment, for whatever address."""
+
+_OWN_CREDENTIALS: Final = frozenset({"bedrock", "sagemaker", "sagemaker_chat", "vertex_ai", "vertex_ai_beta", "oci"})
+"""Providers that find their credentials by a chain of their own, which a made-up key would break."""
+
+_BODY: Final = frozenset({"model", "messages", "stream", "stream_options"})
+SETTINGS: Final = frozenset(
+    {
+        "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "parallel_tool_calls",
+        "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format", "safety_identifier", "seed",
+        "service_tier", "stop", "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity",
+        "web_search_options",
+    }
+)  # fmt: skip
+"""What may reach litellm. Anything else might steer it (`api_base`, `fallbacks`) or break the upstream."""
+
+_ONLY_AS_IT_IS: Final = frozenset({"metadata", "store"})
+"""Settings that litellm would take for its own."""
+
+_STEERING: Final = ("responses/", "ft:babbage-002", "ft:davinci-002")
+"""Pieces of a name by which litellm changes the route, whatever the provider."""
+
+_STEERING_SOME: Final = ("replicate", "clarifai")
+"""The same, for providers that it looks at later than at these pieces."""
+
+_FETCHING: Final = ("gemini", "vertex_ai", "bedrock", "ollama", "sagemaker", "gigachat", "snowflake")
+"""Providers for which litellm itself would download an image by its URL."""
+
+_STRICT_MESSAGES: Final = frozenset({"openai", "azure", "azure_ai", "mistral", "codestral", "groq", "cerebras"})
+"""Providers that refuse keys they do not know in a message, such as `reasoning_content`."""
+
+_BUDGETS: Final = (("xhigh", 8192), ("high", 4096), ("medium", 2048), ("low", 1024), ("minimal", 1024))
+"""How many tokens litellm lets Claude think per effort. They must be fewer than `max_tokens`."""
+
+
+def sends_as_is(provider: str | None, base_url: str | None) -> bool:
+    """Whether this upstream gets the body as it is. See the module."""
+    if provider in (None, GENERIC_PROVIDER):
+        return True
+    host = urlsplit(base_url or "").hostname
+    return provider == "openai" and host is not None and not f".{host}".endswith(".openai.com")
+
+
+def address(provider: str | None, base_url: str | None) -> str | None:
+    """The base URL in the form in which litellm wants it for this provider."""
+    if not base_url:
+        return None
+    base_url = base_url.rstrip("/")
+    if provider == "anthropic":
+        return base_url.removesuffix("/v1")
+    if provider == "gemini" and not re.search(r"/v\d\w*$", base_url):
+        return f"{base_url}/v1beta"
+    return base_url
+
+
+def key_for(provider: str | None, api_key: str | None, base_url: str | None) -> str | None:
+    """The key to give: always an explicit one, so that a key of the environment never goes to a foreign address."""
+    if api_key:
+        return api_key
+    return None if provider in _OWN_CREDENTIALS and not base_url else _NO_KEY
+
+
+def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tokens: int | None = None) -> Json:
+    """Arguments for `acompletion`, without the key. `most_tokens` is how much this model can write, where known.
+
+    Refuses names that steer and pictures that litellm would have to download.
+    """
+    check_name(str(ask["model"]), provider, base_url)
+    shared = {"stream": True, "max_retries": 0, "api_base": address(provider, base_url)}
+    if sends_as_is(provider, base_url):
+        allowed = _BODY | SETTINGS | _ONLY_AS_IT_IS
+        return shared | {
+            # the prefix is ours, and litellm takes off one: the rest reaches the upstream, slashes and all
+            "model": f"{GENERIC_PROVIDER}/{ask['model']}",
+            "custom_llm_provider": GENERIC_PROVIDER,
+            "messages": [{"role": "user", "content": "."}],
+            "extra_body": {key: value for key, value in ask.items() if key in allowed and key != "model"},
+        }
+    name = str(provider)
+    check_contents(ask["messages"], name)
+    # litellm edits tools and messages where they are, and the client is told its own tools again
+    settings = {key: _copied(value) for key, value in ask.items() if key in SETTINGS}
+    if name in _STRICT_MESSAGES:
+        settings["messages"] = [_without_reasoning(message) for message in ask["messages"]]
+    else:
+        settings["messages"] = _copied(ask["messages"])
+    if name == "anthropic":
+        settings |= _room_to_think(ask, most_tokens)
+        settings = {key: value for key, value in settings.items() if value is not None}
+    return shared | settings | {
+        "model": f"{name}/{ask['model']}",
+        "custom_llm_provider": name,
+        "stream_options": {"include_usage": True},
+        "drop_params": True,
+    }  # fmt: skip
+
+
+def check_name(model: str, provider: str | None, base_url: str | None) -> None:
+    """Refuse a model name that could be read as an address or a route."""
+    pieces = _STEERING if sends_as_is(provider, base_url) else _STEERING + _STEERING_SOME
+    steers = any(piece in model for piece in pieces)
+    if not model or steers or ".." in model or "://" in model or not model.isprintable() or model != model.strip():
+        message = f"There is no model of this name here: {model[:100]!r}."
+        raise UpstreamRefused(Problem(code="model_not_found", message=message, param="model"))
+
+
+def check_contents(messages: list[Json], provider: str) -> None:
+    """Refuse what litellm would download, or leave out without a word."""
+    for message in messages:
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            kind = part.get("type")
+            if kind != "text" and provider == "deepseek":
+                raise _refused(f"This model reads text only, and the input holds a part of type {kind}.")
+            if kind == "input_audio" and provider == "anthropic":
+                raise _refused("This model does not hear audio.")
+            if kind == "file" and "file_id" in part.get("file", {}):
+                raise _refused("Files by id cannot be sent to this model. Send the file's data.")
+            if kind == "image_url":
+                _check_image(part.get("image_url"), provider)
+
+
+def _check_image(image: Any, provider: str) -> None:
+    url = str(image.get("url") if isinstance(image, dict) else image).strip().lower()
+    if url.startswith("data:"):
+        return
+    if provider.startswith(_FETCHING) or (provider == "anthropic" and not url.startswith("https://")):
+        raise _refused("This model cannot be given this image by its URL. Send it as a data URI.")
+
+
+def _refused(message: str) -> UpstreamRefused:
+    return UpstreamRefused(Problem(code="unsupported_value", message=message, param="input"))
+
+
+def _without_reasoning(message: Json) -> Json:
+    return {key: _copied(value) for key, value in message.items() if key != "reasoning_content"}
+
+
+def _room_to_think(ask: Json, most_tokens: int | None) -> Json:
+    """Make thinking and the answer fit: litellm would leave 4,096 tokens for the answer, or ask the impossible."""
+    effort = ask.get("reasoning_effort")
+    if effort in (None, "none"):
+        return {}
+    limit = ask.get("max_tokens") or ask.get("max_completion_tokens")
+    if limit is None:
+        return {"max_tokens": most_tokens} if most_tokens else {}
+    efforts = [name for name, _ in _BUDGETS]
+    wanted = efforts.index(effort) if effort in efforts else 0
+    return {"reasoning_effort": next((name for name, budget in _BUDGETS[wanted:] if budget < limit), None)}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_copied(held) for held in value]
+    return value

@@ -1,0 +1,182 @@
+"""Any model that litellm can reach, asked as a chat-completions server. The only importer of litellm.
+
+litellm takes more than a second to import and hundreds of megabytes, so it comes when it is first needed, in a thread.
+"""
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import os
+import threading
+import warnings
+from collections.abc import AsyncGenerator
+from typing import Any, Final
+
+from app.protocol.problems import Problem
+from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_as_is
+from app.upstreams.litellm_chunks import NotAStreamError, chunks_of, response_of
+from app.upstreams.litellm_errors import problem_in_stream, problem_of
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+
+_ENVIRONMENT: Final = {
+    "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # the same for 1.106
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",  # otherwise importing it reads a .env file
+    "LITELLM_LOG": "CRITICAL",  # its log lines quote the upstream's answers; ours do not
+    "USE_LITELLM_PROXY": "False",  # otherwise every ask goes to somebody's litellm proxy
+    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # a table full of the same cell is not a fault
+}
+
+_one_at_a_time = threading.Lock()
+_loaded: list[Any] = []
+
+
+def load() -> Any:
+    """Import litellm, once, whoever asks first. Blocks for a second or two: call it in a thread."""
+    with _one_at_a_time:
+        if not _loaded:
+            os.environ.update(_ENVIRONMENT)
+            # its types are more than pydantic can promise, which nobody here can change
+            warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
+            collects = gc.isenabled()
+            gc.disable()  # a quarter faster
+            try:
+                litellm: Any = importlib.import_module("litellm")
+            finally:
+                if collects:
+                    gc.enable()
+            litellm.suppress_debug_info = True
+            litellm.disable_hf_tokenizer_download = True
+            litellm.telemetry = False
+            _loaded.append(litellm)
+        return _loaded[0]
+
+
+def warm() -> None:
+    """Import litellm and make one call that goes nowhere, so that the first real one is fast. For a thread at start.
+
+    The collector then leaves alone what was loaded: a full collection over litellm stops the server for 0.2 s.
+    """
+    litellm = load()
+
+    async def rehearse() -> None:
+        stream = await litellm.acompletion(
+            model="openai/am-upstream",
+            api_key="no-key",
+            messages=[{"role": "user", "content": "."}],
+            mock_response=".",
+            stream=True,
+        )
+        async for _ in stream:
+            pass
+
+    with contextlib.suppress(Exception):  # it is only a rehearsal
+        asyncio.run(rehearse())
+    gc.collect()
+    gc.freeze()
+
+
+async def close_connections() -> None:
+    """Close what litellm's pool keeps open on this event loop, at its end: it may not close otherwise."""
+    if not _loaded:
+        return
+    pool = _loaded[0].in_memory_llm_clients_cache.cache_dict
+    mark = f"-{id(asyncio.get_running_loop())}"
+    for key in [key for key in pool if key.endswith(mark)]:
+        with contextlib.suppress(Exception):  # not every client can be closed, and the end must come
+            await pool.pop(key).close()
+
+
+class LitellmChat:
+    """An upstream behind litellm. `provider` is litellm's prefix; none means any chat-completions server at `base_url`.
+
+    A model's name is never interpreted beyond that provider, and the key goes nowhere but to it.
+    """
+
+    def __init__(
+        self,
+        provider: str | None = None,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout: float = 300.0,  # a plain number is what every provider of litellm obeys
+    ) -> None:
+        self._provider = provider
+        self._api_key = api_key
+        self._base_url = base_url
+        self._timeout = timeout
+
+    def dropped(self, ask: Json) -> list[str]:
+        """Name the settings of this ask that the provider does not know and litellm therefore leaves out.
+
+        Empty as long as litellm is not loaded, which it is after the first payload.
+        """
+        if not _loaded or sends_as_is(self._provider, self._base_url):
+            return []
+        known = _loaded[0].get_supported_openai_params(model=ask["model"], custom_llm_provider=self._provider)
+        return [key for key in ask if key in SETTINGS and key not in known] if known else []
+
+    async def open(self, ask: Json) -> AsyncGenerator[Json]:
+        """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""
+        litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
+        model = str(ask["model"])
+        most_tokens = self._most_tokens(litellm, model)
+        kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most_tokens)
+        kwargs["api_key"] = key_for(self._provider, self._api_key, self._base_url)
+        kwargs["timeout"] = self._timeout
+        spoken = False
+        stream = None
+        try:
+            async with asyncio.timeout(self._timeout):
+                stream = await litellm.acompletion(**kwargs)
+            async with contextlib.aclosing(chunks_of(stream)) as chunks:
+                async for chunk in _in_time(chunks, self._timeout):
+                    if "error" in chunk and not chunk.get("choices"):
+                        problem = problem_in_stream(chunk, model=model, secret=self._api_key)
+                        raise UpstreamBroke(problem) if spoken else UpstreamRefused(problem)  # noqa: TRY301 — let through below
+                    spoken = True
+                    yield chunk
+        except (UpstreamRefused, UpstreamBroke):
+            raise
+        except Exception as error:  # noqa: BLE001 — whatever a hundred providers raise becomes a problem
+            if isinstance(error, NotAStreamError):
+                problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
+            else:
+                problem = problem_of(error, model=model, secret=self._api_key)
+            # not `from error`: its text may hold the key, and a traceback would print it
+            raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
+        finally:
+            if stream is not None:
+                await asyncio.shield(_close(stream))
+
+    def _most_tokens(self, litellm: Any, model: str) -> int | None:
+        """How much this model can write, as far as litellm knows. Asked for Claude only, whose thinking needs it."""
+        if self._provider != "anthropic":
+            return None
+        try:
+            most = litellm.get_model_info(model, custom_llm_provider=self._provider)["max_output_tokens"]
+        except Exception:  # noqa: BLE001 — litellm raises a bare Exception for a model it does not know
+            return None
+        return most if isinstance(most, int) else None
+
+
+async def _in_time(chunks: AsyncGenerator[Json], seconds: float) -> AsyncGenerator[Json]:
+    """The same chunks, with no longer silence between them than this. litellm forgets the limit it is given for some."""
+    while True:
+        async with asyncio.timeout(seconds):
+            try:
+                chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+        yield chunk
+
+
+async def _close(stream: Any) -> None:
+    """Close the response itself as well as the wrapper: not every parser of litellm closes what it reads from."""
+    response = response_of(stream) if stream.completion_stream is not None else None
+    for closing in (getattr(response, "aclose", None), stream.aclose):
+        if closing is not None:
+            with contextlib.suppress(Exception):  # it is gone already
+                await closing()

@@ -1,0 +1,33 @@
+"""What every upstream offers: open an ask, yield its payloads. And the two ways in which it can go wrong."""
+
+from collections.abc import AsyncGenerator
+from typing import Protocol, TypeVar
+
+from app.protocol.problems import Problem
+
+AskT_contra = TypeVar("AskT_contra", contravariant=True)
+PayloadT_co = TypeVar("PayloadT_co", covariant=True)
+
+
+class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client
+    """The upstream said no, or could not be reached, before its first payload."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class UpstreamBroke(Exception):  # noqa: N818 — as above
+    """The upstream broke off after its first payload."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class Upstream(Protocol[AskT_contra, PayloadT_co]):
+    """A server that runs a model. Whoever consumes the generator closes it (`aclosing`)."""
+
+    def open(self, ask: AskT_contra) -> AsyncGenerator[PayloadT_co]:
+        """Ask, and yield what comes back. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later."""
+        ...

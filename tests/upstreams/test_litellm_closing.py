@@ -1,0 +1,144 @@
+"""litellm's life here: imported once and late, closed at once, one pool of connections."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from app.upstreams import litellm_chat
+from app.upstreams.litellm_chat import LitellmChat
+from tests.script import says, talk
+from tests.upstream import Gate, Hang, Step
+from tests.upstream import anthropic as claude
+from tests.upstream.gemini import answers as candidate
+from tests.upstreams.lane import KEY, answers, asks, said, server
+
+TALKING: dict[str | None, list[Step]] = {
+    None: [says("Hi"), Hang()],
+    "moonshot": [says("Hi"), Hang()],
+    "groq": [says("Hi"), Hang()],
+    "anthropic": [*claude.begins(), *claude.text(0, "Hi"), Hang()],
+    "gemini": [candidate({"text": "Hi"}), Hang()],
+}
+
+
+@pytest.mark.parametrize("provider", TALKING)
+async def test_a_consumer_that_stops_closes_the_upstream(provider: str | None) -> None:
+    with server(provider, TALKING[provider]) as upstream:
+        payloads = LitellmChat(provider, api_key=KEY, base_url=upstream.url).open(asks(provider))
+        await anext(payloads)
+        await payloads.aclose()
+        left = time.monotonic()
+        assert await asyncio.to_thread(upstream.asks[0].wait_gone, 1)
+        assert (upstream.asks[0].gone_at or 0) - left < 0.5
+
+
+@pytest.mark.parametrize("provider", TALKING)
+@pytest.mark.parametrize("spoken", [True, False], ids=["in mid-stream", "before the first payload"])
+async def test_a_consumer_that_is_cancelled_closes_the_upstream(provider: str | None, *, spoken: bool) -> None:
+    with server(provider, TALKING[provider] if spoken else [Hang()]) as upstream:
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
+        consumer = asyncio.create_task(answers(chat, asks(provider)))
+        while not upstream.asks:
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.05)
+        consumer.cancel()
+        left = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await consumer
+        assert await asyncio.to_thread(upstream.asks[0].wait_gone, 1)
+        assert (upstream.asks[0].gone_at or 0) - left < 0.5
+
+
+async def test_payloads_come_as_they_are_spoken() -> None:
+    gate = Gate()
+    with server(None, [says("Hel"), gate, says("lo")]) as upstream:
+        payloads = LitellmChat(base_url=upstream.url).open(asks())
+        assert said([await anext(payloads)]) == {"text": "Hel"}
+        gate.open()
+        assert said([await anext(payloads)]) == {"text": "lo"}
+        await payloads.aclose()
+
+
+async def test_connections_are_used_again() -> None:
+    with server(None, talk("Hi")) as upstream:
+        for key in ("a", "b", "c"):
+            _, problem = await answers(LitellmChat(api_key=key, base_url=upstream.url), asks())
+            assert problem is None
+        assert (len(upstream.asks), upstream.connections) == (3, 1)
+
+
+async def test_many_asks_at_a_time_do_not_mix() -> None:
+    def script(ask: Any) -> list[Step]:
+        return list(talk(ask.body["model"]))
+
+    with server(None, script) as upstream:
+        chat = LitellmChat(base_url=upstream.url)
+        told = await asyncio.gather(*(answers(chat, asks() | {"model": f"m{seat}"}) for seat in range(20)))
+    assert [said(chunks)["text"] for chunks, _ in told] == [f"m{seat}" for seat in range(20)]
+
+
+def test_litellm_is_imported_late_once_and_without_holding_up_the_loop() -> None:
+    """In a process of its own: here it is imported already."""
+    program = """
+import asyncio, sys, time, os
+from app.upstreams import litellm_chat
+from app.upstreams.litellm_chat import LitellmChat
+from tests.script import talk
+from tests.upstream import ChatUpstream
+from tests.upstreams.lane import answers, asks
+
+assert "litellm" not in sys.modules and "openai" not in sys.modules
+imports = []
+real = litellm_chat.importlib.import_module
+litellm_chat.importlib.import_module = lambda name: (imports.append(name), real(name))[1]
+
+async def main():
+    longest = 0.0
+    ticking = True
+    async def tick():
+        nonlocal longest
+        while ticking:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            longest = max(longest, time.monotonic() - before)
+    ticker = asyncio.create_task(tick())
+    await asyncio.to_thread(litellm_chat.warm)
+    stalled = longest
+    with ChatUpstream(talk("Hi")) as upstream:
+        chat = LitellmChat(base_url=upstream.url)
+        told = await asyncio.gather(*(answers(chat, asks()) for _ in range(5)))
+    ticking = False
+    await ticker
+    assert [problem for _, problem in told] == [None] * 5, told
+    assert imports.count("litellm") == 1, imports
+    assert stalled < 1.0, stalled
+    assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"
+
+asyncio.run(main())
+print("fine")
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.stdout, run.stderr, run.returncode) == ("fine\n", "", 0)
+
+
+async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm = litellm_chat.load()
+    imports: list[str] = []
+
+    def importing(name: str) -> Any:
+        imports.append(name)
+        time.sleep(0.05)
+        return litellm
+
+    monkeypatch.setattr(litellm_chat, "_loaded", [])
+    monkeypatch.setattr(litellm_chat.importlib, "import_module", importing)
+    with server(None, talk("Hi")) as upstream:
+        chat = LitellmChat(base_url=upstream.url)
+        assert chat.dropped(asks(user="u")) == []
+        told = await asyncio.gather(*(answers(chat, asks()) for _ in range(4)))
+    assert imports == ["litellm"]
+    assert [said(chunks)["text"] for chunks, _ in told] == ["Hi"] * 4

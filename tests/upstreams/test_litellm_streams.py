@@ -1,0 +1,273 @@
+"""What models say through litellm, read from real streams of four wire formats."""
+
+from typing import Any
+
+import pytest
+
+from app.upstreams.litellm_chat import LitellmChat
+from tests.script import calls, chunk, counts, delta, more, refuses, says, stops, talk, thinks, turn
+from tests.upstream import Cut, End, Pause, Status, Step
+from tests.upstream import anthropic as claude
+from tests.upstream.gemini import answers as candidate
+from tests.upstreams.lane import KEY, TOOLS, answers, asks, said, server
+
+Json = dict[str, Any]
+
+CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+
+
+def usage(prompt: int, completion: int, *, cached: int = 0, written: int = 0, reasoning: int = 0) -> Json:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
+        "completion_tokens_details": {"reasoning_tokens": reasoning},
+    }
+
+
+async def hear(provider: str | None, script: list[Step], **settings: Any) -> Json:
+    with server(provider, script) as upstream:
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=5)
+        chunks, problem = await answers(chat, asks(provider, **settings))
+    assert problem is None
+    return said(chunks)
+
+
+# moonshot is asked through the OpenAI SDK, groq through a parser of its own
+@pytest.mark.parametrize("provider", [None, "hosted_vllm", "openai", "moonshot", "groq"])
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param(talk("Hel", "lo"), {"text": "Hello", "finish": "stop", "usage": CHAT_USAGE}, id="text"),
+        pytest.param(
+            turn(thinks("hm"), says("Hi")),
+            {"reasoning": "hm", "text": "Hi", "finish": "stop", "usage": CHAT_USAGE},
+            id="reasoning",
+        ),
+        pytest.param(
+            turn(thinks("hm", field="reasoning"), says("Hi")),
+            {"reasoning": "hm", "text": "Hi", "finish": "stop", "usage": CHAT_USAGE},
+            id="reasoning under its other name",
+        ),
+        pytest.param(
+            turn(
+                calls(0, "weather", id="c1", arguments='{"ci'),
+                calls(1, "weather", id="c2"),
+                more(0, 'ty":1}'),
+                more(1, "{}"),
+                reason="tool_calls",
+            ),
+            {
+                "calls": [[0, "c1", "weather", '{"city":1}'], [1, "c2", "weather", "{}"]],
+                "finish": "tool_calls",
+                "usage": CHAT_USAGE,
+            },
+            id="interleaved calls",
+        ),
+        pytest.param(
+            turn(refuses("I can"), refuses("not")),
+            {"refusal": "I cannot", "finish": "stop", "usage": CHAT_USAGE},
+            id="a refusal, which litellm's own stream leaves out",
+        ),
+        pytest.param(
+            turn(says("Hi"), reason="length"), {"text": "Hi", "finish": "length", "usage": CHAT_USAGE}, id="length"
+        ),
+        pytest.param(
+            turn(reason="content_filter"), {"finish": "content_filter", "usage": CHAT_USAGE}, id="content filter"
+        ),
+        pytest.param([says("Hi")], {"text": "Hi"}, id="without a finish: it must not look finished"),
+        pytest.param([says("Hi"), End()], {"text": "Hi"}, id="without a finish and without [DONE]"),
+        pytest.param([says("Hi"), stops(), End()], {"text": "Hi", "finish": "stop"}, id="without [DONE]"),
+        pytest.param([], {}, id="[DONE] alone"),
+        pytest.param(
+            [says("data: [DONE]\n\n"), says("\u2028\x85\x0b"), stops()],
+            {"text": "data: [DONE]\n\n\u2028\x85\x0b", "finish": "stop"},
+            id="text that litellm would take for the stream's end",
+        ),
+        pytest.param(
+            ['data: {"choices":[{"index":0,"delta":{"content":"a\u2028b\u0085c"}}]}\r\n\r\n'.encode(), stops()],
+            {"text": "a\u2028b\x85c", "finish": "stop"},
+            id="line separators that the server did not escape",
+        ),
+        pytest.param(
+            [b'data:{"choices":[{"index":0,"delta":{"con', Pause(0.01), b'tent":"Hi"}}]}\n\n: ping\n\n', stops()],
+            {"text": "Hi", "finish": "stop"},
+            id="a line in two pieces, and a comment",
+        ),
+        pytest.param(
+            ["data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"é".encode()[:-1], Pause(0.01), b'\xa9"}}]}\n\n'],
+            {"text": "é"},
+            id="a character in two pieces",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_chat_server_is_heard_as_it_spoke(provider: str | None, script: list[Step], expected: Json) -> None:
+    heard = await hear(provider, script, tools=TOOLS)
+    if provider == "groq" and "usage" in heard:
+        expected = expected | {"usage": usage(7, 5)}  # groq's parser has told usage in litellm's own form
+    assert heard == expected
+
+
+async def test_a_plain_chat_server_is_passed_on_chunk_by_chunk() -> None:
+    """Whatever it says beyond what we know today is there for the dialect to read."""
+    script = [delta(content="Hi", mood="good", logprobs={"content": [{"token": "Hi", "logprob": -0.1}]}), stops()]
+    with server(None, script) as upstream:
+        chunks, problem = await answers(LitellmChat(base_url=upstream.url), asks())
+    assert (chunks, problem) == (script, None)
+
+
+@pytest.mark.parametrize("provider", [None, "openai"])
+async def test_a_whole_answer_is_read_as_the_one_chunk_it_amounts_to(provider: str | None) -> None:
+    """Some servers do not stream although they are asked to."""
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "Hi", "tool_calls": [call]}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": CHAT_USAGE}
+    assert await hear(provider, [Status(200, body)]) == {
+        "text": "Hi",
+        "calls": [[0, "c1", "weather", "{}"]],
+        "finish": "tool_calls",
+        "usage": CHAT_USAGE,
+    }
+
+
+READ = {"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param(
+            [*claude.begins(**READ), *claude.text(0, "Hel", "lo"), *claude.ends(output_tokens=9)],
+            {"text": "Hello", "finish": "stop", "usage": usage(15, 9, cached=7, written=3)},
+            id="text, and usage that comes in two halves",
+        ),
+        pytest.param(
+            [
+                *claude.begins(),
+                *claude.text(0, "Now"),
+                *claude.tool_use(1, "weather", "toolu_1", '{"city"', ':"Rome"}'),
+                *claude.tool_use(2, "weather", "toolu_2"),
+                *claude.ends("tool_use"),
+            ],
+            {
+                "text": "Now",
+                "calls": [[0, "toolu_1", "weather", '{"city":"Rome"}'], [1, "toolu_2", "weather", ""]],
+                "finish": "tool_calls",
+                "usage": usage(1, 1),
+            },
+            id="parallel calls, one without arguments",
+        ),
+        pytest.param(
+            [*claude.begins(), *claude.text(0, "Hi"), *claude.ends("max_tokens")],
+            {"text": "Hi", "finish": "length", "usage": usage(1, 1)},
+            id="length",
+        ),
+        pytest.param(
+            [*claude.begins(), *claude.ends("refusal")],
+            {"finish": "content_filter", "usage": usage(1, 1)},
+            id="a refusal is told as a filtered answer",
+        ),
+        pytest.param(
+            [*claude.begins(), *claude.text(0, "a [DONE] b\u2028c"), *claude.ends()],
+            {"text": "a [DONE] b\u2028c", "finish": "stop", "usage": usage(1, 1)},
+            id="text that looks like the end",
+        ),
+        pytest.param(
+            [*claude.begins(), *claude.text(0, "Hi")], {"text": "Hi", "usage": usage(1, 1)}, id="without a finish"
+        ),
+    ],
+)
+async def test_claude_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
+    assert await hear("anthropic", script, tools=TOOLS) == expected
+
+
+async def test_claudes_thoughts_come_with_their_signature() -> None:
+    """It is what gives the thoughts back to Claude on the next turn."""
+    script = [*claude.begins(), *claude.thinking(0, "hm", "!"), *claude.text(1, "Hi"), *claude.ends(output_tokens=3)]
+    with server("anthropic", script) as upstream:
+        chat = LitellmChat("anthropic", api_key=KEY, base_url=upstream.url)
+        chunks, problem = await answers(chat, asks("anthropic", reasoning_effort="low"))
+    assert problem is None
+    assert {key: value for key, value in said(chunks).items() if key != "usage"} == {
+        "reasoning": "hm!",
+        "text": "Hi",
+        "finish": "stop",
+    }
+    blocks = [choice["delta"].get("thinking_blocks", []) for told in chunks for choice in told["choices"]]
+    assert sum(blocks, [])[-1] == {"type": "thinking", "thinking": "", "signature": "c2ln"}
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param(
+            [
+                candidate({"text": "hm", "thought": True}),
+                candidate({"text": "Hi"}),
+                candidate(
+                    finish="STOP",
+                    promptTokenCount=10,
+                    candidatesTokenCount=5,
+                    thoughtsTokenCount=3,
+                    totalTokenCount=18,
+                    cachedContentTokenCount=4,
+                ),
+            ],
+            {"reasoning": "hm", "text": "Hi", "finish": "stop", "usage": usage(10, 8, cached=4, reasoning=3)},
+            id="thoughts and text",
+        ),
+        pytest.param([candidate({"text": "Hi"}, finish="MAX_TOKENS")], {"text": "Hi", "finish": "length"}, id="length"),
+        pytest.param([candidate(finish="SAFETY")], {"finish": "content_filter"}, id="content filter"),
+        pytest.param(
+            [candidate({"text": "a [DONE] b\u2028c"}, finish="STOP")],
+            {"text": "a [DONE] b\u2028c", "finish": "stop"},
+            id="text that looks like the end",
+        ),
+    ],
+)
+async def test_gemini_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
+    assert await hear("gemini", script, tools=TOOLS) == expected
+
+
+async def test_geminis_calls_carry_their_signature() -> None:
+    """Gemini wants it back with the call."""
+    first = {"functionCall": {"name": "weather", "args": {"city": "Rome"}}, "thoughtSignature": "c2ln"}
+    second = {"functionCall": {"name": "weather", "args": {}}}
+    heard = await hear("gemini", [candidate(first), candidate(second, finish="STOP")], tools=TOOLS)
+    ids = [call.pop(1) for call in heard["calls"]]
+    assert heard == {"calls": [[0, "weather", '{"city": "Rome"}'], [1, "weather", "{}"]], "finish": "tool_calls"}
+    assert ids[0].endswith("__thought__c2ln")
+    assert ids[0] != ids[1]
+
+
+@pytest.mark.parametrize(
+    ("provider", "script"),
+    [
+        (None, [says("Hi"), Cut()]),
+        ("moonshot", [says("Hi"), Cut()]),
+        ("anthropic", [*claude.begins(), *claude.text(0, "Hi"), Cut()]),
+        ("gemini", [candidate({"text": "Hi"}), Cut()]),
+    ],
+)
+async def test_a_connection_that_breaks_is_told(provider: str | None, script: list[Step]) -> None:
+    with server(provider, script) as upstream:
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
+        chunks, problem = await answers(chat, asks(provider))
+    assert said(chunks)["text"] == "Hi"
+    assert problem is not None
+    assert (problem.code, problem.message) == ("upstream_error", "The connection to the upstream broke off.")
+
+
+async def test_usage_without_details_is_told_as_it_came() -> None:
+    assert (await hear(None, [says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1)]))["usage"] == {
+        "prompt_tokens": 3,
+        "completion_tokens": 4,
+        "total_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 2},
+        "completion_tokens_details": {"reasoning_tokens": 1},
+    }
+
+
+async def test_a_chunk_without_choices_is_no_trouble() -> None:
+    assert await hear("groq", [chunk(), says("Hi"), stops()]) == {"text": "Hi", "finish": "stop"}
