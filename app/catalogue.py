@@ -1,0 +1,66 @@
+"""Public model name -> route. A table, no I/O; a name is never interpreted."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.protocol.ids import Mint
+from app.protocol.problems import ProblemError, refuse
+from app.protocol.request import CreateResponse
+from app.upstreams.port import Upstream
+
+ANY = "*"
+
+
+class Entry(NamedTuple):
+    """One line of the table: which upstream serves a model, under which name, and in which manner."""
+
+    upstream_name: str
+    upstream: Upstream[dict[str, Any], dict[str, Any]]
+    model: str | None
+    """The model's name upstream; none means the public one, unchanged."""
+    options: ChatOptions
+    timeout: float = 120
+    """Seconds for which the upstream may be silent."""
+
+
+class Route(NamedTuple):
+    """The way of one turn."""
+
+    model: str
+    entry: Entry
+
+    def begin(self, request: CreateResponse, mint: Mint, now: Callable[[], int]) -> ChatTurn:
+        """A turn in the upstream's dialect. Raises `ProblemError` where the request cannot be said in it."""
+        return ChatTurn(request, model=self.entry.model or self.model, options=self.entry.options, mint=mint, now=now)
+
+    def open(self, turn: ChatTurn) -> AsyncGenerator[dict[str, Any]]:
+        """The upstream's payloads."""
+        return self.entry.upstream.open(turn.ask)
+
+
+class Catalogue:
+    """Every model that is served."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = dict(entries)
+
+    @property
+    def names(self) -> list[str]:
+        """The public names, without the wildcard."""
+        return [name for name in self._entries if name != ANY]
+
+    def route_for(self, model: str, may_use: Callable[[str], bool]) -> Route:
+        """The way to a model. Raises `ProblemError` if none is known, or none that the caller may use."""
+        entry = self._entries.get(model) or self._entries.get(ANY)
+        if entry is None or not may_use(model):
+            raise self._unknown(model[:200], may_use)
+        return Route(model, entry)
+
+    def _unknown(self, model: str, may_use: Callable[[str], bool]) -> ProblemError:
+        """The same words for a model that is not served and one that is not for this caller, who learns of neither."""
+        close = get_close_matches(model, filter(may_use, self.names), n=1)
+        hint = f" Did you mean `{close[0]}`?" if close else " GET /v1/models lists those that do."
+        return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")

@@ -1,0 +1,222 @@
+"""The only loop: payloads into the turn, batches of events out. Owns and closes what it opens; clocks live here.
+
+A task of its own draws payloads from the upstream into a small queue, so that a slow client slows the upstream, a
+silent upstream does not keep the client from hearing signs of life, and whatever ends the turn closes the upstream.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
+from typing import Any, Final, NamedTuple, Protocol
+
+from app.protocol.events import Event
+from app.protocol.problems import Problem, ProblemError
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+
+log = logging.getLogger("am_proxy")
+
+QUEUE: Final = 64
+"""Payloads drawn ahead of the client."""
+
+SILENT: Final = Problem(code="upstream_error", message="The model's server closed the connection without an answer.")
+
+
+class Turn(Protocol):
+    """What the pump drives, in any dialect."""
+
+    @property
+    def ask(self) -> Any:
+        """What the upstream is asked."""
+        ...
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller must know of what was not asked."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether the last event has been given."""
+        ...
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed."""
+        ...
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the log should say of it beyond what the client is told."""
+        ...
+
+    def begin(self) -> list[Event]:
+        """The first events."""
+        ...
+
+    def receive(self, payload: Any) -> list[Event]:
+        """What the client is told of one payload."""
+        ...
+
+    def keep_alive(self) -> list[Event]:
+        """A sign of life."""
+        ...
+
+    def end(self) -> list[Event]:
+        """The upstream closed its stream."""
+        ...
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """Something broke."""
+        ...
+
+
+class Clocks(NamedTuple):
+    """How long, in seconds."""
+
+    keep_alive: float = 15
+    """Silence towards the client."""
+    first_payload: float = 120
+    """Silence of the upstream before it says anything."""
+    idle: float = 120
+    """Silence of the upstream afterwards."""
+    turn: float = 1800
+    """Everything."""
+
+
+class Pump:
+    """Runs one turn: `open`, then `batches` to the end. Whoever makes one closes it, whatever happens."""
+
+    def __init__(self, turn: Turn, payloads: AsyncGenerator[Any], *, clocks: Clocks, request_id: str) -> None:
+        self._turn = turn
+        self._upstream = payloads
+        self._clocks = clocks
+        self._request_id = request_id
+        self._loop = asyncio.get_running_loop()
+        self._drawn: deque[Any] = deque()
+        self._ended = False
+        self._trouble: Problem | None = None
+        self._news: asyncio.Future[None] | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._opening: list[Event] = []
+        self._started = self._heard = self._told = self._loop.time()
+        self._spoke = False
+        self._drawer = asyncio.create_task(self._draw())
+
+    async def close(self) -> None:
+        """Stops asking, and returns when the upstream is closed."""
+        self._drawer.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._drawer
+
+    async def open(self, patience: float) -> None:
+        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
+        with suppress(TimeoutError):
+            await self._wait(min(patience, self._clocks.first_payload))
+        if not self._drawn and self._ended:
+            raise ProblemError(self._trouble or SILENT)
+        self._opening = self._turn.begin()
+        if self._drawn:
+            self._opening += self._receive(self._drawn.popleft())
+            if self._turn.over and self._turn.problem:
+                raise ProblemError(self._turn.problem)
+        elif patience >= self._clocks.first_payload:
+            raise ProblemError(_too_slow("did not answer", self._clocks.first_payload))
+
+    async def batches(self) -> AsyncIterator[list[Event]]:
+        """Events, in batches to be sent as they are; the last batch holds the last event."""
+        yield self._opening
+        while not self._turn.over:
+            try:
+                await self._wait(self._patience())
+                events = self._take()
+            except TimeoutError:
+                events = self._tick()
+            if events:
+                self._told = self._loop.time()
+                yield events
+
+    async def _draw(self) -> None:
+        try:
+            async with aclosing(self._upstream) as payloads:
+                async for payload in payloads:
+                    self._drawn.append(payload)
+                    self._tell()
+                    if len(self._drawn) >= QUEUE:
+                        self._room = self._loop.create_future()
+                        await self._room
+        except (UpstreamRefused, UpstreamBroke) as error:
+            self._trouble = error.problem
+        except Exception:
+            log.exception("the upstream failed in a way nobody foresaw", extra={"request_id": self._request_id})
+            self._trouble = self._our_fault()
+        finally:
+            self._ended = True
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    async def _wait(self, seconds: float) -> None:
+        """Returns as soon as there is something to take; raises `TimeoutError` if nothing comes."""
+        if self._drawn or self._ended:
+            return
+        self._news = news = self._loop.create_future()
+        timer = self._loop.call_later(max(seconds, 0), _time_out, news)
+        try:
+            await news
+        finally:
+            timer.cancel()
+
+    def _take(self) -> list[Event]:
+        events: list[Event] = []
+        while self._drawn and not self._turn.over:
+            events += self._receive(self._drawn.popleft())
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+        if self._ended and not self._turn.over and not self._drawn:
+            events += self._turn.end() if self._trouble is None else self._turn.fail(self._trouble)
+        return events
+
+    def _receive(self, payload: Any) -> list[Event]:
+        self._heard = self._loop.time()
+        self._spoke = True
+        try:
+            return self._turn.receive(payload)
+        except Exception:
+            log.exception("a payload could not be told", extra={"request_id": self._request_id})
+            return [] if self._turn.over else self._turn.fail(self._our_fault())
+
+    def _patience(self) -> float:
+        """Seconds until the next clock strikes."""
+        silence = self._clocks.idle if self._spoke else self._clocks.first_payload
+        strikes = (
+            self._told + self._clocks.keep_alive,
+            self._heard + silence,
+            self._started + self._clocks.turn,
+        )
+        return min(strikes) - self._loop.time()
+
+    def _tick(self) -> list[Event]:
+        now = self._loop.time()
+        if now >= self._started + self._clocks.turn:
+            return self._turn.fail(_too_slow("was still answering", self._clocks.turn))
+        if self._spoke and now >= self._heard + self._clocks.idle:
+            return self._turn.fail(_too_slow("stopped talking", self._clocks.idle))
+        if not self._spoke and now >= self._heard + self._clocks.first_payload:
+            return self._turn.fail(_too_slow("did not answer", self._clocks.first_payload))
+        return self._turn.keep_alive()
+
+    def _our_fault(self) -> Problem:
+        return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {self._request_id}.")
+
+
+def _time_out(news: asyncio.Future[None]) -> None:
+    if not news.done():
+        news.set_exception(TimeoutError())
+
+
+def _too_slow(what: str, seconds: float) -> Problem:
+    return Problem(code="upstream_timeout", message=f"The model's server {what}: it was given {seconds:g} seconds.")

@@ -1,0 +1,189 @@
+"""POST /v1/responses, GET /v1/models, health. Chooses SSE or JSON by the body's `stream` alone."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Final, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi import Response as HttpResponse
+from fastapi.responses import JSONResponse
+
+from app.catalogue import Catalogue
+from app.protocol.ids import Mint
+from app.protocol.problems import Problem, ProblemError, refuse
+from app.protocol.request import CreateResponse, parse_request
+from app.pump import Clocks, Pump, Turn
+from app.settings import Key, Server
+from app.transports import json as whole
+from app.transports import sse
+from app.transports.body import ClientGoneError, read_json_body
+from app.transports.envelope import answer
+from app.transports.gate import Gate
+from app.transports.turn_log import TurnLog
+
+T = TypeVar("T")
+
+WARNINGS_ROOM: Final = 4000
+"""Characters of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
+
+STATELESS: Final = (
+    "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
+)
+
+
+class Http:
+    """The endpoints."""
+
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue,
+        gate: Gate,
+        server: Server,
+        mint: Mint,
+        now: Callable[[], int],
+    ) -> None:
+        self._catalogue = catalogue
+        self._gate = gate
+        self._server = server
+        self._mint = mint
+        self._now = now
+        self._started = now()
+
+    def router(self) -> APIRouter:
+        """Every path twice: people forget `/v1` in their base URL."""
+        router = APIRouter()
+        for prefix in ("/v1", ""):
+            router.add_api_route(f"{prefix}/responses", self.create_response, methods=["POST"], response_model=None)
+            router.add_api_route(f"{prefix}/responses", self.no_websocket, methods=["GET"], response_model=None)
+            router.add_api_route(
+                f"{prefix}/responses/{{rest:path}}",
+                self.nothing_stored,
+                methods=["GET", "POST", "DELETE"],
+                response_model=None,
+                include_in_schema=False,
+            )
+            router.add_api_route(f"{prefix}/models", self.list_models, methods=["GET"], response_model=None)
+            router.add_api_route(
+                f"{prefix}/models/{{name:path}}", self.show_model, methods=["GET"], response_model=None
+            )
+        router.add_api_route("/health/live", self.live, methods=["GET"], response_model=None)
+        router.add_api_route("/health/ready", self.ready, methods=["GET"], response_model=None)
+        return router
+
+    async def create_response(self, request: Request) -> HttpResponse:
+        """One turn."""
+        request_id: str = request.state.request_id
+        turn_log = TurnLog(request_id=request_id)
+        try:
+            caller = self._gate.admit(request.headers)
+            turn_log.note(key=caller.name)
+            body = await read_json_body(request, self._server.max_body_bytes)
+            create = parse_request(body, max_items=self._server.max_items, max_tools=self._server.max_tools)
+            turn_log.note(model=create.model, stream=create.stream)
+            return await self._run(request, create, caller, turn_log)
+        except ProblemError as error:
+            turn_log.refused(error.problem)
+            return answer(error.problem)
+        except ClientGoneError:
+            turn_log.tell()
+            return HttpResponse(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
+
+    async def _run(self, request: Request, create: CreateResponse, caller: Key, turn_log: TurnLog) -> HttpResponse:
+        route = self._catalogue.route_for(create.model, caller.may_use)
+        turn_log.note(upstream=route.entry.upstream_name)
+        turn = route.begin(create, self._mint, self._now)
+        headers = self._warn(turn, turn_log)
+        clocks = Clocks(keep_alive=self._server.keep_alive, first_payload=route.entry.timeout, idle=route.entry.timeout)
+        pump = Pump(turn, route.open(turn), clocks=clocks, request_id=request.state.request_id)
+
+        async def close() -> None:
+            await pump.close()
+            turn_log.note(**turn.notes)
+            turn_log.tell()
+
+        try:
+            if create.stream:
+                await _unless_gone(request, pump.open(self._server.first_payload_wait))
+                turn_log.note(status=HTTPStatus.OK.value)
+                content = sse.frames(turn_log.watch(pump.batches()))
+                return sse.EventStream(content, headers, ping=self._server.keep_alive, close=close)
+            await _unless_gone(request, pump.open(clocks.first_payload))
+            response = await _unless_gone(request, whole.last_response(turn_log.watch(pump.batches())))
+        except BaseException:
+            await pump.close()
+            raise
+        await close()
+        return whole.body(response, headers)
+
+    def _warn(self, turn: Turn, turn_log: TurnLog) -> dict[str, str]:
+        """Warnings as a header, so that nobody has to read the server's log to learn why a tool was not used."""
+        if not turn.warnings:
+            return {}
+        turn_log.note(warnings=turn.warnings)
+        if self._server.strict:
+            raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
+        told: list[str] = []
+        for warning in turn.warnings:
+            if sum(map(len, told)) + len(warning) > WARNINGS_ROOM:
+                told.append(f"and {len(turn.warnings) - len(told)} more, in the server's log")
+                break
+            told.append(warning)
+        return {"x-am-warnings": json.dumps(told)}
+
+    async def no_websocket(self) -> HttpResponse:
+        """Codex may try a websocket first; anything but a 426 costs its user seconds."""
+        problem = Problem(code="upgrade_required", message="POST to /v1/responses; there is no websocket here.")
+        return answer(problem, {"upgrade": "websocket", "connection": "upgrade"})
+
+    async def nothing_stored(self, request: Request) -> HttpResponse:
+        """Stored responses and what hangs on them."""
+        self._gate.admit(request.headers)
+        raise refuse("not_found", STATELESS)
+
+    async def list_models(self, request: Request) -> HttpResponse:
+        """The models this caller may use; `models` beside `data` because Codex looks there."""
+        caller = self._gate.admit(request.headers)
+        data = [self._model(name) for name in self._catalogue.names if caller.may_use(name)]
+        return JSONResponse({"object": "list", "data": data, "models": []})
+
+    async def show_model(self, request: Request, name: str) -> HttpResponse:
+        """One model."""
+        caller = self._gate.admit(request.headers)
+        self._catalogue.route_for(name, caller.may_use)
+        return JSONResponse(self._model(name))
+
+    async def live(self) -> HttpResponse:
+        """The process is there."""
+        return JSONResponse({"status": "ok"})
+
+    async def ready(self) -> HttpResponse:
+        """It serves."""
+        return JSONResponse({"status": "ok"})
+
+    def _model(self, name: str) -> dict[str, Any]:
+        return {"id": name, "object": "model", "created": self._started, "owned_by": "am-proxy"}
+
+
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`, which is cancelled when the client hangs up first."""
+    working = asyncio.ensure_future(work)
+    watching = asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise ClientGoneError
+    finally:
+        for task in (working, watching):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,61 @@
+"""One log line a turn. It names no prompt and no output."""
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.protocol.events import Event, ItemEvent, LastEvent
+from app.protocol.problems import Problem
+
+log = logging.getLogger("am_proxy.turn")
+
+
+class TurnLog:
+    """Collects what is worth telling of one turn, and tells it once."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields: dict[str, Any] = fields
+        self._began = time.perf_counter()
+        self._first: float | None = None
+        self._told = False
+
+    def note(self, **fields: Any) -> None:
+        """More to tell."""
+        self._fields |= fields
+
+    async def watch(self, batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
+        """The same batches; on their way it is seen when the first item came and how it ended."""
+        async for batch in batches:
+            if self._first is None and any(isinstance(event, ItemEvent) for event in batch):
+                self._first = time.perf_counter()
+            last = batch[-1] if batch else None
+            if isinstance(last, LastEvent):
+                self._note_end(last)
+            yield batch
+
+    def refused(self, problem: Problem) -> None:
+        """The turn ended before it began."""
+        self.note(finish="refused", status=problem.answer.status, error=problem.code)
+        self.tell()
+
+    def tell(self) -> None:
+        """Writes the line. A turn that never came to its last event was left by its client."""
+        if self._told:
+            return
+        self._told = True
+        self._fields.setdefault("finish", "disconnected")
+        if self._first is not None:
+            self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
+        self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
+        log.info("turn", extra={"fields": self._fields})
+
+    def _note_end(self, last: LastEvent) -> None:
+        response = last.response
+        self.note(finish=response.status)
+        if response.usage is not None:
+            self.note(input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens)
+        if response.incomplete_details is not None:
+            self.note(reason=response.incomplete_details.reason)
+        if response.error is not None:
+            self.note(error=response.error.code, message=response.error.message)

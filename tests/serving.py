@@ -1,0 +1,37 @@
+"""The server under test on a real socket: `with serving(settings) as url: …`."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from app.main import build_app
+from app.settings import Settings
+
+
+@contextmanager
+def serving(settings: Settings | None = None) -> Iterator[str]:
+    """The address of a server that runs `settings` until the block ends."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        build_app(settings or Settings()), log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not server.started:
+        if time.monotonic() > deadline or not thread.is_alive():
+            message = "the server did not start"
+            raise RuntimeError(message)
+        time.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+        assert not thread.is_alive(), "the server did not stop"

@@ -1,0 +1,222 @@
+"""The loop: what it does while the upstream speaks, is silent, breaks, and when its client is slow or gone."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.protocol.events import Event, LastEvent, ResponseFailed
+from app.protocol.items import Message, OutputText
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.request import parse_request
+from app.pump import QUEUE, Clocks, Pump
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+
+BUSY = Problem(code="rate_limit_exceeded", message="Too much to do.", retry_after=7)
+BROKEN = Problem(code="upstream_error", message="It broke.")
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"choices": [{"delta": {"content": text}}]}
+
+
+STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+
+
+class Script:
+    """An upstream that plays its steps: a payload, a pause in seconds, or an error; it knows whether it was closed."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = steps
+        self.drawn = 0
+        self.closed = False
+
+    async def play(self) -> AsyncGenerator[Any]:
+        try:
+            for step in self.steps:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                else:
+                    self.drawn += 1
+                    yield step
+        finally:
+            self.closed = True
+
+
+def turn() -> ChatTurn:
+    numbers = count(1)
+    request = parse_request(json.dumps({"model": "m", "input": "Hi"}).encode())
+    return ChatTurn(
+        request, model="m", options=ChatOptions(), mint=lambda prefix: f"{prefix}_AM-{next(numbers)}", now=lambda: 1
+    )
+
+
+def pump(script: Script, **clocks: float) -> Pump:
+    return Pump(turn(), script.play(), clocks=Clocks(**clocks), request_id="req_1")
+
+
+async def names(batches: AsyncIterator[list[Event]]) -> list[str]:
+    return [str(type(event).__name__) async for batch in batches for event in batch]
+
+
+async def last(batches: AsyncIterator[list[Event]]) -> Event:
+    return [event async for batch in batches for event in batch][-1]
+
+
+async def test_a_turn_is_told_from_beginning_to_end_and_the_upstream_closed() -> None:
+    script = Script(says("Hi"), STOP)
+    running = pump(script)
+    await running.open(5)
+    assert await names(running.batches()) == [
+        "ResponseCreated",
+        "ResponseInProgress",
+        "OutputItemAdded",
+        "ContentPartAdded",
+        "OutputTextDelta",
+        "OutputTextDone",
+        "ContentPartDone",
+        "OutputItemDone",
+        "ResponseCompleted",
+    ]
+    await running.close()
+    assert script.closed
+
+
+@pytest.mark.parametrize("error", [UpstreamRefused(BUSY), UpstreamBroke(BUSY)])
+async def test_a_refusal_before_the_first_payload_is_a_problem_not_a_stream(error: Exception) -> None:
+    running = pump(Script(error))
+    with pytest.raises(ProblemError) as caught:
+        await running.open(5)
+    await running.close()
+    assert caught.value.problem == BUSY
+
+
+async def test_an_error_as_the_first_payload_is_a_problem_too() -> None:
+    running = pump(Script({"error": {"code": "insufficient_quota"}}))
+    with pytest.raises(ProblemError) as caught:
+        await running.open(5)
+    await running.close()
+    assert caught.value.problem.code == "insufficient_quota"
+
+
+async def test_an_upstream_that_closes_without_a_word_is_a_problem_too() -> None:
+    running = pump(Script())
+    with pytest.raises(ProblemError) as caught:
+        await running.open(5)
+    await running.close()
+    assert caught.value.problem.code == "upstream_error"
+
+
+async def test_a_refusal_after_the_status_line_was_sent_is_the_last_event() -> None:
+    running = pump(Script(0.05, UpstreamRefused(BUSY)))
+    await running.open(0.01)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "Too much to do. Please try again in 7s."
+
+
+async def test_a_break_in_mid_stream_is_the_last_event() -> None:
+    running = pump(Script(says("Hi"), UpstreamBroke(BROKEN)))
+    await running.open(5)
+    assert (await names(running.batches()))[-4:] == [
+        "OutputTextDone",
+        "ContentPartDone",
+        "OutputItemDone",
+        "ResponseFailed",
+    ]
+    await running.close()
+
+
+async def test_our_own_fault_shows_the_request_id_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    running = pump(Script(says("Hi"), KeyError("secret")))
+    await running.open(5)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "AM Proxy failed; its log says more under req_1."
+    assert "secret" in caplog.text
+
+
+async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script(says("Hi"), says("!"), STOP)
+    spoken = turn()
+    running = Pump(spoken, script.play(), clocks=Clocks(), request_id="req_1")
+    await running.open(5)
+    monkeypatch.setattr(spoken, "receive", lambda _payload: 1 / 0)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_silence_is_filled_with_signs_of_life() -> None:
+    running = pump(Script(0.12, says("Hi"), 0.12, STOP), keep_alive=0.05)
+    await running.open(0.01)
+    told = await names(running.batches())
+    await running.close()
+    assert told[:4] == ["ResponseCreated", "ResponseInProgress", "ResponseInProgress", "ResponseInProgress"]
+    spoken = told[told.index("OutputItemAdded") :]
+    assert spoken[:5] == ["OutputItemAdded", "ContentPartAdded", *["OutputTextDelta"] * 3]
+
+
+CLOCKS = [
+    ("did not answer", Script(5.0), {"first_payload": 0.05}),
+    ("stopped talking", Script(says("Hi"), 5.0), {"idle": 0.05}),
+    ("was still answering", Script(says("Hi"), *[0.02, says(".")] * 100, STOP), {"turn": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("words", "script", "clocks"), CLOCKS)
+async def test_every_clock_ends_the_turn_and_closes_the_upstream(
+    words: str, script: Script, clocks: dict[str, float]
+) -> None:
+    running = pump(script, **clocks)
+    await running.open(0.01)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert words in event.response.error.message
+    assert script.closed
+
+
+async def test_an_upstream_too_slow_before_its_first_byte_is_a_504_where_the_status_is_still_ours_to_say() -> None:
+    running = pump(Script(5.0), first_payload=0.05)
+    with pytest.raises(ProblemError) as caught:
+        await running.open(0.05)
+    await running.close()
+    assert caught.value.problem.answer.status == 504
+
+
+async def test_a_slow_client_slows_the_upstream() -> None:
+    script = Script(*[says(".")] * 1000, STOP)
+    running = pump(script)
+    await running.open(5)
+    batches = running.batches()
+    await anext(batches)
+    await asyncio.sleep(0.02)
+    assert script.drawn <= QUEUE + 1
+    told = await last(batches)
+    await running.close()
+    assert isinstance(told, LastEvent)
+    assert told.response.output == [Message(id="msg_AM-2", status="completed", content=[OutputText(text="." * 1000)])]
+
+
+async def test_closing_in_the_middle_closes_the_upstream_at_once() -> None:
+    script = Script(says("Hi"), 60.0)
+    running = pump(script)
+    await running.open(5)
+    await asyncio.wait_for(running.close(), 1)
+    assert script.closed
