@@ -1,0 +1,59 @@
+# AM Proxy. `make help` lists what there is.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+# Two workers: the suite fits two cores, and a third would only wait.
+WORKERS ?= 2
+
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+.PHONY: help serve test lint format lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+serve: $(VENV)/.serve ## run the server; more with ARGS="--port 9000"
+	@exec $(BIN)/python -m app serve $(ARGS)
+
+test: $(VENV)/.dev ## every test, with branch coverage
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-branch --cov-fail-under=95 $(ARGS)
+
+lint: $(VENV)/.dev ## style, types, import plan, Dockerfile
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
+
+format: $(VENV)/.dev ## let ruff set the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(VENV)/.dev ## resolve the dependencies anew, within what the lock files already hold
+	$(UV_COMPILE) pyproject.toml --output-file requirements.lock $(ARGS)
+	$(UV_COMPILE) pyproject.toml --group pyproject.toml:dev --constraint requirements.lock \
+		--output-file requirements-dev.lock $(ARGS)
+
+clean: ## remove what make made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist
+
+# A stamp per set: pip runs again only where the lock file has changed. The larger set holds the smaller one.
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "AM Proxy needs Python 3.11 or newer; name one with PYTHON=python3.x"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.serve: $(VENV)/.python requirements.lock
+	@echo "installing what AM Proxy needs (once) …"
+	$(PIP_INSTALL) -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.serve requirements-dev.lock
+	@echo "installing what its tests need (once) …"
+	$(PIP_INSTALL) -r requirements-dev.lock
+	@touch $@

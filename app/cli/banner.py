@@ -1,0 +1,73 @@
+"""What `am-proxy serve` says once it answers: where, which models, with which key, and how to try it."""
+
+import json
+
+from app.cli.version import VERSION
+from app.settings import Settings, is_loopback
+
+_SHOWN_MODELS = 8
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is told, not listened on
+
+
+def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
+    """The whole text; in JSON logs one line of JSON, so that whoever reads them is not disturbed."""
+    url = address(settings.server.host, port)
+    if settings.server.log_format == "json":
+        ready = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
+        return json.dumps(ready | {"keys": len(settings.keys)})
+    model = example_model(settings)
+    header = ' -H "Authorization: Bearer $AM_KEY"' if settings.keys else ""
+    key = "YOUR_KEY" if settings.keys else "none"
+    body = json.dumps({"model": model, "input": "Hello!"})
+    title = f"AM Proxy {VERSION} is ready: {url}"
+    return f"""\
+{_bold(title) if colour else title}
+  models  {_models(settings)}
+  keys    {_keys(settings)}
+  config  {settings.file or "no file: defaults, environment and flags"}
+
+Try it with curl:
+  curl {url}/responses{header} -H "Content-Type: application/json" -d '{body}'
+
+or with an OpenAI SDK:
+  from openai import OpenAI
+  print(OpenAI(base_url="{url}", api_key="{key}").responses.create(model="{model}", input="Hello!").output_text)
+"""
+
+
+def address(host: str, port: int) -> str:
+    """The base URL that a client on this machine can use."""
+    host = _EVERYWHERE.get(host, host.strip("[]"))
+    return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
+
+
+def example_model(settings: Settings) -> str:
+    """A name that the examples can use; one to be replaced, where any name is passed on."""
+    return next((name for name in settings.models if name != "*"), "YOUR-MODEL")
+
+
+def _models(settings: Settings) -> str:
+    names = [name for name in settings.models if name != "*"]
+    told = ", ".join(names[:_SHOWN_MODELS])
+    if len(names) > _SHOWN_MODELS:
+        told += f" and {len(names) - _SHOWN_MODELS} more"
+    if settings.models.keys() == {"demo"} and settings.upstreams[settings.models["demo"].upstream].via == "demo":
+        told += " (embedded and scripted: no key, no network; --upstream URL serves a real one)"
+    if other := settings.models.get("*"):
+        upstream = settings.upstreams[other.upstream]
+        where = upstream.base_url or upstream.provider or other.upstream
+        told += f"{'; ' if told else ''}any {'other ' if names else ''}name, sent to {where}"
+    return told
+
+
+def _keys(settings: Settings) -> str:
+    if settings.keys:
+        names = ", ".join(key.name for key in settings.keys[:_SHOWN_MODELS])
+        return f"needed: {names}{' and others' if len(settings.keys) > _SHOWN_MODELS else ''}"
+    if is_loopback(settings.server.host):
+        return "none needed: only this machine can reach it"
+    return "NONE NEEDED: whoever reaches this address can use it (--insecure-no-auth)"
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1;32m{text}\x1b[0m"

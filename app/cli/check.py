@@ -1,0 +1,58 @@
+"""`am-proxy check`: what the configuration comes to, without its secrets, and where each value was said."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from app.settings import Secret, Settings
+
+_WIDTH = 44
+"""Where the comments stand."""
+
+
+def check(settings: Settings) -> int:
+    """Print it. The mistakes were told while it was read: who gets here has none."""
+    print(f"# {settings.file or 'no file'}: no mistakes")
+    print("\n".join(_lines(settings)))
+    return 0
+
+
+def _lines(settings: Settings) -> Iterator[str]:
+    """The merged configuration, written as a configuration."""
+    origins = settings.origins
+    yield from _table("[server]", "server", settings.server.model_dump(), origins)
+    for place, key in enumerate(settings.keys):
+        path = f"keys[{place}]"
+        said = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")
+        shown = {"name": key.name, "sha256": key.digest.hex()[:8] + "…", "models": list(key.models)}
+        yield from _table("[[keys]]", path, shown, {**origins, f"{path}.sha256": f"set, from {said}"})
+    if not settings.keys:
+        yield "\n# no keys: everybody who reaches the address may come in"
+    for kind, rows in (("upstreams", settings.upstreams), ("models", settings.models)):
+        for name, row in rows.items():
+            path = f"{kind}.{_key(name)}"
+            yield from _table(f"[{path}]", path, dict(row), origins)
+    for name, upstream in settings.upstreams.items():
+        if upstream.via != "demo" and upstream.api_key is None:
+            yield f"\n# upstreams.{_key(name)}: no api_key is set"
+
+
+def _table(title: str, path: str, values: Mapping[str, object], origins: Mapping[str, str]) -> Iterator[str]:
+    yield ""
+    yield title
+    for name, value in values.items():
+        if value is None:
+            continue
+        origin = origins.get(f"{path}.{name}", "default")
+        match value:
+            case Secret():
+                line, origin = f'{name} = "***"', f"set, from {origin}"
+            case float() if value.is_integer():
+                line = f"{name} = {int(value)}"
+            case _:
+                line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        yield f"{line:<{_WIDTH}}# {origin}"
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if bare else json.dumps(name, ensure_ascii=False)

@@ -1,0 +1,67 @@
+"""How log lines look: text for people, JSON for machines. Secrets are blotted out of both, as a second net."""
+
+import json
+import logging
+import re
+import sys
+import time
+from typing import Any, Final, Literal
+
+SECRETS: Final = re.compile(r"(?i)(bearer\s+|\bsk-|api[_-]?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9._~+/-]{6,}=*")
+_BLOT: Final = r"\1***"
+
+
+def configure(form: Literal["auto", "text", "json"]) -> None:
+    """Sends every log line to stderr. `auto` is text on a terminal and JSON elsewhere."""
+    if form == "auto":
+        form = "text" if sys.stderr.isatty() else "json"
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(TextLines() if form == "text" else JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("am_proxy").setLevel(logging.INFO)
+
+
+class TextLines(logging.Formatter):
+    """`12:03:44 INFO turn model=demo finish=completed …`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and the traceback of our own faults."""
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
+        line = f"{clock} {record.levelname} {record.getMessage()} {fields}".rstrip()
+        return blotted(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The same, for machines."""
+        line: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **_fields(record),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return blotted(json.dumps(line, default=str))
+
+
+def blotted(line: str) -> str:
+    """The line without anything that looks like a key."""
+    return SECRETS.sub(_BLOT, line)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields = dict(getattr(record, "fields", {}))
+    if request_id := getattr(record, "request_id", None):
+        fields["request_id"] = request_id
+    return fields
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return json.dumps(text) if " " in text or not text else text

@@ -1,0 +1,98 @@
+"""`am-proxy serve`: take the port, start the server, say how to use it."""
+
+import errno
+import socket
+import sys
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.cli.banner import banner
+from app.cli.logs import configure
+from app.main import build_app
+from app.settings import Settings
+
+_BACKLOG = 2048
+_GOODBYE = 10
+"""Seconds that running turns have to end when the server is told to stop."""
+_IDLE = 75
+"""Seconds an idle connection is kept: longer than the 60 after which common load balancers close theirs."""
+
+
+def serve(settings: Settings) -> int:
+    """Serve until told to stop. Gives 1, with one clear line, where the port cannot be had."""
+    configure(settings.server.log_format)
+    host, port = settings.server.host, settings.server.port
+    try:
+        listener = listen(host, port)
+    except OSError as error:
+        print(f"am-proxy: cannot listen on {host} port {port}: {_advice(error)}", file=sys.stderr)
+        return 1
+    with listener:
+        Announced(build_app(settings), settings, listener).run(sockets=[listener])
+    return 0
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket, taken before the server is built: an early client waits instead of being turned away."""
+    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        if sys.platform != "win32":  # there it means something else: two servers on one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+class Announced(uvicorn.Server):
+    """uvicorn, with the banner once it answers, and an exit code of 0 when it is told to stop."""
+
+    def __init__(self, app: FastAPI, settings: Settings, listener: socket.socket) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                ws="none",
+                backlog=_BACKLOG,
+                timeout_keep_alive=_IDLE,
+                timeout_graceful_shutdown=_GOODBYE,
+            )
+        )
+        self._settings = settings
+        self._port: int = listener.getsockname()[1]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            print(banner(self._settings, self._port, colour=sys.stdout.isatty()), flush=True)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 — uvicorn's signature
+        """Stop in peace at the first signal, at once at the second. uvicorn's own raises the signal anew at the end."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _advice(error: OSError) -> str:
+    """What went wrong, and what to do about it."""
+    if isinstance(error, socket.gaierror):
+        return "there is no such address"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return "another program has it; stop that one, or choose another port with --port (0 for any free one)"
+        case errno.EACCES | errno.EPERM:
+            return "not allowed; choose a port of 1024 or more with --port"
+        case errno.EADDRNOTAVAIL:
+            return "this machine does not have that address; 127.0.0.1 it always has"
+        case _:
+            return error.strerror or "the system says no"

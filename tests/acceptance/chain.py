@@ -1,0 +1,67 @@
+"""The whole chain: client, this server, litellm, and a scripted chat server that refuses what strict ones refuse."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from app.settings import Model, Secret, Settings, Upstream
+from tests.serving import serving
+from tests.upstream import Ask, ChatUpstream, Script, Step
+
+SECRET = "sk-upstreams-own-0123456789abcdef"
+"""The key this server sends; no client may ever see it."""
+
+
+class Chain(NamedTuple):
+    """A server, what is behind it, and what that says to each model's name."""
+
+    url: str
+    upstream: ChatUpstream
+    scripts: dict[str, Script]
+
+    def say(self, model: str, *scripts: Script) -> None:
+        """Script a model: one script per ask, the last one again and again."""
+        asks = iter(scripts)
+        last: list[Script] = []
+
+        def play(ask: Ask) -> list[Step]:
+            last[:] = [next(asks, last[0] if last else [])]
+            script = last[0]
+            return list(script(ask) if callable(script) else script)
+
+        self.scripts[model] = play
+
+    def asks(self, model: str) -> list[Ask]:
+        """What this model was asked."""
+        return [ask for ask in self.upstream.asks if ask.body["model"] == model]
+
+
+@contextmanager
+def chained() -> Iterator[Chain]:
+    """One server and one upstream, whose scripts are chosen by the model's name.
+
+    `closed/…` goes to a port where nobody listens, `keyless/…` to the upstream without a key.
+    """
+    scripts: dict[str, Script] = {}
+
+    def play(ask: Ask) -> list[Step]:
+        script = scripts[ask.body["model"]]
+        return list(script(ask) if callable(script) else script)
+
+    with socket.socket() as nobody, ChatUpstream(play) as upstream:
+        nobody.bind(("127.0.0.1", 0))
+        settings = Settings(
+            upstreams={
+                "local": Upstream(base_url=upstream.url, api_key=Secret(SECRET)),
+                "keyless": Upstream(base_url=upstream.url),
+                "closed": Upstream(base_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1", api_key=Secret(SECRET)),
+            },
+            models={
+                "closed": Model(upstream="closed"),
+                "keyless": Model(upstream="keyless"),
+                "*": Model(upstream="local"),
+            },
+        )
+        with serving(settings) as url:
+            yield Chain(url, upstream, scripts)

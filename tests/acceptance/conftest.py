@@ -1,0 +1,41 @@
+"""One server with the embedded model for all acceptance tests of a worker."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from app.settings import Model, Settings, Upstream
+from tests.acceptance.chain import Chain, chained
+from tests.acceptance.refusals import GUARDED
+from tests.serving import serving
+
+MODELS = {"demo": Model(upstream="demo"), "gpt-5": Model(upstream="demo")}
+
+
+@pytest.fixture(scope="session")
+def demo_url() -> Iterator[str]:
+    """The embedded model, also under a name that suites take for a reasoning model."""
+    with serving(Settings(upstreams={"demo": Upstream(via="demo")}, models=MODELS)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def whole_chain() -> Iterator[Chain]:
+    """One for all tests that use litellm: each asks for models of names of its own."""
+    with chained() as chain:
+        yield chain
+
+
+@pytest.fixture
+def chain(whole_chain: Chain) -> Iterator[Chain]:
+    """The chain, and the upstream found nothing to refuse in what it was asked."""
+    yield whole_chain
+    assert whole_chain.upstream.violations == []
+
+
+@pytest.fixture(scope="session")
+def guarded() -> Iterator[httpx.Client]:
+    """A client of a server with keys and small limits."""
+    with serving(GUARDED) as url, httpx.Client(base_url=url, timeout=10) as client:
+        yield client

@@ -1,0 +1,101 @@
+"""Every kind of fault in a request's body, and the path by which it is named."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.acceptance.refusals import ALICE, CLIENT, refused
+
+
+def image(url: Any, **more: Any) -> dict[str, Any]:
+    return {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": url, **more}]}]}
+
+
+def tool(**fields: Any) -> dict[str, Any]:
+    return {"tools": [{"type": "function", "name": "f", **fields}]}
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    return {"input": [{"role": "user", "content": "hi"}, fields]}
+
+
+INVALID, TYPE, MISSING = "invalid_value", "invalid_type", "missing_required_parameter"
+UNSUPPORTED, UNKNOWN = "unsupported_parameter", "unknown_parameter"
+IMAGE_URL = "input[0].content[0].image_url"
+
+BODIES: list[tuple[dict[str, Any], str, str]] = [
+    ({"model": None}, MISSING, "model"),
+    ({"model": ""}, MISSING, "model"),
+    ({"model": 5}, TYPE, "model"),
+    ({"input": None}, MISSING, "input"),
+    ({"input": 5}, TYPE, "input"),
+    ({"input": ["hi"]}, TYPE, "input[0]"),
+    (said(role="robot", content="x"), INVALID, "input[1].role"),
+    (said(content="x"), MISSING, "input[1].role"),
+    (said(role="user"), MISSING, "input[1].content"),
+    (said(role="user", content=[{"text": "x"}]), MISSING, "input[1].content[0].type"),
+    (said(role="user", content=[{"type": "input_text"}]), MISSING, "input[1].content[0].text"),
+    (said(type="function_call", name="f", arguments="{}"), MISSING, "input[1].call_id"),
+    (said(type="function_call", call_id="c", name="f", arguments={}), TYPE, "input[1].arguments"),
+    (said(type="function_call_output", call_id="c"), MISSING, "input[1].output"),
+    (said(type="item_reference", id="msg_1"), UNSUPPORTED, "input[1]"),
+    ({"input": [{"role": "user", "content": "x"}] * 4}, INVALID, "input"),
+    (image("ftp://example.com/x.png"), INVALID, IMAGE_URL),
+    (image("file:///etc/passwd"), INVALID, IMAGE_URL),
+    (image("http://user:word@example.com/x.png"), INVALID, IMAGE_URL),
+    (image("http://127.0.0.1/x.png"), INVALID, IMAGE_URL),
+    (image("http://169.254.169.254/latest/meta-data"), INVALID, IMAGE_URL),
+    (image("http://localhost:8080/x.png"), INVALID, IMAGE_URL),
+    (image("http://[::1]/x.png"), INVALID, IMAGE_URL),
+    (image(7), TYPE, IMAGE_URL),
+    ({"previous_response_id": "resp_1"}, UNSUPPORTED, "previous_response_id"),
+    ({"conversation": {"id": "conv_1"}}, UNSUPPORTED, "conversation"),
+    ({"prompt": {"id": "pmpt_1"}}, UNSUPPORTED, "prompt"),
+    ({"background": True}, UNSUPPORTED, "background"),
+    ({"stream": "yes"}, TYPE, "stream"),
+    ({"stream": 1}, TYPE, "stream"),
+    ({"temperature": "hot"}, TYPE, "temperature"),
+    ({"temperature": 2.5}, INVALID, "temperature"),
+    ({"temperature": True}, TYPE, "temperature"),
+    ({"top_p": -0.1}, INVALID, "top_p"),
+    ({"top_logprobs": 21}, INVALID, "top_logprobs"),
+    ({"max_output_tokens": 0}, INVALID, "max_output_tokens"),
+    ({"max_output_tokens": 1.5}, TYPE, "max_output_tokens"),
+    ({"metadata": {str(number): "x" for number in range(17)}}, INVALID, "metadata"),
+    ({"metadata": {"a": 1}}, TYPE, "metadata.a"),
+    ({"tools": {}}, TYPE, "tools"),
+    ({"tools": [{"name": "f"}]}, MISSING, "tools[0].type"),
+    (tool(name=None), TYPE, "tools[0].name"),
+    (tool(name="two words"), INVALID, "tools[0].name"),
+    (tool(name="f" * 65), INVALID, "tools[0].name"),
+    (tool(parameters=[]), TYPE, "tools[0].parameters"),
+    (tool(strict="yes"), TYPE, "tools[0].strict"),
+    ({"tools": [{"type": "function", "name": name} for name in "abc"]}, INVALID, "tools"),
+    ({**tool(), "tool_choice": "maybe"}, INVALID, "tool_choice"),
+    ({**tool(), "tool_choice": {"type": "function"}}, MISSING, "tool_choice.name"),
+    ({**tool(), "tool_choice": {"type": "function", "name": "g"}}, INVALID, "tool_choice"),
+    ({"text": {"format": {"type": "yaml"}}}, INVALID, "text.format.type"),
+    ({"text": {"format": {"type": "json_schema", "name": "a"}}}, MISSING, "text.format.schema"),
+    ({"text": {"verbosity": "loud"}}, INVALID, "text.verbosity"),
+    ({"reasoning": {"effort": "heroic"}}, INVALID, "reasoning.effort"),
+    ({"truncation": "middle"}, INVALID, "truncation"),
+    ({"api_base": "http://evil"}, UNKNOWN, "api_base"),
+    ({"litellm_metadata": None}, UNKNOWN, "litellm_metadata"),
+    ({"aws_region_name": "x"}, UNKNOWN, "aws_region_name"),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("fields", "code", "param"), BODIES, ids=[f"{number} {case[2]}" for number, case in enumerate(BODIES)]
+)
+def test_a_fault_in_the_body_is_named_by_its_path(
+    guarded: httpx.Client,
+    fields: dict[str, Any],
+    code: str,
+    param: str,
+    stream: bool,  # noqa: FBT001 — one of the two ways to ask
+) -> None:
+    body = {"model": "demo", "input": "hi", "stream": stream, **fields}
+    assert refused(guarded.post("/v1/responses", json=body, headers=ALICE)) == (400, CLIENT, code, param)

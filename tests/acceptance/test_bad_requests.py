@@ -1,0 +1,164 @@
+"""What is refused over HTTP before a body is understood, framework errors included; keys; and the request id."""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+from tests.acceptance.refusals import ALICE, BOB, CLIENT, LIMIT, refused
+
+JSON = {"content-type": "application/json"}
+
+RAW: dict[str, tuple[bytes, dict[str, str], int, str]] = {
+    "nothing": (b"", JSON, 400, "invalid_json"),
+    "no JSON": (b"{'model': 1}", JSON, 400, "invalid_json"),
+    "half": (b'{"model": "demo", "input": "h', JSON, 400, "invalid_json"),
+    "two": (b"{}{}", JSON, 400, "invalid_json"),
+    "not a number": (b'{"model": "demo", "input": "hi", "temperature": NaN}', JSON, 400, "invalid_json"),
+    "not UTF-8": (b'{"model": "demo", "input": "\xff"}', JSON, 400, "invalid_json"),
+    "an array": (b"[]", JSON, 400, "invalid_type"),
+    "deep": (b'{"a":' * 200 + b"1" + b"}" * 200, JSON, 400, "invalid_json"),
+    "very deep": (b"[" * 4000, JSON, 400, "invalid_json"),
+    "text": (b"{}", {"content-type": "text/plain"}, 415, "unsupported_media_type"),
+    "a form": (b"{}", {"content-type": "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"),
+    "no type": (b"{}", {}, 415, "unsupported_media_type"),
+    "packed": (gzip.compress(b"{}"), {**JSON, "content-encoding": "gzip"}, 415, "unsupported_media_type"),
+    "too large": (b" " * (LIMIT + 1), JSON, 413, "request_too_large"),
+}
+
+
+@pytest.mark.parametrize(("body", "headers", "status", "code"), RAW.values(), ids=RAW)
+def test_a_body_that_is_no_request_is_refused(
+    guarded: httpx.Client, body: bytes, headers: dict[str, str], status: int, code: str
+) -> None:
+    answer = guarded.post("/v1/responses", content=body, headers=ALICE | headers)
+    assert refused(answer)[:3] == (status, CLIENT, code)
+
+
+def test_a_body_of_undeclared_length_is_read_no_further_than_the_limit(guarded: httpx.Client) -> None:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(8):
+            yield b" " * 1024
+
+    answer = guarded.post("/v1/responses", content=pieces(), headers=ALICE | JSON)
+    assert refused(answer) == (413, CLIENT, "request_too_large", "")
+
+
+def test_json_by_another_name_and_with_a_charset_is_welcome(guarded: httpx.Client) -> None:
+    body = json.dumps({"model": "demo", "input": "hi"}).encode()
+    for kind in ("application/json; charset=utf-8", "Application/JSON", "application/vnd.api+json"):
+        assert guarded.post("/v1/responses", content=body, headers=ALICE | {"content-type": kind}).is_success
+
+
+class Path(NamedTuple):
+    """A request without a body."""
+
+    method: str
+    path: str
+    status: int
+    code: str
+    headers: Mapping[str, str] = MappingProxyType({})
+    """What the answer must say as well."""
+
+
+PATHS = [
+    Path("GET", "/v1/nothing", 404, "not_found"),
+    Path("POST", "/", 404, "not_found"),
+    Path("GET", "/v1/chat/completions", 404, "not_found"),
+    Path("PUT", "/v1/responses", 405, "method_not_allowed", {"allow": "POST"}),
+    Path("PATCH", "/v1/responses/resp_1", 405, "method_not_allowed"),
+    Path("POST", "/v1/models", 405, "method_not_allowed", {"allow": "GET"}),
+    Path("DELETE", "/v1/models/demo", 405, "method_not_allowed", {"allow": "GET"}),
+    Path("POST", "/health/live", 405, "method_not_allowed", {"allow": "GET"}),
+    Path("GET", "/v1/responses", 426, "upgrade_required", {"upgrade": "websocket"}),
+    Path("GET", "/v1/responses/resp_1", 404, "not_found"),
+    Path("DELETE", "/v1/responses/resp_1", 404, "not_found"),
+    Path("POST", "/v1/responses/resp_1/cancel", 404, "not_found"),
+    Path("GET", "/v1/responses/resp_1/input_items", 404, "not_found"),
+    Path("GET", "/v1/models/demi", 404, "model_not_found"),
+]
+
+
+@pytest.mark.parametrize("prefix", ["/v1", ""], ids=["v1", "bare"])
+@pytest.mark.parametrize("path", PATHS, ids=[f"{path.method} {path.path}" for path in PATHS])
+def test_paths_and_methods_that_are_not_there_answer_in_the_same_shape(
+    guarded: httpx.Client, path: Path, prefix: str
+) -> None:
+    answer = guarded.request(path.method, path.path.replace("/v1", prefix), headers=ALICE)
+    assert refused(answer)[:3] == (path.status, CLIENT, path.code)
+    assert {name: answer.headers.get(name) for name in path.headers} == path.headers
+
+
+def test_paths_without_v1_serve_the_same(guarded: httpx.Client) -> None:
+    asked = {"model": "demo", "input": "hi"}
+    assert guarded.post("/responses", json=asked, headers=ALICE).json()["status"] == "completed"
+    assert guarded.get("/models", headers=ALICE).json() == guarded.get("/v1/models", headers=ALICE).json()
+    assert guarded.get("/models/demo", headers=ALICE).json()["id"] == "demo"
+
+
+STRANGERS: dict[str, list[tuple[str, str]]] = {
+    "no key": [],
+    "a wrong key": [("authorization", "Bearer alices-keys")],
+    "an empty key": [("authorization", "Bearer")],
+    "another scheme": [("authorization", "Basic YWxpY2U6YWxpY2Vz")],
+    "no scheme": [("authorization", "alices-key")],
+    "two keys": [("authorization", "Bearer alices-key"), ("authorization", "Bearer bobs-key")],
+    "a key in the wrong header": [("x-api-key", "alices-key")],
+}
+
+
+@pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/v1/responses"), ("GET", "/v1/models"), ("GET", "/v1/models/demo"), ("GET", "/v1/responses/resp_1")],
+)
+def test_strangers_are_turned_away_before_anything_else(
+    guarded: httpx.Client, headers: list[tuple[str, str]], method: str, path: str
+) -> None:
+    answer = guarded.request(method, path, headers=headers)
+    assert refused(answer) == (401, CLIENT, "invalid_api_key", "")
+    assert "alices-key" not in answer.text
+
+
+def test_health_needs_no_key(guarded: httpx.Client) -> None:
+    assert guarded.get("/health/live").json() == guarded.get("/health/ready").json() == {"status": "ok"}
+
+
+def test_a_key_reaches_its_own_models_alone_and_learns_of_no_others(guarded: httpx.Client) -> None:
+    listed = {name: guarded.get("/v1/models", headers=who).json()["data"] for name, who in (("a", ALICE), ("b", BOB))}
+    assert {name: [model["id"] for model in data] for name, data in listed.items()} == {
+        "a": ["demo"],
+        "b": ["demo", "gpt-5"],
+    }
+    asked = {"model": "gpt-5", "input": "hi"}
+    assert guarded.post("/v1/responses", json=asked, headers=BOB).is_success
+    hidden = (404, CLIENT, "model_not_found", "model")
+    for answer in (
+        guarded.post("/v1/responses", json=asked, headers=ALICE),
+        guarded.post("/v1/responses", json={**asked, "model": "gpt-6"}, headers=ALICE),
+        guarded.get("/v1/models/gpt-5", headers=ALICE),
+        guarded.get("/v1/models/gpt-6", headers=ALICE),
+    ):
+        assert refused(answer) == hidden
+        assert "Did you mean" not in answer.text
+
+
+def test_a_request_id_of_the_clients_own_comes_back_if_it_is_harmless(guarded: httpx.Client) -> None:
+    asked = {"model": "demo", "input": "hi"}
+    for given, kept in (
+        ("mine.1_2-3", True),
+        ("x" * 128, True),
+        ("x" * 129, False),
+        ("two words", False),
+        ("<script>", False),
+        ("", False),
+    ):
+        answer = guarded.post("/v1/responses", json=asked, headers=ALICE | {"x-request-id": given})
+        told = answer.headers["x-request-id"]
+        assert told == given if kept else told.startswith("req_AM-")
+        assert answer.headers["openai-processing-ms"].isdecimal()
+        assert "openai-model" not in answer.headers

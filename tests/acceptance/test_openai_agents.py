@@ -1,0 +1,91 @@
+"""The Agents SDK: a run with a function tool, whole and streamed, that ends with what the tool gave."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from agents import Agent, ModelSettings, OpenAIResponsesModel, RunConfig, Runner, function_tool
+from agents.tool import FunctionTool
+from openai import AsyncOpenAI
+from openai.types.shared import Reasoning
+from pydantic import BaseModel
+
+from tests.acceptance.behaviours import TOOL_SAID
+
+QUIET = RunConfig(tracing_disabled=True)
+ITEMS = ["tool_call_item", "tool_call_output_item", "message_output_item"]
+
+
+class Weather(BaseModel):
+    """A structured answer."""
+
+    city: str
+    degrees: int
+
+
+@pytest.fixture
+async def model(demo_url: str) -> AsyncIterator[OpenAIResponsesModel]:
+    async with AsyncOpenAI(base_url=f"{demo_url}/v1", api_key="any", max_retries=0) as client:
+        yield OpenAIResponsesModel("demo", client)
+
+
+@pytest.fixture
+def asked_for() -> list[str]:
+    """The cities that the tool was asked for."""
+    return []
+
+
+@pytest.fixture
+def weather(asked_for: list[str]) -> FunctionTool:
+    @function_tool
+    def get_weather(city: str) -> str:
+        """The weather of a city."""
+        asked_for.append(city)
+        return "21 degrees"
+
+    return get_weather
+
+
+async def test_an_agent_runs_its_tool_and_answers(
+    model: OpenAIResponsesModel, weather: FunctionTool, asked_for: list[str]
+) -> None:
+    agent = Agent("forecaster", instructions="Be brief.", model=model, tools=[weather])
+    result = await Runner.run(agent, "the weather in Paris", run_config=QUIET)
+    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
+    assert [item.type for item in result.new_items] == ITEMS
+
+
+async def test_a_streamed_agent_runs_its_tool_once_and_answers(
+    model: OpenAIResponsesModel, weather: FunctionTool, asked_for: list[str]
+) -> None:
+    agent = Agent("forecaster", model=model, tools=[weather])
+    result = Runner.run_streamed(agent, "the weather in Paris", run_config=QUIET)
+    told = [event async for event in result.stream_events()]
+    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
+    assert [event.item.type for event in told if event.type == "run_item_stream_event"] == ITEMS
+    raw = [event.data for event in told if event.type == "raw_response_event"]
+    assert "".join(event.delta for event in raw if event.type == "response.output_text.delta") == TOOL_SAID
+
+
+async def test_an_agent_that_thinks_gives_its_thoughts_back_with_the_call(
+    model: OpenAIResponsesModel, weather: FunctionTool, asked_for: list[str]
+) -> None:
+    settings = ModelSettings(reasoning=Reasoning(effort="low", summary="auto"), store=False)
+    agent = Agent("forecaster", model=model, tools=[weather], model_settings=settings)
+    result = await Runner.run(agent, "the weather in Paris", run_config=QUIET)
+    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
+    thinks = "reasoning_item"
+    assert [item.type for item in result.new_items] == [thinks, *ITEMS[:2], thinks, ITEMS[2]]
+
+
+async def test_an_agent_gets_its_structured_output(model: OpenAIResponsesModel) -> None:
+    agent = Agent("forecaster", model=model, output_type=Weather)
+    result = await Runner.run(agent, "the forecast", run_config=QUIET)
+    assert result.final_output == Weather(city="demo", degrees=1)
+
+
+async def test_an_agent_hands_over_to_another(model: OpenAIResponsesModel) -> None:
+    """A handoff is a function like any other; the second agent is told the whole history."""
+    poet = Agent("poet", model=model)
+    clerk = Agent("clerk", model=model, handoffs=[poet])
+    result = await Runner.run(clerk, "transfer me to somebody else", run_config=QUIET)
+    assert result.last_agent.name == "poet"

@@ -1,0 +1,108 @@
+"""The openai package for Node. Its `.stream()` throws on any event that does not fit the ones before it.
+
+It needs `node`, and the package in the folder that AM_NODE_MODULES names, in `node_modules` or in `.cache/npm`
+(`npm install --prefix .cache/npm openai zod`).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
+from tests.acceptance.frames import judged
+
+pytestmark = pytest.mark.xdist_group("node")
+
+ROOT = Path(__file__).parents[2]
+NODE = shutil.which("node")
+FOLDERS = [os.environ.get("AM_NODE_MODULES"), ROOT / "node_modules", ROOT / ".cache" / "npm" / "node_modules"]
+ALL = pytest.mark.parametrize(("name", "behaviour"), BEHAVIOURS.items(), ids=BEHAVIOURS)
+
+
+@pytest.fixture(scope="module")
+def modules() -> Path:
+    """The folder that holds the package."""
+    if NODE is None:
+        pytest.skip("node is not installed here: the openai package for Node was NOT tried")
+    for folder in filter(None, FOLDERS):
+        if (Path(folder) / "openai" / "package.json").is_file():
+            return Path(folder)
+    pytest.skip("the openai package for Node was NOT tried: npm install --prefix .cache/npm openai zod")
+
+
+@pytest.fixture(scope="module")
+def report(modules: Path, demo_url: str) -> dict[str, Any]:
+    """Everything the package made of this server, by one run of node."""
+    asked = {name: {"input": behaviour.prompt, "tools": behaviour.tools} for name, behaviour in BEHAVIOURS.items()}
+    told = subprocess.run(
+        [str(NODE), str(Path(__file__).with_name("openai_node.cjs")), str(modules.resolve()), f"{demo_url}/v1"],
+        input=json.dumps({"behaviours": asked, "tool": WEATHER}),
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    result: dict[str, Any] = json.loads(told.stdout)
+    return result
+
+
+@ALL
+def test_the_stream_helper_puts_every_stream_together(report: dict[str, Any], name: str, behaviour: Behaviour) -> None:
+    """It throws on none of them: a response that failed is one it can hand out."""
+    told = {key: value for key, value in report["helped"][name].items() if key != "text"}
+    assert told == {"status": behaviour.status, "items": behaviour.items, "last": behaviour.last_event}
+
+
+@ALL
+def test_create_with_stream_tells_every_event(report: dict[str, Any], name: str, behaviour: Behaviour) -> None:
+    heard = judged(report["plain"][name])
+    assert heard.response["status"] == behaviour.status
+
+
+@ALL
+def test_create_gives_the_whole_response(report: dict[str, Any], name: str, behaviour: Behaviour) -> None:
+    assert report["whole"][name] == {"status": behaviour.status, "items": behaviour.items}
+
+
+@pytest.mark.parametrize("way", ["loop", "helpedLoop"])
+def test_a_tool_loop_closes_in_two_turns(report: dict[str, Any], way: str) -> None:
+    assert report[way] == {"name": "get_weather", "arguments": CALLED_WITH, "text": TOOL_SAID}
+
+
+def test_what_a_line_iterator_would_split_comes_back_whole(report: dict[str, Any]) -> None:
+    assert report["helped"]["line ends"]["text"].endswith(BEHAVIOURS["line ends"].prompt)
+
+
+def test_parse_fills_a_schema(report: dict[str, Any], modules: Path) -> None:
+    if not (modules / "zod").is_dir():
+        pytest.skip("zod is not there: structured output was NOT tried with the openai package for Node")
+    assert report["parsed"] == [{"city": "demo", "degrees": 1, "sunny": True}] * 2
+
+
+def test_a_stream_can_be_left_midway(report: dict[str, Any]) -> None:
+    assert report["left"] == {"aborted": True}
+
+
+def test_models_are_listed(report: dict[str, Any]) -> None:
+    assert report["models"] == ["demo", "gpt-5"]
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "status", "code"),
+    [
+        ("unknown", "NotFoundError", 404, "model_not_found"),
+        ("unknownHelped", "NotFoundError", 404, "model_not_found"),
+        ("busy", "RateLimitError", 429, "rate_limit_exceeded"),
+        ("stored", "NotFoundError", 404, "not_found"),
+    ],
+)
+def test_a_refusal_is_thrown_as_the_class_that_programs_catch(
+    report: dict[str, Any], step: str, kind: str, status: int, code: str
+) -> None:
+    told = report[step]
+    assert (told["threw"], told["status"], told["code"]) == (kind, status, code)

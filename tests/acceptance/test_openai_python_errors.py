@@ -1,0 +1,112 @@
+"""What the openai package for Python raises where a request cannot be served."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from openai import APIStatusError, BadRequestError, NotFoundError, OpenAI, RateLimitError
+
+
+@pytest.fixture
+def client(demo_url: str) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{demo_url}/v1", api_key="any", max_retries=0) as client:
+        yield client
+
+
+def create(**fields: Any) -> Callable[[OpenAI], object]:
+    return lambda client: client.responses.create(**({"model": "demo", "input": "hi"} | fields))
+
+
+STATELESS = "stateless"
+CASES: dict[str, tuple[Callable[[OpenAI], object], type[APIStatusError], str, str, str]] = {
+    "unknown model": (create(model="demi"), NotFoundError, "model_not_found", "model", "Did you mean `demo`?"),
+    "unknown model, streamed": (
+        create(model="demi", stream=True),
+        NotFoundError,
+        "model_not_found",
+        "model",
+        "Did you mean `demo`?",
+    ),
+    "unknown model shown": (
+        lambda client: client.models.retrieve("demi"),
+        NotFoundError,
+        "model_not_found",
+        "model",
+        "demi",
+    ),
+    "bad temperature": (create(temperature=9), BadRequestError, "invalid_value", "temperature", "temperature"),
+    "bad image": (
+        create(input=[{"role": "user", "content": [{"type": "input_image", "image_url": "ftp://here/x.png"}]}]),
+        BadRequestError,
+        "invalid_value",
+        "input[0].content[0].image_url",
+        "http",
+    ),
+    "earlier response": (
+        create(previous_response_id="resp_1"),
+        BadRequestError,
+        "unsupported_parameter",
+        "previous_response_id",
+        STATELESS,
+    ),
+    "conversation": (
+        create(conversation="conv_1"),
+        BadRequestError,
+        "unsupported_parameter",
+        "conversation",
+        STATELESS,
+    ),
+    "item reference": (
+        create(input=[{"type": "item_reference", "id": "msg_1"}]),
+        BadRequestError,
+        "unsupported_parameter",
+        "input[0]",
+        "store: false",
+    ),
+    "background": (create(background=True), BadRequestError, "unsupported_parameter", "background", STATELESS),
+    "stored response": (lambda client: client.responses.retrieve("resp_1"), NotFoundError, "not_found", "", STATELESS),
+    "its deletion": (lambda client: client.responses.delete("resp_1"), NotFoundError, "not_found", "", STATELESS),
+    "its cancellation": (lambda client: client.responses.cancel("resp_1"), NotFoundError, "not_found", "", STATELESS),
+    "its input": (
+        lambda client: client.responses.input_items.list("resp_1"),
+        NotFoundError,
+        "not_found",
+        "",
+        STATELESS,
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "kind", "code", "param", "words"), CASES.values(), ids=CASES)
+def test_a_refusal_is_raised_as_the_class_that_programs_catch(
+    client: OpenAI, step: Callable[[OpenAI], object], kind: type[APIStatusError], code: str, param: str, words: str
+) -> None:
+    with pytest.raises(kind, match=words.replace("?", r"\?")) as caught:
+        step(client)
+    assert (type(caught.value), caught.value.code, caught.value.param) == (kind, code, param)
+    assert caught.value.type == "invalid_request_error"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_busy_upstream_is_a_rate_limit_that_says_when_to_try_again(client: OpenAI, stream: bool) -> None:  # noqa: FBT001 — one of the two ways to ask
+    with pytest.raises(RateLimitError) as caught:
+        client.responses.create(model="demo", input="be busy", stream=stream)
+    assert caught.value.response.headers["retry-after"] == "1"
+    assert (caught.value.code, caught.value.type) == ("rate_limit_exceeded", "rate_limit_error")
+
+
+def test_the_package_obeys_the_wait_and_tries_again(demo_url: str) -> None:
+    """Its own retries are what Retry-After is for: a second of waiting, then the same words again."""
+    seen: list[float] = []
+    with OpenAI(base_url=f"{demo_url}/v1", api_key="any", max_retries=1) as client:
+        client._client.event_hooks["response"] = [lambda response: seen.append(response.status_code)]
+        with pytest.raises(RateLimitError):
+            client.responses.create(model="demo", input="be busy")
+    assert seen == [429, 429]
+
+
+def test_a_failed_answer_names_its_reason(client: OpenAI) -> None:
+    response = client.responses.create(model="demo", input="failed")
+    assert response.error is not None
+    assert (response.status, response.error.code) == ("failed", "server_error")
+    assert response.output[0].type == "message"

@@ -1,0 +1,93 @@
+"""What the server says of itself once it answers."""
+
+import json
+
+import pytest
+
+from app.cli.banner import address, banner
+from app.settings import Key, Model, Server, Settings, Upstream
+
+DEMO = """\
+AM Proxy 0.1.0 is ready: http://127.0.0.1:8080/v1
+  models  demo (embedded and scripted: no key, no network; --upstream URL serves a real one)
+  keys    none needed: only this machine can reach it
+  config  no file: defaults, environment and flags
+
+Try it with curl:
+  curl http://127.0.0.1:8080/v1/responses -H "Content-Type: application/json" -d '{"model": "demo", "input": "Hello!"}'
+
+or with an OpenAI SDK:
+  from openai import OpenAI
+  print(OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="none").responses.create(model="demo", input="Hello!").output_text)
+"""  # noqa: E501 — a snippet to be copied has no line breaks
+
+
+def test_without_configuration_it_shows_the_demo_and_how_to_try_it() -> None:
+    assert banner(Settings(), 8080) == DEMO
+
+
+def test_a_terminal_gets_its_first_line_in_colour_and_the_rest_plain() -> None:
+    first, _, rest = banner(Settings(), 8080, colour=True).partition("\n")
+    assert first == f"\x1b[1;32m{DEMO.partition(chr(10))[0]}\x1b[0m"
+    assert rest == DEMO.partition("\n")[2]
+
+
+def test_with_keys_the_examples_send_one_and_the_keys_go_by_name() -> None:
+    keys = tuple(Key(f"key{number}", bytes([number])) for number in range(9))
+    told = banner(Settings(keys=keys, file="proxy.toml"), 1)
+    assert "  keys    needed: key0, key1, key2, key3, key4, key5, key6, key7 and others\n" in told
+    assert "  config  proxy.toml\n" in told
+    assert '/responses -H "Authorization: Bearer $AM_KEY" -H "Content-Type' in told
+    assert 'api_key="YOUR_KEY"' in told
+
+
+UPSTREAMS = {"x": Upstream(base_url="http://x.test/v1"), "y": Upstream(provider="deepseek")}
+
+
+@pytest.mark.parametrize(
+    ("models", "told", "example"),
+    [
+        ({"*": "x"}, "any name, sent to http://x.test/v1", "YOUR-MODEL"),
+        ({"*": "y"}, "any name, sent to deepseek", "YOUR-MODEL"),
+        ({"*": "x", "b": "y", "a": "y"}, "b, a; any other name, sent to http://x.test/v1", "b"),
+        ({f"m{number}": "x" for number in range(10)}, "m0, m1, m2, m3, m4, m5, m6, m7 and 2 more", "m0"),
+        ({"demo": "x"}, "demo", "demo"),
+    ],
+)
+def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str], told: str, example: str) -> None:
+    entries = {name: Model(upstream=upstream) for name, upstream in models.items()}
+    lines = banner(Settings(upstreams=UPSTREAMS, models=entries), 1).splitlines()
+    assert lines[1] == f"  models  {told}"
+    assert f'"model": "{example}"' in lines[6]
+
+
+def test_an_open_door_is_told_in_capitals() -> None:
+    settings = Settings(server=Server(host="0.0.0.0", insecure_no_auth=True))  # noqa: S104 — nothing listens
+    assert "  keys    NONE NEEDED: whoever reaches this address can use it (--insecure-no-auth)\n" in banner(
+        settings, 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80/v1"),
+        ("localhost", "http://localhost:80/v1"),
+        ("0.0.0.0", "http://127.0.0.1:80/v1"),  # noqa: S104 — nothing listens
+        ("::", "http://[::1]:80/v1"),
+        ("[::1]", "http://[::1]:80/v1"),
+    ],
+)
+def test_the_url_is_one_that_a_client_here_can_use(host: str, url: str) -> None:
+    assert address(host, 80) == url
+
+
+def test_json_logs_get_one_line_of_json() -> None:
+    told = banner(Settings(server=Server(log_format="json")), 8080)
+    assert json.loads(told) == {
+        "event": "ready",
+        "url": "http://127.0.0.1:8080/v1",
+        "version": "0.1.0",
+        "models": ["demo"],
+        "keys": 0,
+    }

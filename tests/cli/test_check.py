@@ -1,0 +1,139 @@
+"""`am-proxy check` and what the command line says of itself."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+
+FILE = """\
+[server]
+port = 9000
+keep_alive = 2.5
+first_payload_wait = 3
+
+[[keys]]
+name = "alice"
+value = "env:ALICE_KEY"
+
+[upstreams.deepseek]
+provider = "deepseek"
+api_key = "file:secret"
+
+[upstreams.local]
+base_url = "http://localhost:11434/v1"
+
+[models."gpt-4.1"]
+upstream = "local"
+"""
+
+CHECKED = """\
+# config.toml: no mistakes
+
+[server]
+host = "127.0.0.1"                          # default
+port = 9000                                 # config.toml:2
+keep_alive = 2.5                            # config.toml:3
+first_payload_wait = 3                      # config.toml:4
+strict = true                               # --strict
+max_body_bytes = 33554432                   # default
+max_items = 7                               # AM_MAX_ITEMS
+max_tools = 1024                            # default
+allow_private_urls = false                  # default
+log_format = "auto"                         # default
+insecure_no_auth = false                    # default
+
+[[keys]]
+name = "alice"                              # config.toml:7
+sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
+models = ["*"]                              # default
+
+[upstreams.deepseek]
+via = "litellm"                             # default
+provider = "deepseek"                       # config.toml:11
+api_key = "***"                             # set, from file:secret
+timeout = 120                               # default
+
+[upstreams.local]
+via = "litellm"                             # default
+base_url = "http://localhost:11434/v1"      # config.toml:15
+timeout = 120                               # default
+
+[models."gpt-4.1"]
+upstream = "local"                          # config.toml:18
+system_messages = "keep"                    # default
+reasoning = "summary"                       # default
+give_back_reasoning = true                  # default
+think_tags = false                          # default
+
+# upstreams.local: no api_key is set
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in, and no settings in the environment."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.toml").write_text(FILE)
+    (folder / "secret").write_text("sk-deep")
+    monkeypatch.setenv("ALICE_KEY", "let-alice-in")
+    monkeypatch.setenv("AM_MAX_ITEMS", "7")
+    assert main(["check", "--strict"]) == 0
+    told = capsys.readouterr()
+    assert told.out == CHECKED
+    assert told.err == ""
+
+
+def test_what_it_prints_is_a_configuration_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+    told = tomllib.loads(capsys.readouterr().out)
+    assert (list(told), told["models"]["demo"]["upstream"]) == (["server", "upstreams", "models"], "demo")
+
+
+def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check"])
+    assert "\n# no keys: everybody who reaches the address may come in\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["check", "serve"])
+def test_mistakes_go_to_stderr_and_the_exit_code_is_2(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--port", "x", "--log-format", "xml"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        "--log-format: server.log_format: must be one of auto, text, json",
+        "--port: server.port: must be a whole number",
+    ]
+
+
+def test_a_note_is_told_and_does_no_harm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("AM_HOTS", "::")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().err == "note: AM_HOTS is not a setting (did you mean AM_HOST?)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--version"], 0, "am-proxy 0.1.0\n"),
+        (["--help"], 0, "am-proxy serve --upstream http://localhost:11434/v1"),
+        (["serve", "--help"], 0, "--upstream-key KEY"),
+        ([], 2, "the following arguments are required: COMMAND"),
+        (["sing"], 2, "invalid choice: 'sing'"),
+        (["serve", "--por", "1"], 2, "unrecognized arguments: --por"),
+    ],
+)
+def test_the_command_line_explains_itself(
+    arguments: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == code
+    assert told in "".join(capsys.readouterr())

@@ -1,0 +1,113 @@
+"""What README.md tells a reader to do is done here, against the real command."""
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cli.parser import parse
+from app.settings import load
+from app.upstreams.demo import ABOUT
+from tests.running import ROOT, Running, running, surroundings
+
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+URL = "http://127.0.0.1:8080/v1"
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks in one language."""
+    return [text for name, text in BLOCKS if name == language]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """`make serve`, but for the port."""
+    with running(folder=tmp_path_factory.mktemp("folder")) as started:
+        yield started
+
+
+def shell(command: str) -> str:
+    """What a command says, if it succeeds."""
+    ended = subprocess.run(["bash", "-ec", command], capture_output=True, text=True, timeout=60, check=False)  # noqa: S607 — the reader's shell
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def python(program: str, folder: Path) -> str:
+    """What a program says, if it succeeds."""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=surroundings(), capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_the_curl_command_answers(server: Running) -> None:
+    (command,) = blocks("sh")
+    assert URL in command
+    assert '"status":"completed"' in shell(command.replace(URL, server.url)).replace(" ", "")
+
+
+def test_the_python_program_prints_an_answer_and_streams_a_story(server: Running, tmp_path: Path) -> None:
+    (program,) = blocks("python")
+    assert URL in program
+    told = python(program.replace(URL, server.url), tmp_path)
+    assert told.startswith("I am demo, a scripted model")
+    assert "There was once a small server" in told
+
+
+def test_what_the_banner_offers_to_copy_works(server: Running, tmp_path: Path) -> None:
+    lines = [line.strip() for line in server.banner.splitlines()]
+    curl = next(line for line in lines if line.startswith("curl "))
+    assert "completed" in shell(curl)
+    snippet = lines[lines.index("or with an OpenAI SDK:") + 1 :]
+    assert python("\n".join(snippet), tmp_path).startswith("I am demo, a scripted model")
+
+
+def test_the_codex_settings_are_toml_that_points_here() -> None:
+    codex = tomllib.loads(blocks("toml")[0])
+    provider = codex["model_providers"][codex["model_provider"]]
+    assert (provider["base_url"], provider["wire_api"], codex["model"]) == (URL, "responses", "demo")
+
+
+def test_the_configuration_shown_is_a_right_one(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(blocks("toml")[1])
+    settings = load({}, {"ALICE_KEY": "a", "DEEPSEEK_API_KEY": "d"}, tmp_path)
+    assert (list(settings.upstreams), list(settings.models)) == (["deepseek", "local"], ["deepseek-chat", "*"])
+
+
+def test_every_make_command_exists_and_its_flags_are_flags() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    commands = [shlex.split(line, comments=True) for text in blocks("") for line in text.splitlines()]
+    made = [words for words in commands if words[:1] == ["make"]]
+    assert {words[1] for words in made} >= {"serve", "test", "lint", "lock"}
+    assert {words[1] for words in made} - targets == set()
+    for words in made:
+        arguments = dict(word.split("=", 1) for word in words[2:])
+        parse(["serve", *shlex.split(arguments.get("ARGS", ""))])
+
+
+def test_every_environment_variable_named_is_a_setting(tmp_path: Path) -> None:
+    named = set(re.findall(r"\bAM_[A-Z_]+\b", TEXT))
+    assert named >= {"AM_HOST", "AM_KEY", "AM_UPSTREAM"}
+    environ = dict.fromkeys(named - {"AM_CONFIG"}, "1") | {"AM_UPSTREAM": "http://x", "AM_UPSTREAM_VIA": "chat"}
+    settings = load({}, environ, tmp_path)
+    assert (settings.notes, len(settings.origins) >= len(environ)) == ((), True)
+
+
+def test_every_file_it_links_to_exists() -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", TEXT) if "://" not in link]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_words_that_steer_the_demo_are_those_the_demo_names() -> None:
+    listed = ABOUT.rpartition("steer me: ")[2].partition(", or the name")[0].split(", ")
+    sentence = next(line for line in TEXT.splitlines() if line.startswith("What `demo` does"))
+    assert re.findall(r"`(\w+)`", sentence)[1:] == listed

@@ -1,0 +1,150 @@
+"""The files around the code: what they name exists, what they start works, what they promise holds."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from app.cli.parser import parse
+from app.cli.version import VERSION
+from app.settings import Model, Server, Settings, Upstream, load
+from tests.running import ROOT, run, running, surroundings
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DOCKERFILE = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
+INSTRUCTIONS = [tuple(line.split(maxsplit=1)) for line in DOCKERFILE.splitlines() if line and line[0] != "#"]
+
+
+def instructions(name: str) -> list[str]:
+    """What stands behind every such instruction of the Dockerfile."""
+    return [rest for word, rest in INSTRUCTIONS if word == name]
+
+
+def environment() -> dict[str, str]:
+    """What the image sets."""
+    return dict(pair.split("=", 1) for line in instructions("ENV") for pair in shlex.split(line))
+
+
+def test_the_dockerfile_passes_its_linter() -> None:
+    linter = Path(sys.executable).parent / "hadolint"
+    assert subprocess.run([linter, "Dockerfile"], cwd=ROOT, check=False).returncode == 0
+
+
+def test_every_path_that_the_dockerfile_copies_exists_and_reaches_the_build() -> None:
+    copied = [line.split()[0] for line in instructions("COPY") if not line.startswith("--from")]
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert copied == ["requirements.lock", "app", "LICENSE"]
+    assert [path for path in copied if not (ROOT / path).exists()] == []
+    assert [path for path in copied if f"!{path}" not in ignored] == []
+    assert "*" in ignored
+
+
+def test_the_image_runs_as_a_number_that_is_not_root_and_stops_when_asked() -> None:
+    user, group = instructions("USER")[-1].split(":")
+    assert int(user) > 0
+    assert int(group) > 0
+    assert instructions("STOPSIGNAL") == ["SIGTERM"]
+    assert instructions("EXPOSE") == [environment()["AM_PORT"]]
+
+
+def test_the_image_starts_the_server_only_with_a_key_or_an_explicit_choice(tmp_path: Path) -> None:
+    command = [*json.loads(instructions("ENTRYPOINT")[0]), *json.loads(instructions("CMD")[0])]
+    assert command[:3] == ["python", "-m", "app"]
+    assert parse(command[3:]).command == "serve"
+    said = {name: value for name, value in environment().items() if name.startswith("AM_")}
+    assert load({}, said | {"AM_KEY": "k"}, tmp_path).server.host == "0.0.0.0"  # noqa: S104 — that is the point
+    assert load({}, said | {"AM_INSECURE_NO_AUTH": "true"}, tmp_path).server.insecure_no_auth
+    with pytest.raises(Exception, match="others can reach this address, and there is no key"):
+        load({}, said, tmp_path)
+
+
+def test_the_health_check_of_the_image_tells_a_server_that_lives_from_one_that_does_not(tmp_path: Path) -> None:
+    check = json.loads(instructions("HEALTHCHECK")[0].partition("CMD ")[2])
+    command = [sys.executable, *check[1:]]
+    with running(folder=tmp_path) as server:
+        port = server.url.split(":")[2].partition("/")[0]
+        environ = surroundings({"AM_PORT": port})
+        assert subprocess.run(command, env=environ, check=False).returncode == 0
+        server.stop()
+    assert subprocess.run(command, env=environ, stderr=subprocess.DEVNULL, check=False).returncode == 1
+
+
+def test_the_compose_file_joins_an_app_the_proxy_and_a_model_server(tmp_path: Path) -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    services = compose["services"]
+    proxy, app = services["am-proxy"], services["app"]
+    assert (ROOT / proxy["build"] / "Dockerfile").exists()
+    settings = load({}, environment() | proxy["environment"] | {"AM_KEY": "k"}, tmp_path)
+    assert [key.name for key in settings.keys] == ["AM_KEY"]
+    upstream = re.fullmatch(r"http://([a-z-]+):\d+/v1", str(settings.upstreams["upstream"].base_url))
+    assert upstream
+    assert set(services) == {"am-proxy", "app", upstream[1]}
+    assert app["command"][-1] == f"http://am-proxy:{environment()['AM_PORT']}/v1/responses"
+    assert json.loads(app["command"][app["command"].index("--json") + 1])["model"] in services["model"]["command"][0]
+    assert {volume.split(":")[0] for volume in services["model"]["volumes"]} == set(compose["volumes"])
+    assert all(dependency in services for service in services.values() for dependency in service.get("depends_on", {}))
+
+
+def test_the_example_configuration_holds_every_setting_and_the_servers_defaults() -> None:
+    text = (ROOT / "config.example.toml").read_text()
+    settings = load({"config": str(ROOT / "config.example.toml")}, {"ALICE_KEY": "a", "DEEPSEEK_API_KEY": "d"}, Path())
+    assert settings.server == Settings().server
+    told = tomllib.loads(text)
+    assert set(told["server"]) == set(Server.model_fields)
+    assert {name for table in told["upstreams"].values() for name in table} == set(Upstream.model_fields)
+    assert {name for table in told["models"].values() for name in table} == set(Model.model_fields)
+    assert {name for table in told["keys"] for name in table} == {"name", "value", "models"}
+    assert "sha256 = " in text
+
+
+def test_the_version_is_one() -> None:
+    assert PROJECT["project"]["version"] == VERSION
+
+
+def pins(name: str) -> dict[str, str]:
+    """The packages of a lock file with their versions."""
+    return dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", (ROOT / name).read_text(), re.MULTILINE))
+
+
+def test_the_lock_files_pin_everything_with_hashes_and_name_no_index() -> None:
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        text = (ROOT / name).read_text()
+        wanted = re.compile(r"([a-z0-9-]+==\S+( ; [^\\\n]+)? \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+)+")
+        assert wanted.fullmatch(text), f"{name} holds something that is neither a pin nor a hash"
+    assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
+
+
+def test_the_lock_file_holds_every_dependency_and_a_sound_litellm() -> None:
+    wanted = {re.split(r"[^a-z0-9-]", line, maxsplit=1)[0] for line in PROJECT["project"]["dependencies"]}
+    assert wanted - pins("requirements.lock").keys() == set()
+    version = tuple(int(part) for part in pins("requirements.lock")["litellm"].split("."))
+    assert (1, 106, 2) <= version < (1, 110)
+
+
+def test_the_console_command_and_python_m_are_the_same() -> None:
+    assert PROJECT["project"]["scripts"] == {"am-proxy": "app.__main__:main"}
+    shown = run("--version", folder=ROOT)
+    assert shown.stdout == f"am-proxy {VERSION}\n"
+
+
+def test_make_explains_its_targets_and_the_check_runs_them() -> None:
+    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607 — whichever make there is
+    targets = {line.split()[1] for line in told.splitlines() if line.startswith("  make ")}
+    assert targets >= {"help", "serve", "test", "lint", "lock"}
+    check = ROOT / ".ci" / "run"
+    assert os.access(check, os.X_OK)
+    assert set(re.findall(r"^make (\S+)", check.read_text(), re.MULTILINE)) == {"lint", "test"}
+
+
+def test_one_file_fetches_litellm_and_only_when_it_is_needed() -> None:
+    """The import plan sees statements only; this sees the rest."""
+    fetching = re.compile(r"import_module|__import__|^\s*(import|from) litellm", re.MULTILINE)
+    found = [path.name for path in (ROOT / "app").rglob("*.py") if fetching.search(path.read_text())]
+    assert found == ["litellm_chat.py"]
