@@ -11,7 +11,11 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: help serve test lint format lock clean
+# What the Node test drives. It is skipped, and says so, where there is no node or no package.
+NODE_CLIENT := openai@7.55.0 zod@4.1.12
+NPM_INSTALL = npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --prefix .cache/npm
+
+.PHONY: help serve test node-client lint format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +23,7 @@ help: ## this list
 serve: $(VENV)/.serve ## run the server; more with ARGS="--port 9000"
 	@exec $(BIN)/python -m app serve $(ARGS)
 
-test: $(VENV)/.dev ## every test, with branch coverage
+test: $(VENV)/.dev node-client ## every test, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-branch --cov-fail-under=95 $(ARGS)
 
 lint: $(VENV)/.dev ## style, types, import plan, Dockerfile
@@ -37,6 +41,10 @@ lock: $(VENV)/.dev ## resolve the dependencies anew, within what the lock files 
 	$(UV_COMPILE) pyproject.toml --output-file requirements.lock $(ARGS)
 	$(UV_COMPILE) pyproject.toml --group pyproject.toml:dev --constraint requirements.lock \
 		--output-file requirements-dev.lock $(ARGS)
+
+node-client:
+	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/openai ]; then \
+		mkdir -p .cache/npm && $(NPM_INSTALL) $(NODE_CLIENT) || echo "the openai package for Node could not be had"; fi
 
 clean: ## remove what make made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist

@@ -32,9 +32,18 @@ class Route(NamedTuple):
     model: str
     entry: Entry
 
-    def begin(self, request: CreateResponse, mint: Mint, now: Callable[[], int]) -> ChatTurn:
+    def begin(
+        self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
+    ) -> ChatTurn:
         """A turn in the upstream's dialect. Raises `ProblemError` where the request cannot be said in it."""
-        return ChatTurn(request, model=self.entry.model or self.model, options=self.entry.options, mint=mint, now=now)
+        return ChatTurn(
+            request,
+            model=self.entry.model or self.model,
+            options=self.entry.options,
+            mint=mint,
+            now=now,
+            for_codex=for_codex,
+        )
 
     def open(self, turn: ChatTurn) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""

@@ -95,7 +95,8 @@ class Http:
     async def _run(self, request: Request, create: CreateResponse, caller: Key, turn_log: TurnLog) -> HttpResponse:
         route = self._catalogue.route_for(create.model, caller.may_use)
         turn_log.note(upstream=route.entry.upstream_name)
-        turn = route.begin(create, self._mint, self._now)
+        codex = request.headers.get("originator", "").startswith("codex")
+        turn = route.begin(create, self._mint, self._now, for_codex=codex)
         headers = self._warn(turn, turn_log)
         clocks = Clocks(keep_alive=self._server.keep_alive, first_payload=route.entry.timeout, idle=route.entry.timeout)
         pump = Pump(turn, route.open(turn), clocks=clocks, request_id=request.state.request_id)

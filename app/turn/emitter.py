@@ -35,6 +35,10 @@ At a limit only what the model was writing last can be incomplete: the open item
 whole call, which is completed). If a call in an earlier seat is not whole either, nobody can tell what was cut, and
 the response fails.
 
+One client, Codex, throws an answer away when it reads `response.incomplete`, and shows nothing of a message with a
+`refusal` part. Told that it talks to Codex, the emitter ends with `response.completed` instead, the response inside
+saying `incomplete` all the same, and tells a refusal as text.
+
 Text or thought that is only white space opens nothing: it is held back until more of its kind (or a citation of the
 text) follows, and forgotten when something else comes first.
 """
@@ -96,12 +100,14 @@ class Emitter:
         mint: Mint,
         now: Callable[[], int],
         raw_reasoning: bool = False,
+        for_codex: bool = False,
     ) -> None:
         self._response = response
         self._carriers = carriers
         self._mint = mint
         self._now = now
         self._reasoning = OpenRawReasoning if raw_reasoning else OpenSummary
+        self._for_codex = for_codex
         self._number = count().__next__
         self._seat = count().__next__
         self._phase: Literal["new", "talking", "over"] = "new"
@@ -193,6 +199,8 @@ class Emitter:
                 return self._think(delta.text) if delta.text else []
             case d.CallOpened():
                 return self._open_call(delta)
+            case d.RefusalDelta() if self._for_codex:
+                return self._text(d.TextDelta(delta.text))
             case d.RefusalDelta():
                 return self._refuse(delta.text) if delta.text else []
             case d.AnnotationAdded():
@@ -294,7 +302,7 @@ class Emitter:
         ]
         details = IncompleteDetails(reason=reason)
         last = replace(self._response, status="incomplete", incomplete_details=details)
-        return [*events, self._last(e.ResponseIncomplete, last)]
+        return [*events, self._last(e.ResponseCompleted if self._for_codex else e.ResponseIncomplete, last)]
 
     def _open_items(self) -> list[OpenItem]:
         """Everything open, in seat order."""

@@ -20,7 +20,11 @@ pytestmark = pytest.mark.xdist_group("node")
 
 ROOT = Path(__file__).parents[2]
 NODE = shutil.which("node")
-FOLDERS = [os.environ.get("AM_NODE_MODULES"), ROOT / "node_modules", ROOT / ".cache" / "npm" / "node_modules"]
+FOLDERS: list[str | Path | None] = [
+    os.environ.get("AM_NODE_MODULES"),
+    ROOT / "node_modules",
+    ROOT / ".cache" / "npm" / "node_modules",
+]
 ALL = pytest.mark.parametrize(("name", "behaviour"), BEHAVIOURS.items(), ids=BEHAVIOURS)
 
 
@@ -29,8 +33,8 @@ def modules() -> Path:
     """The folder that holds the package."""
     if NODE is None:
         pytest.skip("node is not installed here: the openai package for Node was NOT tried")
-    for folder in filter(None, FOLDERS):
-        if (Path(folder) / "openai" / "package.json").is_file():
+    for folder in FOLDERS:
+        if folder and (Path(folder) / "openai" / "package.json").is_file():
             return Path(folder)
     pytest.skip("the openai package for Node was NOT tried: npm install --prefix .cache/npm openai zod")
 

@@ -95,3 +95,30 @@ def test_the_same_answer_whole_and_streamed(monkeypatch: pytest.MonkeyPatch) -> 
         body["id"] = body["output"][0]["id"] = ""
         body["created_at"] = body["completed_at"] = 0
     assert whole == told
+
+
+@pytest.mark.parametrize(("originator", "part"), [("codex_exec", "output_text"), ("opencode", "refusal")])
+def test_codex_alone_reads_a_refusal_as_text(originator: str, part: str) -> None:
+    """It would show nothing otherwise."""
+    with serving() as url:
+        text = httpx.post(
+            f"{url}/v1/responses", json={**ASK, "input": "refuse"}, headers={"originator": originator}
+        ).text
+    events = events_of(text)
+    check(events)
+    assert [each["type"] for each in events[-1]["response"]["output"][0]["content"]] == [part]
+
+
+@pytest.mark.parametrize(
+    ("originator", "last"),
+    [("codex_exec", "response.completed"), ("codex_cli_rs", "response.completed"), ("opencode", "response.incomplete")],
+)
+def test_codex_alone_reads_an_incomplete_answer_as_completed(originator: str, last: str) -> None:
+    """It would throw the answer away otherwise; the response inside still says what it is."""
+    ask = {**ASK, "input": "an incomplete one"}
+    with serving() as url:
+        events = events_of(httpx.post(f"{url}/v1/responses", json=ask, headers={"originator": originator}).text)
+    check(events, completed_may_be_incomplete=originator.startswith("codex"))
+    assert events[-1]["type"] == last
+    assert events[-1]["response"]["status"] == "incomplete"
+    assert events[-1]["response"]["incomplete_details"] == {"reason": "max_output_tokens"}

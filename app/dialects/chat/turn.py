@@ -33,6 +33,7 @@ class ChatTurn:
         options: ChatOptions,
         mint: Mint,
         now: Callable[[], int],
+        for_codex: bool = False,
     ) -> None:
         table = BridgeTable(request.tools, request.tool_choice)
         chat = to_chat(request, model=model, table=table, options=options)
@@ -46,6 +47,7 @@ class ChatTurn:
             mint=mint,
             now=now,
             raw_reasoning=options.raw_reasoning,
+            for_codex=for_codex,
         )
 
     @property
