@@ -6,11 +6,11 @@ litellm takes more than a second to import and hundreds of megabytes, so it come
 import asyncio
 import contextlib
 import gc
-import importlib
 import os
 import threading
 import warnings
 from collections.abc import AsyncGenerator
+from importlib import import_module
 from typing import Any, Final
 
 from app.protocol.problems import Problem
@@ -43,7 +43,7 @@ def load() -> Any:
             collects = gc.isenabled()
             gc.disable()  # a quarter faster
             try:
-                litellm: Any = importlib.import_module("litellm")
+                litellm: Any = import_module("litellm")
             finally:
                 if collects:
                     gc.enable()
@@ -60,6 +60,7 @@ def warm() -> None:
     The collector then leaves alone what was loaded: a full collection over litellm stops the server for 0.2 s.
     """
     litellm = load()
+    import_module("openai.resources.chat")  # a thousand modules that the SDK would import on its first call
 
     async def rehearse() -> None:
         stream = await litellm.acompletion(
@@ -87,6 +88,14 @@ async def close_connections() -> None:
     for key in [key for key in pool if key.endswith(mark)]:
         with contextlib.suppress(Exception):  # not every client can be closed, and the end must come
             await pool.pop(key).close()
+
+
+async def close() -> None:
+    """Close the connections that litellm keeps open. For the end of the server, on the loop it ran on."""
+    if _loaded:
+        await import_module("litellm.llms.custom_httpx.async_client_cleanup").close_litellm_async_clients()
+        _loaded[0].in_memory_llm_clients_cache.flush_cache()  # it would use the closed ones again
+        await _loaded[0].module_level_aclient.close()
 
 
 class LitellmChat:

