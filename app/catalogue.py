@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.protocol.codex import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
@@ -24,6 +25,7 @@ class Entry(NamedTuple):
     options: ChatOptions
     timeout: float = 120
     """Seconds for which the upstream may be silent."""
+    card: Card = Card()
 
 
 class Route(NamedTuple):
@@ -60,6 +62,10 @@ class Catalogue:
     def names(self) -> list[str]:
         """The public names, without the wildcard."""
         return [name for name in self._entries if name != ANY]
+
+    def card(self, name: str) -> Card:
+        """What is known of a model that is in `names`."""
+        return self._entries[name].card
 
     def route_for(self, model: str, may_use: Callable[[str], bool]) -> Route:
         """The way to a model. Raises `ProblemError` if none is known, or none that the caller may use."""

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.catalogue import Catalogue, Entry
 from app.dialects.chat.options import ChatOptions
+from app.protocol.codex import Card
 from app.protocol.ids import minting
 from app.protocol.problems import ProblemError
 from app.settings import Model, Settings, Upstream
@@ -77,7 +78,8 @@ def _entry(model: Model, settings: Settings, upstream: Demo | LitellmChat) -> En
         declare_past_tools=told.provider in DEMAND_TOOLS,
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
     )
-    return Entry(model.upstream, upstream, model.name, options, told.timeout)
+    card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
+    return Entry(model.upstream, upstream, model.name, options, told.timeout, card)
 
 
 def _upstream(upstream: Upstream) -> Demo | LitellmChat:

@@ -167,6 +167,11 @@ class Model(Table):
     think_tags: bool = False
     """True: `<think>…</think>` at the start of the text is reasoning."""
     context_window: int | None = Field(default=None, ge=1)
+    """Tokens; told to clients that ask for a catalogue of models, as Codex does."""
+    reasoning_efforts: tuple[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"], ...] = ()
+    """Efforts the model knows; for the same catalogue."""
+    apply_patch: bool = True
+    """Whether Codex should offer this model its free-form `apply_patch`; for the same catalogue."""
 
 
 class Tables(Table):

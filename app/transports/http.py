@@ -12,6 +12,7 @@ from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
 
 from app.catalogue import Catalogue
+from app.protocol.codex import codex_model
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError, refuse
 from app.protocol.request import CreateResponse, parse_request
@@ -148,8 +149,9 @@ class Http:
     async def list_models(self, request: Request) -> HttpResponse:
         """The models this caller may use; `models` beside `data` because Codex looks there."""
         caller = self._gate.admit(request.headers)
-        data = [self._model(name) for name in self._catalogue.names if caller.may_use(name)]
-        return JSONResponse({"object": "list", "data": data, "models": []})
+        names = [name for name in self._catalogue.names if caller.may_use(name)]
+        models = [codex_model(name, self._catalogue.card(name), priority) for priority, name in enumerate(names)]
+        return JSONResponse({"object": "list", "data": [self._model(name) for name in names], "models": models})
 
     async def show_model(self, request: Request, name: str) -> HttpResponse:
         """One model."""

@@ -1,0 +1,64 @@
+"""A model as Codex wants it described: an entry of its model catalogue (`model_catalog_json`)."""
+
+from typing import Any, Final, NamedTuple
+
+INSTRUCTIONS: Final = """\
+You are a coding agent that runs in the Codex CLI, on the user's own machine. You are precise, safe and helpful.
+
+Work until the task is done before you hand back to the user: look at the files that matter, make the change, and \
+check it. Do not guess what a file says when you can read it. When the task is unclear, choose the most sensible \
+reading and say which one you chose.
+
+Use the tools you are given. Run commands with the shell tool; prefer `rg` for searching. Edit files with \
+`apply_patch` where it is offered, and do not print a file's new content instead of changing the file. After a patch \
+there is no need to read the file again to see whether it worked: the tool would have said so.
+
+Keep changes small and in the style of the code around them. Mend causes, not symptoms, and leave unrelated faults \
+alone, though you may mention them. Never undo changes that are not yours, never commit and never delete work unless \
+asked to. If the repository has tests, run those that cover your change.
+
+Files named AGENTS.md hold the user's rules for the folder they stand in and all below it; deeper ones take \
+precedence, and what the user says directly comes before all of them.
+
+Before a group of tool calls, say in a sentence what you are about to do. At the end, say in a few plain lines what \
+you changed, where, and what you could not check. Name files by their path.
+"""
+
+
+class Card(NamedTuple):
+    """What a client may want to know of a model beyond its name."""
+
+    context_window: int | None = None
+    reasoning_efforts: tuple[str, ...] = ()
+    apply_patch: bool = True
+    """Whether Codex should offer its free-form `apply_patch`."""
+
+
+def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
+    """The entry. Codex refuses the whole catalogue if one of these keys is missing."""
+    efforts = card.reasoning_efforts
+    entry: dict[str, Any] = {
+        "slug": name,
+        "display_name": name,
+        "description": None,
+        "supported_reasoning_levels": [{"effort": effort, "description": effort} for effort in efforts],
+        "shell_type": "unified_exec",
+        "visibility": "list",
+        "supported_in_api": True,
+        "priority": priority,
+        "availability_nux": None,
+        "upgrade": None,
+        "base_instructions": INSTRUCTIONS,
+        "supports_reasoning_summaries": bool(efforts),
+        "support_verbosity": False,
+        "default_verbosity": None,
+        "apply_patch_tool_type": "freeform" if card.apply_patch else None,
+        "truncation_policy": {"mode": "bytes", "limit": 10_000},
+        "supports_parallel_tool_calls": True,
+        "experimental_supported_tools": [],
+    }
+    if efforts:
+        entry["default_reasoning_level"] = "medium" if "medium" in efforts else efforts[0]
+    if card.context_window is not None:
+        entry["context_window"] = card.context_window
+    return entry

@@ -1,0 +1,64 @@
+"""GET /v1/models: OpenAI's list, and the catalogue Codex reads."""
+
+from typing import Any
+
+import httpx
+
+from app.protocol.codex import INSTRUCTIONS
+from app.settings import Model, Settings
+from tests.serving import serving
+
+SETTINGS = Settings(
+    models={
+        "thinker": Model(upstream="demo", context_window=32_000, reasoning_efforts=("low", "medium")),
+        "plain": Model(upstream="demo", apply_patch=False),
+        "*": Model(upstream="demo"),
+    }
+)
+BASE: dict[str, Any] = {
+    "description": None,
+    "shell_type": "unified_exec",
+    "visibility": "list",
+    "supported_in_api": True,
+    "availability_nux": None,
+    "upgrade": None,
+    "base_instructions": INSTRUCTIONS,
+    "support_verbosity": False,
+    "default_verbosity": None,
+    "truncation_policy": {"mode": "bytes", "limit": 10_000},
+    "supports_parallel_tool_calls": True,
+    "experimental_supported_tools": [],
+}
+
+
+def test_the_list_names_every_configured_model_and_no_wildcard() -> None:
+    with serving(SETTINGS) as url:
+        body = httpx.get(f"{url}/v1/models", params={"client_version": "0.169.0"}).json()
+    assert body["object"] == "list"
+    assert [set(entry) for entry in body["data"]] == [{"id", "object", "created", "owned_by"}] * 2
+    assert [entry["id"] for entry in body["data"]] == ["thinker", "plain"]
+    assert body["models"] == [
+        {
+            **BASE,
+            "slug": "thinker",
+            "display_name": "thinker",
+            "supported_reasoning_levels": [
+                {"effort": "low", "description": "low"},
+                {"effort": "medium", "description": "medium"},
+            ],
+            "default_reasoning_level": "medium",
+            "supports_reasoning_summaries": True,
+            "apply_patch_tool_type": "freeform",
+            "context_window": 32_000,
+            "priority": 0,
+        },
+        {
+            **BASE,
+            "slug": "plain",
+            "display_name": "plain",
+            "supported_reasoning_levels": [],
+            "supports_reasoning_summaries": False,
+            "apply_patch_tool_type": None,
+            "priority": 1,
+        },
+    ]
