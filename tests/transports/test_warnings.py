@@ -1,0 +1,75 @@
+"""What the caller is told of what was not done, and of our own faults."""
+
+import json
+
+import httpx
+import pytest
+
+from app.dialects.chat.turn import ChatTurn
+from app.settings import Server, Settings
+from tests.serving import serving
+
+DROPPED = {"model": "demo", "input": "Hi", "tools": [{"type": "web_search"}]}
+SENTENCE = "tools[0] was left out: its type 'web_search' cannot be offered to this model."
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_warnings_reach_the_caller_in_a_header(*, stream: bool) -> None:
+    with serving() as url:
+        answer = httpx.post(f"{url}/v1/responses", json={**DROPPED, "stream": stream})
+    assert answer.status_code == 200
+    assert json.loads(answer.headers["x-am-warnings"]) == [SENTENCE]
+
+
+def test_warnings_that_no_header_could_hold_are_counted() -> None:
+    tools = [{"type": "web_search"}] * 1000
+    with serving() as url:
+        answer = httpx.post(f"{url}/v1/responses", json={**DROPPED, "tools": tools})
+    *told, rest = json.loads(answer.headers["x-am-warnings"])
+    assert told[0] == SENTENCE
+    assert rest == f"and {1000 - len(told)} more, in the server's log"
+    assert len(answer.headers["x-am-warnings"]) < 6000
+
+
+def test_a_strict_server_refuses_instead() -> None:
+    with serving(Settings(server=Server(strict=True))) as url:
+        answer = httpx.post(f"{url}/v1/responses", json=DROPPED)
+        fine = httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": "Hi"})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {
+            "error": {
+                "message": f"This server is strict. {SENTENCE}",
+                "type": "invalid_request_error",
+                "param": "",
+                "code": "unsupported_value",
+            }
+        },
+    )
+    assert fine.status_code == 200
+
+
+def test_our_own_fault_is_a_500_that_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_args: object, **_more: object) -> None:
+        raise RuntimeError("a secret of the house")
+
+    monkeypatch.setattr(ChatTurn, "__init__", fail)
+    with serving() as url:
+        answer = httpx.post(
+            f"{url}/v1/responses", json={"model": "demo", "input": "Hi"}, headers={"x-request-id": "mine"}
+        )
+    assert (answer.status_code, answer.json()) == (
+        500,
+        {
+            "error": {
+                "message": "AM Proxy failed; its log says more under mine.",
+                "type": "server_error",
+                "param": "",
+                "code": "internal_error",
+            }
+        },
+    )
+    assert answer.headers["x-request-id"] == "mine"
+    assert "a secret of the house" in caplog.text
