@@ -14,9 +14,11 @@ from importlib import import_module
 from typing import Any, Final
 
 from app.protocol.problems import Problem
+from app.upstreams.chat_lines import NotAStreamError
+from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_as_is
-from app.upstreams.litellm_chunks import NotAStreamError, chunks_of, response_of
-from app.upstreams.litellm_errors import problem_in_stream, problem_of
+from app.upstreams.litellm_chunks import chunks_of, response_of
+from app.upstreams.litellm_errors import problem_of
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
 _ENVIRONMENT: Final = {
@@ -39,7 +41,7 @@ def load() -> Any:
         if not _loaded:
             os.environ.update(_ENVIRONMENT)
             # its types are more than pydantic can promise, which nobody here can change
-            warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
+            warnings.filterwarnings("ignore", message="Items? '.*' on TypedDict class")
             collects = gc.isenabled()
             gc.disable()  # a quarter faster
             try:
@@ -83,19 +85,21 @@ async def close_connections() -> None:
     """Close what litellm's pool keeps open on this event loop, at its end: it may not close otherwise."""
     if not _loaded:
         return
-    pool = _loaded[0].in_memory_llm_clients_cache.cache_dict
-    mark = f"-{id(asyncio.get_running_loop())}"
-    for key in [key for key in pool if key.endswith(mark)]:
+    litellm = _loaded[0]
+    here = asyncio.get_running_loop()
+    pool = litellm.in_memory_llm_clients_cache.cache_dict
+    for key in [key for key, client in pool.items() if _loop_of(client) is here]:
         with contextlib.suppress(Exception):  # not every client can be closed, and the end must come
             await pool.pop(key).close()
+    if _loop_of(litellm.module_level_aclient) is here:  # it stands outside of the pool
+        await litellm.module_level_aclient.client._transport.aclose()  # noqa: SLF001 — the rest of it can be used again
 
 
-async def close() -> None:
-    """Close the connections that litellm keeps open. For the end of the server, on the loop it ran on."""
-    if _loaded:
-        await import_module("litellm.llms.custom_httpx.async_client_cleanup").close_litellm_async_clients()
-        _loaded[0].in_memory_llm_clients_cache.flush_cache()  # it would use the closed ones again
-        await _loaded[0].module_level_aclient.close()
+def _loop_of(client: Any) -> Any | None:
+    """The event loop that holds this client's connections. There are two kinds: litellm's own and the OpenAI SDK's."""
+    http = getattr(client, "_client", None) or getattr(client, "client", None)
+    session = getattr(getattr(http, "_transport", None), "client", None)
+    return getattr(session, "_loop", None)
 
 
 class LitellmChat:
@@ -117,14 +121,15 @@ class LitellmChat:
         self._base_url = base_url
         self._timeout = timeout
 
-    def dropped(self, ask: Json) -> list[str]:
-        """Name the settings of this ask that the provider does not know and litellm therefore leaves out.
-
-        Empty as long as litellm is not loaded, which it is after the first payload.
-        """
-        if not _loaded or sends_as_is(self._provider, self._base_url):
+    async def dropped(self, ask: Json) -> list[str]:
+        """Name the settings of this ask that the provider does not know and litellm therefore leaves out."""
+        if sends_as_is(self._provider, self._base_url):
             return []
-        known = _loaded[0].get_supported_openai_params(model=ask["model"], custom_llm_provider=self._provider)
+        litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
+        try:
+            known = litellm.get_supported_openai_params(model=ask["model"], custom_llm_provider=self._provider)
+        except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
+            known = None
         return [key for key in ask if key in SETTINGS and key not in known] if known else []
 
     async def open(self, ask: Json) -> AsyncGenerator[Json]:
@@ -142,7 +147,7 @@ class LitellmChat:
                 stream = await litellm.acompletion(**kwargs)
             async with contextlib.aclosing(chunks_of(stream)) as chunks:
                 async for chunk in _in_time(chunks, self._timeout):
-                    if "error" in chunk and not chunk.get("choices"):
+                    if is_error(chunk):
                         problem = problem_in_stream(chunk, model=model, secret=self._api_key)
                         raise UpstreamBroke(problem) if spoken else UpstreamRefused(problem)  # noqa: TRY301 — let through below
                     spoken = True
@@ -172,7 +177,7 @@ class LitellmChat:
 
 
 async def _in_time(chunks: AsyncGenerator[Json], seconds: float) -> AsyncGenerator[Json]:
-    """The same chunks, with no longer silence between them than this. litellm forgets the limit it is given for some."""
+    """The same chunks, with no longer silence between them than this. For some providers litellm forgets the limit."""
     while True:
         async with asyncio.timeout(seconds):
             try:

@@ -10,15 +10,14 @@ read what lies below it, in the best of three ways that fits:
 3. `wrapped`: anything else. The wrapper, and its ways.
 """
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Final
 
+from app.protocol.sse_lines import SseLines
+from app.upstreams.chat_lines import ChatLines
+
 Json = dict[str, Any]
 
-_LONGEST_LINE: Final = 64 * 1024 * 1024
-_MOST_OTHER_LINES: Final = 10_000
-_OTHER_FIELDS: Final = (b":", b"event:", b"id:", b"retry:")
 _SILENCE: Final = {"choices": [{"index": 0, "delta": {}}]}
 _DELTA_FIELDS: Final = (
     "content",
@@ -31,10 +30,6 @@ _DELTA_FIELDS: Final = (
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
 _KNOWN_PARSERS: Final = ("litellm.llms.anthropic.chat", "litellm.llms.vertex_ai.gemini.", "litellm.llms.openrouter.")
-
-
-class NotAStreamError(Exception):
-    """The upstream's answer cannot be read as a stream of chunks."""
 
 
 async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
@@ -81,73 +76,13 @@ def _is_plain(kind: type) -> bool:
 # The lines of a response
 
 
-async def _split(response: Any) -> AsyncGenerator[bytes]:
-    """Lines end at LF and nowhere else: a model's text may hold any other kind of line break."""
-    rest = bytearray()
-    async for data in response.aiter_bytes():
-        start = len(rest)
-        rest += data
-        if b"\n" not in data:
-            if start > _LONGEST_LINE:
-                raise NotAStreamError("a line of the stream is too long")
-            continue
-        *lines, tail = bytes(rest).split(b"\n")
-        rest = bytearray(tail)
-        for line in lines:
-            yield line.rstrip(b"\r")
-    if rest:
-        yield bytes(rest)
-
-
 async def _lines(response: Any) -> AsyncGenerator[Json]:
-    rest: list[bytes] = []  # what stands outside of the stream's own lines: the body, if this is no stream
-    found = False
-    done = False
-    async for line in _split(response):
-        if done or not line:
-            continue
-        if not line.startswith(b"data:"):
-            if not (found or line.startswith(_OTHER_FIELDS) or len(rest) == _MOST_OTHER_LINES):
-                rest.append(line)
-            continue
-        data = line[5:].strip()
-        if data == b"[DONE]":
-            done = True  # and on to the end of the body, after which the connection can be used again
-            continue
-        if data:
-            found = True
-            yield _object(data)
-    if rest and not found:
-        yield _whole(b"\n".join(rest))
-
-
-def _object(data: bytes) -> Json:
-    try:
-        told = json.loads(data)
-    except ValueError as error:
-        raise NotAStreamError("a chunk of the stream is not JSON") from error
-    if not isinstance(told, dict):
-        raise NotAStreamError("a chunk of the stream is not an object")
-    return told
-
-
-def _whole(body: bytes) -> Json:
-    """An answer that was not streamed although we asked for it, as the one chunk it amounts to."""
-    try:
-        told = json.loads(body)
-    except ValueError as error:
-        raise NotAStreamError("the answer is neither a stream nor JSON") from error
-    if isinstance(told, dict) and "error" in told:
-        return told
-    try:
-        choice = told["choices"][0]
-        delta = dict(choice["message"])
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise NotAStreamError("the answer is no chat completion") from error
-    if delta.get("tool_calls"):
-        delta["tool_calls"] = [{"index": seat, **call} for seat, call in enumerate(delta["tool_calls"])]
-    chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason")}]}
-    return chunk | ({"usage": told["usage"]} if told.get("usage") else {})
+    lines = ChatLines()
+    async for data in response.aiter_bytes():
+        for chunk in lines.read(data):
+            yield chunk
+    for chunk in lines.end():  # behind `[DONE]` too we go on to the end, after which the connection can be used again
+        yield chunk
 
 
 def _clean(source: Any, response: Any | None) -> None:
@@ -156,10 +91,22 @@ def _clean(source: Any, response: Any | None) -> None:
         source.streaming_response = _texts(response)
 
 
+async def _split(response: Any) -> AsyncIterator[bytes]:
+    """Lines end where the standard says: a model's text may hold any other kind of line break."""
+    lines = SseLines()
+    async for data in response.aiter_bytes():
+        for line in lines.feed(data):
+            yield line
+    if rest := lines.rest():
+        yield rest
+
+
 async def _texts(response: Any) -> AsyncIterator[str]:
     async for line in _split(response):
         text = line.decode("utf-8", "replace")
-        if "[DONE]" in text and text.removeprefix("data:").strip() != "[DONE]":
+        if "[DONE]" in text:
+            if text.removeprefix("data:").strip() == "[DONE]":
+                continue  # litellm would call the stream finished, even if no reason was given
             text = text.replace("[DONE]", "[\\u0044ONE]")  # the same JSON, in which litellm sees no end
         yield text
 

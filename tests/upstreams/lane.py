@@ -1,12 +1,11 @@
-"""Asking through litellm, for real: what every test of this room does."""
+"""Asking an upstream, for real: what every test of this room does."""
 
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
 from app.protocol.problems import Problem
-from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.upstreams.port import Upstream, UpstreamBroke, UpstreamRefused
 from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
 
 Json = dict[str, Any]
@@ -50,7 +49,7 @@ def asks(provider: str | None = None, **settings: Any) -> Json:
     }
 
 
-async def answers(chat: LitellmChat, ask: Json) -> tuple[list[Json], Problem | None]:
+async def answers(chat: Upstream[Json, Json], ask: Json) -> tuple[list[Json], Problem | None]:
     """Every chunk, and what went wrong in the end. A refusal comes before the first chunk, a break after it."""
     chunks: list[Json] = []
     try:

@@ -47,7 +47,7 @@ def pictured(url: str) -> Json:
     )
 
 
-EVERYTHING = {
+EVERYTHING: Json = {
     "tools": TOOLS,
     "tool_choice": {"type": "function", "function": {"name": "weather"}},
     "parallel_tool_calls": False,
@@ -220,7 +220,7 @@ def test_only_providers_with_credentials_of_their_own_get_no_key(
 @pytest.mark.parametrize("provider", [None, "moonshot", "anthropic", "gemini"])
 async def test_only_known_settings_reach_litellm(provider: str | None) -> None:
     """Any of these would move the request, or the key, somewhere else."""
-    steering = {
+    steering: Json = {
         "api_base": "http://127.0.0.1:1",
         "base_url": "http://127.0.0.1:1",
         "fallbacks": ["x"],
@@ -243,16 +243,16 @@ async def test_what_a_provider_does_not_know_is_left_out_and_named() -> None:
         body = upstream.asks[0].body
     assert not {"verbosity", "logprobs"} & body.keys()
     assert body["temperature"] == 0.5
-    assert chat.dropped(ask) == ["verbosity", "logprobs"]
+    assert await chat.dropped(ask) == ["verbosity", "logprobs"]
 
 
 async def test_nothing_is_left_out_for_a_chat_server() -> None:
-    assert LitellmChat(base_url="http://127.0.0.1:1").dropped(asks(**EVERYTHING)) == []
+    assert await LitellmChat(base_url="http://127.0.0.1:1").dropped(asks(**EVERYTHING)) == []
 
 
 @pytest.mark.parametrize("provider", [None, "groq", "anthropic", "gemini"])
 async def test_the_ask_itself_is_not_touched(provider: str | None) -> None:
-    """litellm edits what it is given, and the client is told its own tools again."""
+    """What litellm is given it edits, and the client is told its own tools again."""
     ask = asks(provider, messages=HISTORY, tools=TOOLS)
     before = copy.deepcopy(ask)
     await sent(provider, ask)

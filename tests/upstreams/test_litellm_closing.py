@@ -1,6 +1,7 @@
 """litellm's life here: imported once and late, closed at once, one pool of connections."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import time
@@ -42,7 +43,7 @@ async def test_a_consumer_that_is_cancelled_closes_the_upstream(provider: str | 
     with server(provider, TALKING[provider] if spoken else [Hang()]) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
         consumer = asyncio.create_task(answers(chat, asks(provider)))
-        while not upstream.asks:
+        while not upstream.asks:  # noqa: ASYNC110 — the server lives in a thread of its own
             await asyncio.sleep(0.005)
         await asyncio.sleep(0.05)
         consumer.cancel()
@@ -113,7 +114,7 @@ async def main():
         told = await asyncio.gather(*(answers(chat, asks()) for _ in range(5)))
     ticking = False
     await ticker
-    await litellm_chat.close()
+    await litellm_chat.close_connections()
     assert [problem for _, problem in told] == [None] * 5, told
     assert imports.count("litellm") == 1, imports
     assert stalled < 1.0, stalled
@@ -124,6 +125,15 @@ print("fine")
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert (run.stdout, run.stderr, run.returncode) == ("fine\n", "", 0)
+
+
+async def test_a_warmed_litellm_is_left_alone_by_the_collector() -> None:
+    """A full collection over all it loads would stop the server for a fifth of a second."""
+    try:
+        await asyncio.to_thread(litellm_chat.warm)
+        assert gc.get_freeze_count() > 100_000
+    finally:
+        gc.unfreeze()
 
 
 async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +149,7 @@ async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkey
     monkeypatch.setattr(litellm_chat, "import_module", importing)
     with server(None, talk("Hi")) as upstream:
         chat = LitellmChat(base_url=upstream.url)
-        assert chat.dropped(asks(user="u")) == []
+        assert await chat.dropped(asks(user="u")) == []
         told = await asyncio.gather(*(answers(chat, asks()) for _ in range(4)))
     assert imports == ["litellm"]
     assert [said(chunks)["text"] for chunks, _ in told] == ["Hi"] * 4

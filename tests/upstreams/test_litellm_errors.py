@@ -5,76 +5,34 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
+from app.upstreams.faults import retry_seconds, short
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.litellm_errors import problem_of, retry_seconds, short
+from app.upstreams.litellm_errors import problem_of
 from tests.script import breaks, says
 from tests.upstream import Gate, Hang, Reset, Status, Step
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate
 from tests.upstreams.lane import KEY, answers, asks, server
+from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
 
 PROVIDERS = [None, "moonshot", "anthropic", "gemini"]
 
-AUTH = Problem(
-    code="upstream_auth_error", message="The upstream refused this server's key. Its operator must check the key."
-)
-QUOTA = Problem(code="insufficient_quota", message="The quota at the upstream is used up. Check its plan and billing.")
-TOO_LONG = Problem(
-    code="context_length_exceeded", message="The input is longer than this model's context window. Send less of it."
-)
-POLICY = Problem(
-    code="content_policy_violation", message="The upstream refused the input because of its content policy."
-)
-SLOW = Problem(code="upstream_timeout", message="The upstream took too long to answer. Please try again.")
-LARGE = Problem(code="request_too_large", message="The request is larger than the upstream accepts. Send less.")
-UNREACHABLE = Problem(code="upstream_error", message="The upstream could not be reached.")
 
-
-def busy(seconds: int) -> Problem:
-    message = f"The upstream is receiving too many requests. Please try again in {seconds}s."
-    return Problem(code="rate_limit_exceeded", message=message, retry_after=seconds)
-
-
-async def fail(provider: str | None, *script: Step, timeout: float = 5) -> Problem | None:
+async def fail(provider: str | None, *script: Step, patience: float = 5) -> Problem | None:
     with server(provider, script) as upstream:
-        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=timeout)
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=patience)
         _, problem = await answers(chat, asks(provider))
         # litellm itself asks once more, and no option stops it, where a connection breaks before the answer
         assert len(upstream.asks) == 1 or isinstance(script[0], Reset), "nothing is retried here"
     return problem
 
 
-def error(message: str, code: str = "") -> dict[str, Any]:
-    return {"error": {"message": message, "type": code or "some_error", "code": code or None, "param": None}}
-
-
 @pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [
-        (Status(401, error(f"Incorrect API key provided: {KEY}")), AUTH),
-        (Status(403, error(f"{KEY} may not use this model")), AUTH),
-        (Status(400, error("API key not valid. Please pass a valid API key.")), AUTH),
-        (Status(402, error("Insufficient Balance")), QUOTA),
-        (Status(429, error("You exceeded your current quota", "insufficient_quota")), QUOTA),
-        (Status(429, error("slow down"), {"retry-after": "7"}), busy(7)),
-        (Status(429, error("slow down"), {"retry-after": "0.2"}), busy(1)),
-        (Status(429, error("slow down"), {"retry-after-ms": "1200"}), busy(2)),
-        (Status(429, error("slow down")), busy(5)),
-        (Status(429, b"<html>busy</html>", {"content-type": "text/html"}), busy(5)),
-        (Status(400, error("This model's maximum context length is 8192 tokens", "context_length_exceeded")), TOO_LONG),
-        (Status(400, error("prompt is too long: 210000 tokens > 200000 maximum")), TOO_LONG),
-        (Status(400, error("rejected by our safety system", "content_policy_violation")), POLICY),
-        (Status(408, error("late")), SLOW),
-        (Status(504, error("late")), SLOW),
-        (Status(413, error("Request exceeds the maximum size")), LARGE),
-        (Hang(), SLOW),
-    ],
-)
+@pytest.mark.parametrize(("step", "expected"), REFUSALS)
 async def test_what_an_upstream_refuses_is_told_in_our_words(
     provider: str | None, step: Step, expected: Problem
 ) -> None:
-    assert await fail(provider, step, timeout=0.3 if isinstance(step, Hang) else 5) == expected
+    assert await fail(provider, step, patience=0.3 if isinstance(step, Hang) else 5) == expected
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -124,19 +82,7 @@ async def test_a_connection_reset_at_once_is_an_upstream_error(provider: str | N
     assert "127.0.0.1" not in problem.message
 
 
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [
-        (breaks("Internal error of node at 10.0.0.7:8000", 503), "The upstream failed with status 503: Internal error"),
-        (breaks("too long: maximum context length is 10", 400), TOO_LONG.message),
-        (breaks("slow down", 429), busy(5).message),
-        (breaks("slow down", "rate_limit_exceeded"), busy(5).message),
-        (breaks("bad key sk-1234567890", 401), AUTH.message),
-        ({"error": "out of memory"}, "The upstream failed with status 500: out of memory"),
-        (b"data: {nonsense\n\n", "The upstream did not answer as it must: a chunk of the stream is not JSON."),
-        (b"data: [1]\n\n", "The upstream did not answer as it must: a chunk of the stream is not an object."),
-    ],
-)
+@pytest.mark.parametrize(("step", "expected"), IN_STREAM)
 @pytest.mark.parametrize("early", [True, False], ids=["at once", "in mid-stream"])
 @pytest.mark.parametrize("provider", [None, "moonshot"])
 async def test_an_error_inside_a_stream_is_a_problem(
@@ -170,14 +116,7 @@ async def test_an_error_inside_a_translated_stream_is_a_problem(
     assert problem.code == expected
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"<html><body>It works</body></html>", "the answer is neither a stream nor JSON"),
-        (b'{"object":"list"}', "the answer is no chat completion"),
-        (b"[]", "the answer is no chat completion"),
-    ],
-)
+@pytest.mark.parametrize(("body", "message"), NO_STREAMS)
 async def test_an_answer_that_is_no_stream_is_not_taken_for_an_empty_one(body: bytes, message: str) -> None:
     problem = await fail(None, Status(200, body))
     assert problem == Problem(code="upstream_error", message=f"The upstream did not answer as it must: {message}.")
@@ -194,7 +133,7 @@ async def test_silence_in_mid_stream_is_a_timeout(provider: str | None) -> None:
         "anthropic": claude.begins(),
         "gemini": [candidate({"text": "Hi"})],
     }.get(str(provider), [says("Hi")])  # type: ignore[assignment]  # a list of dicts is a list of steps
-    assert await fail(provider, *spoken, Gate(), timeout=0.3) == SLOW
+    assert await fail(provider, *spoken, Gate(), patience=0.3) == SLOW
 
 
 @pytest.mark.parametrize(
@@ -242,5 +181,53 @@ def test_the_key_that_was_sent_is_never_shown() -> None:
     assert short("bad: hunter2", "hunter2") == "bad: …"
 
 
-def test_an_error_that_nobody_knows_is_an_upstream_error() -> None:
-    assert problem_of(KeyError("choices"), model="m").code == "upstream_error"
+class ContextWindowExceededError(Exception):
+    """litellm's, as far as it is looked at."""
+
+
+class ContentPolicyViolationError(Exception):
+    """litellm's, as far as it is looked at."""
+
+
+class MidStreamFallbackError(Exception):
+    """litellm's, as far as it is looked at."""
+
+    def __init__(self, original_exception: Exception) -> None:
+        self.original_exception = original_exception
+
+
+class RawError(Exception):
+    """A provider's own, as it comes out of a raw stream."""
+
+    def __init__(self, status_code: object, message: object, **more: object) -> None:
+        self.status_code = status_code
+        self.message = message
+        vars(self).update(more)
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (KeyError("choices"), "upstream_error"),
+        (ContextWindowExceededError(), "context_length_exceeded"),
+        (ContentPolicyViolationError(), "content_policy_violation"),
+        (MidStreamFallbackError(RawError(401, "no")), "upstream_auth_error"),
+        (RawError("429", b"slow down"), "rate_limit_exceeded"),
+        (RawError(None, "", code=404), "model_not_found"),
+        (RawError(None, "", code="404"), "model_not_found"),
+        (RawError(99, "odd"), "upstream_error"),
+        (RawError(400, "no", body={"code": "context_length_exceeded"}), "context_length_exceeded"),
+        (TimeoutError(), "upstream_timeout"),
+        (RawError(500, "Cannot connect to host"), "upstream_error"),
+        (RawError(418, "{"), "upstream_error"),
+    ],
+)
+def test_an_error_is_known_by_its_name_its_status_or_its_words(raised: Exception, expected: str) -> None:
+    assert problem_of(raised, model="m").code == expected
+
+
+async def test_an_empty_error_in_every_chunk_is_none() -> None:
+    chunk: dict[str, Any] = {"choices": [], "error": None, "usage": {"prompt_tokens": 1}}
+    with server(None, [says("Hi") | {"error": None}, chunk]) as upstream:
+        chunks, problem = await answers(LitellmChat(base_url=upstream.url), asks())
+    assert (len(chunks), problem) == (2, None)

@@ -1,0 +1,99 @@
+"""Server-sent events out of bytes that arrive in any pieces, as the standard reads them.
+
+A line ends at LF, CR LF or CR and nowhere else: a model's text may hold every other kind of line break. A byte order
+mark at the start is no part of the stream. Nothing here depends on where the bytes were cut.
+"""
+
+from typing import Final
+
+LONGEST: Final = 32 * 1024 * 1024
+"""Bytes of one line, and of one event. The largest that is known, a picture in base64, is far below."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class TooLongError(Exception):
+    """A line, or the data of one event, is longer than any model's server has reason to send."""
+
+
+class SseLines:
+    """Bytes in, whole lines out, without their ends."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._pieces: list[bytes] = []
+        """The line that has begun. Joined only when it is whole, so that a long one costs no more than its length."""
+        self._held = 0
+        self._after_cr = False
+        self._started = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that end in this piece. Refuses (`TooLongError`) a line without end."""
+        if not self._started:
+            data = self._start(data)
+        if self._after_cr and data:
+            self._after_cr = False
+            if data[:1] == b"\n":  # a CR LF that was cut in two
+                data = data[1:]
+        if b"\n" not in data and b"\r" not in data:
+            self._hold(data)
+            return []
+        if self._pieces:
+            data = b"".join([*self._pieces, data])
+            self._pieces.clear()
+            self._held = 0
+        lines = data.splitlines()
+        last = data[-1:]
+        self._after_cr = last == b"\r"
+        if last not in (b"\n", b"\r"):
+            self._hold(lines.pop())
+        return lines
+
+    def rest(self) -> bytes:
+        """What follows the last line end, when nothing more comes."""
+        rest = b"".join(self._pieces)
+        self._pieces.clear()
+        self._held = 0
+        return rest
+
+    def _start(self, data: bytes) -> bytes:
+        """The first bytes without the mark, which may come in pieces like everything else."""
+        data = self.rest() + data
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            self._pieces.append(data)
+            return b""
+        self._started = True
+        return data.removeprefix(_BOM)
+
+    def _hold(self, data: bytes) -> None:
+        if data:
+            self._pieces.append(data)
+            self._held += len(data)
+            if self._held > self._longest:
+                raise TooLongError
+
+
+class SseEvents:
+    """Bytes in, the data of whole events out. An event that the end of the stream cut is none."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._lines = SseLines(longest)
+        self._longest = longest
+        self._data: list[bytes] = []
+        self._held = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The data of the events that end in this piece; that of several lines is joined by LF."""
+        events = []
+        for line in self._lines.feed(data):
+            if line[:5] == b"data:":
+                told = line[6:] if line[5:6] == b" " else line[5:]
+                self._data.append(told)
+                self._held += len(told)
+                if self._held > self._longest:
+                    raise TooLongError
+            elif not line and self._data:
+                events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
+                self._data.clear()
+                self._held = 0
+        return events

@@ -1,0 +1,161 @@
+"""What an upstream's refusal means, as a problem that a client may be shown. Shared by every lane.
+
+What an upstream wrote is shown only where it helps, shortened, and without keys and addresses.
+"""
+
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from app.protocol.problems import Problem
+
+_RETRY_SECONDS: Final = 5
+"""Told with a 429 that names no time: without one, Codex gives up."""
+
+_LONGEST: Final = 500
+_MOST_READ: Final = 20_000
+
+_TOO_LONG: Final = re.compile(
+    r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|exceed_context_size"
+    r"|prompt is too long|input token count.{0,60}exceeds|input is too long|too many (input )?tokens",
+    re.IGNORECASE,
+)
+_POLICY: Final = re.compile(
+    r"content_policy_violation|content_filter|content management policy|ResponsibleAIPolicy|safety system",
+    re.IGNORECASE,
+)
+_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_TOO_LARGE: Final = re.compile(r"request_too_large|exceeds the maximum size|(entity|payload) too large", re.IGNORECASE)
+_BAD_KEY: Final = re.compile(r"API_KEY_INVALID|API key not valid|invalid.api.key|incorrect api key", re.IGNORECASE)
+
+_SECRETS: Final = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|csk|r8|key|AIza|AKIA|ghp)[-_]?[A-Za-z0-9_\-*.]{8,}"
+    r"|\b(?:Bearer|Basic)\s+\S+"
+    r"|\b(?:api[-_ ]?key|authorization|token|secret)\b['\"]?\s*[:=]\s*\S+"
+    r"|\b[A-Za-z0-9_\-]{40,}",
+    re.IGNORECASE,
+)
+_ADDRESSES: Final = re.compile(
+    r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?"
+    r"|\b(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost(?::\d+)?",
+    re.IGNORECASE,
+)
+
+
+def is_error(chunk: Mapping[str, Any]) -> bool:
+    """Whether this chunk reports an error instead of saying something. Some servers add an empty one to every chunk."""
+    return not chunk.get("choices") and (bool(chunk.get("error")) or chunk.get("object") == "error")
+
+
+def problem_in_stream(told: Any, *, model: str, secret: str | None = None) -> Problem:
+    """Say what an error object inside a stream means."""
+    held = told.get("error", told) if isinstance(told, dict) else told
+    code = held.get("code") if isinstance(held, dict) else None
+    if isinstance(code, str) and code.isdigit():
+        code = int(code)
+    kind = str(held.get("type", "")) if isinstance(held, dict) else ""
+    if not isinstance(code, int):
+        named = {"rate_limit": 429, "authentication": 401, "permission": 403, "invalid_request": 400, "timeout": 408}
+        code = next((status for name, status in named.items() if name in f"{kind} {code}"), 500)
+    return problem_told(code, json.dumps(told), model=model, headers={}, secret=secret)
+
+
+def problem_told(status: int, text: str, *, model: str, headers: Mapping[str, str], secret: str | None) -> Problem:
+    """Say what this HTTP status means to the client who asked for `model`. `secret` is the key that was sent."""
+    code, message = _classified(status, text)
+    retry_after = None
+    match code:
+        case "rate_limit_exceeded":
+            retry_after = retry_seconds(headers)
+            message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
+        case "model_not_found":
+            message = f"The upstream does not know the model {model[:100]!r}, or its address is wrong."
+        case "invalid_value" | "upstream_error":
+            detail = short(text, secret)
+            message = f"{message}: {detail}" if detail else f"{message}."
+        case _:
+            pass
+    return Problem(
+        code=code, message=message, param="model" if code == "model_not_found" else "", retry_after=retry_after
+    )
+
+
+def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 — one line per kind of trouble
+    """The code of a problem and the start of its message."""
+    client = status in {400, 413, 422}
+    if status == 402 or (status in {400, 403, 429} and _QUOTA.search(text)):  # noqa: PLR2004 — 402 Payment Required
+        return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
+    if status in {401, 403} or (client and _BAD_KEY.search(text)):
+        return "upstream_auth_error", "The upstream refused this server's key. Its operator must check the key."
+    if status == 413 or (client and _TOO_LARGE.search(text)):  # noqa: PLR2004 — Content Too Large
+        return "request_too_large", "The request is larger than the upstream accepts. Send less."
+    if client and _TOO_LONG.search(text):
+        return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
+    if client and _POLICY.search(text):
+        return "content_policy_violation", "The upstream refused the input because of its content policy."
+    if status in {408, 504}:
+        return "upstream_timeout", "The upstream took too long to answer. Please try again."
+    fixed = {
+        404: ("model_not_found", ""),
+        429: ("rate_limit_exceeded", ""),
+        400: ("invalid_value", "The upstream refused the request"),
+        422: ("invalid_value", "The upstream refused the request"),
+    }
+    return fixed.get(status, ("upstream_error", f"The upstream failed with status {status}"))
+
+
+def retry_seconds(headers: Mapping[str, str]) -> int:
+    """How long to wait: from `retry-after-ms` or `retry-after` (seconds or a date), rounded up; five where unsaid."""
+    told = {str(name).lower(): str(value) for name, value in headers.items()}
+    try:
+        if "retry-after-ms" in told:
+            wait = float(told["retry-after-ms"]) / 1000
+        elif "retry-after" in told:
+            wait = _seconds(told["retry-after"])
+        else:
+            return _RETRY_SECONDS
+        return max(1, math.ceil(wait))
+    except (ValueError, OverflowError):
+        return _RETRY_SECONDS
+
+
+def _seconds(told: str) -> float:
+    try:
+        return float(told)
+    except ValueError:
+        return parsedate_to_datetime(told).timestamp() - time.time()
+
+
+def short(text: str, secret: str | None = None) -> str:
+    """What the upstream wrote, if it can be shown: its message alone, without keys, addresses and markup."""
+    told = _innermost(text[:_MOST_READ])
+    if secret:
+        told = told.replace(secret, "…")
+    told = _SECRETS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^>]*>", " ", told)))
+    told = " ".join(told.split())
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+
+
+def _innermost(text: str) -> str:
+    """The message inside the JSON inside litellm's message. Without JSON: what follows litellm's own words."""
+    start = text.find("{")
+    while start != -1:
+        try:
+            told, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
+        except ValueError:
+            start = text.find("{", start + 1)
+            continue
+        except RecursionError:
+            return ""
+        for _ in range(3):
+            for key in ("error", "message", "detail"):
+                if isinstance(told, dict) and isinstance(told.get(key), dict | str):
+                    told = told[key]
+                    break
+        return told if isinstance(told, str) else ""
+    return re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Exception)\b[:\s-]*(?:litellm\.)?)+", "", text)

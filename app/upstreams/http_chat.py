@@ -1,0 +1,96 @@
+"""A chat-completions server spoken to directly: the fast lane."""
+
+from collections.abc import AsyncGenerator
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from app.protocol.problems import Problem
+from app.upstreams.chat_lines import ChatLines, NotAStreamError
+from app.upstreams.chat_manners import ChatManners, shaped
+from app.upstreams.faults import is_error, problem_in_stream
+from app.upstreams.http_server import TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+
+Json = dict[str, Any]
+
+MANNERS = ChatManners()
+
+
+class _ToldError(Exception):
+    """The upstream reported an error inside its answer."""
+
+    def __init__(self, chunk: Json) -> None:
+        super().__init__()
+        self.chunk = chunk
+
+
+class HttpChat:
+    """A server at `base_url` that speaks chat completions. The key goes nowhere but to it."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 300.0,
+        manners: ChatManners = MANNERS,
+    ) -> None:
+        self._server = HttpServer(f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout)
+        self._secret = api_key
+        self._manners = manners
+
+    async def open(self, ask: Json) -> AsyncGenerator[Json]:
+        """Ask, and yield chunks as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
+        spoken = False
+        answer = None
+        lines = ChatLines()
+        try:
+            answer = await self._ask(ask)
+            async for data in answer:
+                for chunk in lines.read(data):
+                    if is_error(chunk):
+                        raise _ToldError(chunk)  # noqa: TRY301 — told below, with all the others
+                    spoken = True
+                    yield chunk
+                if lines.done:
+                    return
+            for chunk in lines.end():
+                if is_error(chunk):
+                    raise _ToldError(chunk)  # noqa: TRY301 — as above
+                spoken = True
+                yield chunk
+        except (*TROUBLE, NotAStreamError, _ToldError) as error:
+            problem = self._problem(error, str(ask["model"]))
+            # not `from error`: its text may hold the key, and a traceback would print it
+            raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
+        finally:
+            if answer is not None:
+                answer.let_go(heard_out=lines.done)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._server.close()
+
+    async def _ask(self, ask: Json) -> Answer:
+        """Ask. A server that refuses `stream_options` is asked without, now and from now on."""
+        try:
+            return await self._server.ask(msgspec.json.encode(shaped(ask, self._manners)))
+        except HttpRefusedError as refusal:
+            client = refusal.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+            if not (client and "stream_options" in refusal.text and self._manners.stream_options):
+                raise
+        without = self._manners._replace(stream_options=False)
+        answer = await self._server.ask(msgspec.json.encode(shaped(ask, without)))
+        self._manners = without
+        return answer
+
+    def _problem(self, error: Exception, model: str) -> Problem:
+        match error:
+            case _ToldError():
+                return problem_in_stream(error.chunk, model=model, secret=self._secret)
+            case NotAStreamError():
+                return did_not_answer_as_it_must(str(error))
+            case _:
+                return self._server.problem(error, model)

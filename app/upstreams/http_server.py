@@ -1,0 +1,216 @@
+"""A model's server spoken to over HTTP: one POST, an answer read as it comes. Shared by all lanes but litellm's.
+
+Theory of operation
+-------------------
+There is one pool of connections per server, without a bound: a turn that waits for another turn's connection would be
+a turn that waits for another client. A connection goes back to the pool only when its answer was read to the end. So
+that the last event need not wait for that end, an answer whose last word was heard is **let go**: what little still
+comes is read beside the turn, for a second at most. Any other answer is closed at once, which is what stops the model.
+
+A server may close an idle connection just when an ask is written to it. Such an ask was never read, and is asked once
+more; an ask that broke on a new connection is not, for it may have cost something.
+
+No redirect is followed, for the key would go with it; cookies are not kept; nothing is compressed, because a
+compressed stream comes in lumps.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from ipaddress import ip_address
+from types import SimpleNamespace
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from app.protocol.problems import Problem
+from app.protocol.sse_lines import TooLongError
+from app.upstreams.faults import problem_told
+
+CONNECT: Final = 5
+"""Seconds for finding and reaching the server, TLS included."""
+KEPT: Final = 60
+"""Seconds an idle connection is kept: a new one costs a handshake."""
+LAST_WORDS: Final = 1
+"""Seconds that an answer has to end after its last word."""
+MOST_OF_A_REFUSAL: Final = 64 * 1024
+"""Bytes of an error's body that are read."""
+
+
+class HttpRefusedError(Exception):
+    """The server answered with something other than a success."""
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str]) -> None:
+        super().__init__(status)
+        self.status = status
+        self.text = text
+        self.headers = headers
+
+
+class CompressedError(Exception):
+    """The server compressed its answer although we asked it not to."""
+
+
+TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, aiohttp.ClientError, OSError)
+"""Whatever can go wrong between us and a server. `problem` says what it means."""
+
+
+class Answer:
+    """The body of a success, piece by piece. Whoever has one lets it go."""
+
+    def __init__(self, response: aiohttp.ClientResponse, leaving: set[asyncio.Task[None]]) -> None:
+        self._response = response
+        self._leaving = leaving
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Bytes as they arrive."""
+        return self._response.content.iter_any()
+
+    def let_go(self, *, heard_out: bool) -> None:
+        """Done with it. `heard_out`: its last word was heard, and its end is near."""
+        if not heard_out or self._response.content.at_eof():
+            self._response.close()
+            return
+        task = asyncio.get_running_loop().create_task(self._hear_out())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _hear_out(self) -> None:
+        try:
+            with suppress(aiohttp.ClientError, OSError):
+                async with asyncio.timeout(LAST_WORDS):
+                    async for _ in self._response.content.iter_any():
+                        pass
+        finally:
+            self._response.close()
+
+
+class HttpServer:
+    """One address that is asked. It must be closed, on the loop it was used on."""
+
+    def __init__(self, url: str, *, api_key: str | None, timeout: float) -> None:
+        self._url = url
+        self._secret = api_key
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT, sock_read=timeout)
+        self._proxy = _proxy_for(url)
+        self._headers = {
+            "accept": "text/event-stream",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "am-proxy",
+        }
+        if api_key is not None:
+            self._headers["authorization"] = f"Bearer {api_key}"
+        self._session: aiohttp.ClientSession | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def ask(self, body: bytes) -> Answer:
+        """Post this, and give the answer once its head is there. Raises one of `TROUBLE`."""
+        connection = SimpleNamespace(reused=False)
+        try:
+            response = await self._post(body, connection)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not connection.reused:
+                raise
+            response = await self._post(body, connection)
+        try:
+            if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
+                raise HttpRefusedError(response.status, await _words(response), response.headers)  # noqa: TRY301 — closed below
+            if response.headers.get("content-encoding", "identity").lower() != "identity":
+                raise CompressedError  # noqa: TRY301 — as above
+        except BaseException:
+            response.close()
+            raise
+        return Answer(response, self._leaving)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        session, self._session = self._session, None
+        for task in list(self._leaving):
+            task.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        if session is not None:
+            await session.close()
+
+    def problem(self, error: Exception, model: str) -> Problem:  # noqa: PLR0911 — one line per kind of trouble
+        """Say what one of `TROUBLE` means to the client who asked for `model`."""
+        match error:
+            case HttpRefusedError():
+                return problem_told(error.status, error.text, model=model, headers=error.headers, secret=self._secret)
+            case aiohttp.ClientSSLError():
+                return _failed("The upstream could not be reached: no secure connection to it can be made.")
+            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+                return _failed("The upstream could not be reached.")
+            case TimeoutError():
+                return problem_told(408, "", model=model, headers={}, secret=self._secret)
+            case TooLongError():
+                return did_not_answer_as_it_must("a line of the stream is too long")
+            case CompressedError():
+                return did_not_answer_as_it_must("the answer is compressed")
+            case aiohttp.ClientResponseError():
+                return did_not_answer_as_it_must("the answer is not HTTP")
+            case _:
+                return _failed("The connection to the upstream broke off.")
+
+    async def _post(self, body: bytes, connection: SimpleNamespace) -> aiohttp.ClientResponse:
+        if self._session is None:
+            self._session = self._open()
+        return await self._session.post(
+            self._url, data=body, allow_redirects=False, proxy=self._proxy, trace_request_ctx=connection
+        )
+
+    def _open(self) -> aiohttp.ClientSession:
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_reuseconn.append(_note_reuse)
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT),
+            timeout=self._timeout,
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            trace_configs=[tracing],
+        )
+
+
+def did_not_answer_as_it_must(how: str) -> Problem:
+    """The problem of an answer that is not what was asked for."""
+    return _failed(f"The upstream did not answer as it must: {how}.")
+
+
+def _failed(message: str) -> Problem:
+    return Problem(code="upstream_error", message=message)
+
+
+async def _note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _told: Any) -> None:
+    context.trace_request_ctx.reused = True
+
+
+async def _words(response: aiohttp.ClientResponse) -> str:
+    """What an error says, as far as it is worth reading."""
+    pieces: list[bytes] = []
+    with suppress(aiohttp.ClientError, OSError):
+        async with asyncio.timeout(CONNECT):
+            async for piece in response.content.iter_any():
+                pieces.append(piece)
+                if sum(map(len, pieces)) > MOST_OF_A_REFUSAL:
+                    break
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for this address; none for this machine's own."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host == "localhost" or _is_loopback(host) or proxy_bypass(parts.netloc):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

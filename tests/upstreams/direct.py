@@ -1,0 +1,34 @@
+"""Asking a chat server directly, for real."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from app.protocol.problems import Problem
+from app.upstreams.chat_manners import ChatManners
+from app.upstreams.http_chat import HttpChat
+from tests.upstream import ChatUpstream, Step
+from tests.upstreams.lane import KEY, answers, asks
+
+Json = dict[str, Any]
+
+
+@asynccontextmanager
+async def direct(
+    base_url: str, *, api_key: str | None = KEY, patience: float = 5, **manners: Any
+) -> AsyncIterator[HttpChat]:
+    """A chat server at this address, closed in the end."""
+    chat = HttpChat(base_url, api_key=api_key, timeout=patience, manners=ChatManners(**manners))
+    try:
+        yield chat
+    finally:
+        await chat.close()
+
+
+async def hear(*script: Step, patience: float = 5, **settings: Any) -> tuple[list[Json], Problem | None]:
+    """Every chunk, and what went wrong in the end."""
+    with ChatUpstream(script) as upstream:
+        async with direct(upstream.url, patience=patience) as chat:
+            heard = await answers(chat, asks(**settings))
+        assert len(upstream.asks) == 1, "nothing is retried here"
+    return heard

@@ -1,0 +1,82 @@
+"""A chat server's bytes, wherever they are cut, as chunks."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.upstreams.chat_lines import ChatLines, NotAStreamError
+
+Json = dict[str, Any]
+
+
+def read(*pieces: bytes) -> tuple[list[Json], str]:
+    """The chunks, and why they ended if not well."""
+    lines = ChatLines()
+    chunks: list[Json] = []
+    try:
+        for piece in pieces:
+            chunks.extend(lines.read(piece))
+        chunks.extend(lines.end())
+    except NotAStreamError as error:
+        return chunks, str(error)
+    return chunks, ""
+
+
+NOT_JSON = "a chunk of the stream is not JSON"
+
+
+@pytest.mark.parametrize(
+    ("body", "chunks", "why"),
+    [
+        (b"", [], ""),
+        (b": ping\n\n: ping\n\n", [], ""),
+        (b'data: {"a":1}\n\ndata:{"a":2}\r\n\r\ndata: {"a":3}\r\r', [{"a": 1}, {"a": 2}, {"a": 3}], ""),
+        (b'data: {"a":1}\ndata: {"a":2}\n', [{"a": 1}, {"a": 2}], ""),
+        (b'data: {\ndata: "a":\ndata: 1}\n\n', [{"a": 1}], ""),
+        (b'\xef\xbb\xbfdata: {"a":1}', [{"a": 1}], ""),
+        (b'event: x\nid: 1\nretry: 5\ndata:\ndata: {"a":1}\n\n', [{"a": 1}], ""),
+        (b'data: {"a":1}\n\ndata: [DONE]\n\ndata: {"a":2}\n\n', [{"a": 1}], ""),
+        (b'data: {"a":1}\n\ndata:   [DONE]  \n\nrubbish', [{"a": 1}], ""),
+        (b"data: [DONE]", [], ""),
+        (b'data: {"a":"\\ud83d"}\n\ndata: {"a":"\\ude00"}\n\n', [{"a": "\ud83d"}, {"a": "\ude00"}], ""),
+        (b'data: {"a":12345678901234567890123}\n\n', [{"a": 12345678901234567890123}], ""),
+        ('data: {"a":"\u2028\u0085\x7f"}\n\n'.encode(), [{"a": "\u2028\u0085\x7f"}], ""),
+        (b'data: {"a":1}\n\nnot of the stream\n\n', [{"a": 1}], ""),
+        (b'data: {"a":1}\n\ndata: {nonsense\n\n', [{"a": 1}], NOT_JSON),
+        (b'data: {"a":1}\n\ndata: {"a":', [{"a": 1}], NOT_JSON),
+        (b"data: \xff\xfe\n\n", [], NOT_JSON),
+        (b"data: [1]\n\n", [], "a chunk of the stream is not an object"),
+        (b"data: " + b'{"a":' * 200_000 + b"\n\n", [], NOT_JSON),
+        (b"data: {\n" * 1100, [], "a line of the stream is too long"),
+        (b"x" * (33 * 1024 * 1024), [], "a line of the stream is too long"),
+        (b"<html>\n\n<body>It works</body>", [], "the answer is neither a stream nor JSON"),
+        (b"[" * 200_000, [], "the answer is neither a stream nor JSON"),
+        (b'{"object":"list"}', [], "the answer is no chat completion"),
+        (b'{"error": {\n  "message": "no"\n}}\n', [{"error": {"message": "no"}}], ""),
+        (
+            b'{"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}',
+            [{"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}],
+            "",
+        ),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_an_answer_is_read_as_far_as_it_makes_sense(body: bytes, chunks: list[Json], why: str) -> None:
+    assert read(body) == (chunks, why)
+
+
+TEXTS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]) | st.sampled_from("\u2028\u0085\r\n[DONE]:\"\\"))
+
+
+@given(st.lists(TEXTS), st.lists(st.integers(min_value=0)), st.sampled_from(["\n\n", "\r\n\r\n", "\n", "\r\r"]), st.booleans())
+def test_chunks_are_the_same_wherever_the_bytes_are_cut(
+    texts: list[str], cuts: list[int], end: str, escaped: bool  # noqa: FBT001 — Hypothesis gives it by its place
+) -> None:
+    chunks = [{"content": text} for text in texts]
+    told = [json.dumps(chunk, ensure_ascii=escaped) for chunk in chunks]
+    body = "".join([f"data: {line}{end}" for line in told]).encode() + b"data: [DONE]\n\n"
+    places = [0, *sorted(cut % len(body) for cut in cuts), len(body)]
+    assert read(*[body[a:b] for a, b in zip(places, places[1:], strict=False)]) == (chunks, "")

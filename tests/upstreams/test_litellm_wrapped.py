@@ -1,0 +1,36 @@
+"""Providers whose streams we do not know are read through litellm's own wrapper, with its ways."""
+
+from typing import Any
+
+import pytest
+
+from app.upstreams.litellm_chat import LitellmChat
+from tests.script import calls, more, says, thinks, turn
+from tests.upstream import Step
+from tests.upstreams.lane import KEY, answers, asks, said, server
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (
+            turn(says("Hel"), says("lo [DONE]\u2028")),
+            {"text": "Hello [DONE]\u2028", "finish": "stop"},
+        ),
+        (turn(thinks("hm"), says("Hi")), {"reasoning": "hm", "text": "Hi", "finish": "stop"}),
+        (
+            turn(calls(0, "weather", id="c1"), more(0, "{}"), reason="tool_calls"),
+            {"calls": [[0, "c1", "weather", "{}"]], "finish": "tool_calls"},
+        ),
+        ([says("Hi")], {"text": "Hi"}),
+    ],
+    ids=["text", "reasoning", "a call", "without a finish: litellm would invent one"],
+)
+async def test_an_unknown_provider_is_heard_all_the_same(script: list[Step], expected: dict[str, Any]) -> None:
+    with server("cometapi", script) as upstream:
+        chat = LitellmChat("cometapi", api_key=KEY, base_url=upstream.url)
+        chunks, _ = await answers(chat, asks())
+    told = said(chunks)
+    usage = told.pop("usage", None)
+    assert told == expected
+    assert usage is None or (usage["prompt_tokens"], usage["completion_tokens"]) == (7, 5)
