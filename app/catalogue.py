@@ -1,8 +1,8 @@
 """Public model name -> route. A table, no I/O; a name is never interpreted."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
@@ -13,6 +13,15 @@ from app.protocol.request import CreateResponse
 from app.upstreams.port import Upstream
 
 ANY = "*"
+
+IN_THE_REQUEST: Final = {
+    "logprobs": "top_logprobs",
+    "max_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+    "response_format": "text.format",
+    "verbosity": "text.verbosity",
+}
+"""What a setting of a chat ask is called by the client, where that differs."""
 
 
 class Entry(NamedTuple):
@@ -26,6 +35,8 @@ class Entry(NamedTuple):
     timeout: float = 120
     """Seconds for which the upstream may be silent."""
     card: Card = Card()
+    dropped: Callable[[dict[str, Any]], Awaitable[list[str]]] | None = None
+    """Names the settings of an ask that this upstream leaves out, if it ever does."""
 
 
 class Route(NamedTuple):
@@ -46,6 +57,12 @@ class Route(NamedTuple):
             now=now,
             for_codex=for_codex,
         )
+
+    async def left_out(self, turn: ChatTurn) -> list[str]:
+        """A sentence for the caller about each setting that the upstream will leave out of this ask."""
+        dropped = [] if self.entry.dropped is None else await self.entry.dropped(turn.ask)
+        names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
+        return [f"'{name}' has no effect on this model." for name in names]
 
     def open(self, turn: ChatTurn) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""

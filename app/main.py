@@ -3,9 +3,9 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -21,6 +21,7 @@ from app.transports.gate import Gate
 from app.transports.http import Http
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
+from app.upstreams.port import Connected
 
 DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 """Providers that refuse a history of calls in an ask without tools."""
@@ -28,20 +29,23 @@ TAKE_HINTS: Final = {"openai", "azure"}
 """Providers that know the parameters which do not change the answer."""
 HINTS: Final = frozenset({"metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user"})
 GRACE: Final = 5
-"""Seconds by which litellm's clock runs behind ours, so that ours, which words it better, strikes first."""
+"""Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
+
+AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
 
 
 def build_app(settings: Settings) -> FastAPI:
     """The server, ready to be run."""
     mint = minting(os.urandom, lambda: time.time_ns() // 1_000_000)
+    upstreams = {name: _upstream(upstream) for name, upstream in settings.upstreams.items()}
     http = Http(
-        catalogue=build_catalogue(settings),
+        catalogue=build_catalogue(settings, upstreams),
         gate=Gate(settings.keys),
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
     )
-    needs_litellm = any(upstream.via != "demo" for upstream in settings.upstreams.values())
+    needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -50,6 +54,9 @@ def build_app(settings: Settings) -> FastAPI:
         if warming is not None:
             await warming
             await close_connections()
+        for upstream in upstreams.values():
+            if not isinstance(upstream, Demo | LitellmChat):
+                await upstream.close()
 
     app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, lifespan=lifespan)
     app.include_router(http.router())
@@ -59,15 +66,14 @@ def build_app(settings: Settings) -> FastAPI:
     return app
 
 
-def build_catalogue(settings: Settings) -> Catalogue:
-    """Models and upstreams as the settings name them."""
-    upstreams = {name: _upstream(upstream) for name, upstream in settings.upstreams.items()}
+def build_catalogue(settings: Settings, upstreams: Mapping[str, AnyUpstream]) -> Catalogue:
+    """Models as the settings name them, each with its upstream."""
     return Catalogue(
         {name: _entry(model, settings, upstreams[model.upstream]) for name, model in settings.models.items()}
     )
 
 
-def _entry(model: Model, settings: Settings, upstream: Demo | LitellmChat) -> Entry:
+def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     told = settings.upstreams[model.upstream]
     options = ChatOptions(
         system_messages=model.system_messages,
@@ -75,19 +81,37 @@ def _entry(model: Model, settings: Settings, upstream: Demo | LitellmChat) -> En
         think_tags=model.think_tags,
         give_back_reasoning=model.give_back_reasoning,
         allow_private_urls=settings.server.allow_private_urls,
+        call_ids=model.call_ids,
+        web_search=model.web_search,
         declare_past_tools=told.provider in DEMAND_TOOLS,
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
     )
     card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
-    return Entry(model.upstream, upstream, model.name, options, told.timeout, card)
+    dropped = upstream.dropped if isinstance(upstream, LitellmChat) else None
+    return Entry(model.upstream, upstream, model.name, options, told.timeout, card, dropped)
 
 
-def _upstream(upstream: Upstream) -> Demo | LitellmChat:
-    if upstream.via == "demo":
-        return Demo()
-    return LitellmChat(
-        provider=upstream.provider,
-        api_key=None if upstream.api_key is None else upstream.api_key.reveal(),
-        base_url=upstream.base_url,
-        timeout=upstream.timeout + GRACE,
+def _upstream(upstream: Upstream) -> AnyUpstream:
+    api_key = None if upstream.api_key is None else upstream.api_key.reveal()
+    timeout = upstream.timeout + GRACE
+    match upstream.via:
+        case "demo":
+            return Demo()
+        case "chat":
+            return _http_chat(upstream, api_key, timeout)
+        case _:
+            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, timeout=timeout)
+
+
+def _http_chat(upstream: Upstream, api_key: str | None, timeout: float) -> Connected[Any, Any]:
+    from app.upstreams.chat_manners import ChatManners  # noqa: PLC0415 — as below
+    from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
+
+    manners = ChatManners(
+        stream_options=upstream.stream_options,
+        max_tokens_field=upstream.max_tokens_field,
+        system_role=upstream.system_role,
+        strict_tools=upstream.strict_tools,
+        reasoning_field=upstream.reasoning_field,
     )
+    return HttpChat(upstream.base_url or "", api_key=api_key, timeout=timeout, manners=manners)

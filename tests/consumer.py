@@ -5,6 +5,7 @@ the call's `output_item.done`, the final output. A stream that is right never ne
 and calls come out in the order they were opened, and the final output is put together again from deltas alone.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,6 +27,17 @@ class Heard(NamedTuple):
     """The response of the last event."""
 
 
+TEXTS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""Calls that pass a text, and the field it is in."""
+ACTIONS = {
+    "apply_patch_call": "operation",
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "tool_search_call": "arguments",
+}
+"""Calls that pass an action, and the field it is in. Their `done` is the only place where it is told."""
+
+
 class _Buffer:
     """An item while it is heard. Nothing in it comes from the done item but its status and sealed content."""
 
@@ -38,8 +50,8 @@ class _Buffer:
 
     def rebuilt(self) -> dict[str, Any]:
         item = dict(self.item)
-        if item["type"] == "function_call":
-            return item | {"arguments": self.arguments}
+        if item["type"] in TEXTS:
+            return item | {TEXTS[item["type"]]: self.arguments}
         for part, logprobs in zip(self.parts, self.logprobs, strict=True):
             if logprobs:
                 part["logprobs"] = logprobs
@@ -72,9 +84,11 @@ class Consumer:
         elif kind == "output_text.annotation.added":
             part = self._buffers[event["output_index"]].parts[-1]
             part["annotations"] = [*part["annotations"], event["annotation"]]
-        elif kind == "function_call_arguments.done":
-            buffer = self._buffers[event["output_index"]]
-            self._run(buffer.item["call_id"], event["name"], event["arguments"])
+        elif kind in ("function_call_arguments.done", "custom_tool_call_input.done"):
+            item = self._buffers[event["output_index"]].item
+            self._run(item["call_id"], event.get("name", item["name"]), event[TEXTS[item["type"]]])
+        elif kind.startswith("shell_call_command."):
+            pass  # for those who watch; the done action is what is run
         elif kind.endswith(".delta"):
             self._delta(event)
         elif kind in ("completed", "incomplete", "failed"):
@@ -85,7 +99,7 @@ class Consumer:
         pieces: list[tuple[str, ...]] = []
         for seat in sorted(self._buffers):
             buffer = self._buffers[seat]
-            if buffer.item["type"] == "function_call":
+            if buffer.item["type"] in TEXTS | ACTIONS:
                 pieces += [
                     ("call", *self._ran[call_id]) for call_id in [buffer.item["call_id"]] if call_id in self._ran
                 ]
@@ -96,7 +110,7 @@ class Consumer:
 
     def _delta(self, event: Event) -> None:
         buffer = self._buffers[event["output_index"]]
-        if buffer.item["type"] == "function_call":
+        if buffer.item["type"] in TEXTS:
             buffer.arguments += event["delta"]
             return
         part = buffer.parts[-1]
@@ -107,6 +121,10 @@ class Consumer:
         buffer, item = self._buffers[event["output_index"]], event["item"]
         buffer.done = True
         buffer.item |= {key: item[key] for key in ("status", "encrypted_content") if key in item}
+        if (field := ACTIONS.get(item["type"])) is not None:
+            buffer.item[field] = item[field]
+            if item["status"] == "completed":
+                self._run(item["call_id"], item["type"], json.dumps(item[field]))
         self._fall_back(item)
 
     def _last(self, response: dict[str, Any]) -> None:
@@ -115,10 +133,11 @@ class Consumer:
             self._fall_back(item)
 
     def _fall_back(self, item: Mapping[str, Any]) -> None:
-        runnable = item["type"] == "function_call" and item["status"] == "completed"
+        runnable = item["type"] in TEXTS | ACTIONS and item["status"] == "completed"
         if runnable and item["call_id"] not in self._ran:
             self._fallbacks += 1
-            self._run(item["call_id"], item["name"], item["arguments"])
+            field = (TEXTS | ACTIONS)[item["type"]]
+            self._run(item["call_id"], item.get("name", item["type"]), item[field])
 
     def _run(self, call_id: str, name: str, arguments: str) -> None:
         assert call_id not in self._ran, f"{call_id} was told twice: the tool would run twice"

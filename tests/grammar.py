@@ -10,7 +10,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.grammar_response import check_response, same_echo
-from tests.grammar_tables import EVENTS, KINDS, PARTS, Call, Event, Kind, Part, broken, is_number, require
+from tests.grammar_tables import (
+    COMMAND,
+    EVENTS,
+    KINDS,
+    PARTS,
+    Action,
+    Call,
+    Event,
+    Kind,
+    Part,
+    Prose,
+    broken,
+    is_number,
+    require,
+)
 
 LAST = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
@@ -46,6 +60,8 @@ class _OpenItem:
         self.parts: dict[str, list[dict[str, Any]]] = {"content": [], "summary": []}
         self.said: list[str] = []
         self.whole: str | None = None
+        self.commands: list[str] = []
+        self.command: str | None = None
 
 
 class _Reading:
@@ -110,12 +126,13 @@ class _Reading:
         if status != "failed":
             require(not self._open, "nothing is open at the end")
         for open_item in self._open.values():
-            require(isinstance(open_item.kind.shape, Call), "a failed response closes what it opened, all but calls")
+            is_call = not isinstance(open_item.kind.shape, Prose)
+            require(is_call, "a failed response closes what it opened, all but calls")
         incomplete = [item for item in response["output"] if item["status"] == "incomplete"]
         require(not incomplete or status != "completed", "an incomplete item makes the response incomplete")
         require(incomplete in ([], response["output"][-1:]), "an incomplete item is the last one")
         if status == "failed":
-            cut = [item for item in incomplete if isinstance(KINDS[item["type"]].shape, Call)]
+            cut = [item for item in incomplete if not isinstance(KINDS[item["type"]].shape, Prose)]
             require(not cut, "an unfinished call of a failed response is never done")
 
     def _added(self, event: Event) -> None:
@@ -128,9 +145,9 @@ class _Reading:
         require(item["status"] == "in_progress", "an added item is in_progress")
         require({key: item[key] for key in kind.born} == kind.born, "an added item carries empty values, not nulls")
         require(item.get("content", []) == [], "an added item carries empty values, not nulls")
-        prose = [other for other in self._open.values() if not isinstance(other.kind.shape, Call)]
+        prose = [other for other in self._open.values() if isinstance(other.kind.shape, Prose)]
         require(not prose, "prose is closed before anything else opens")
-        if isinstance(kind.shape, Call):
+        if not isinstance(kind.shape, Prose):
             require(item["call_id"] not in self._call_ids, "no two calls share a call id")
             self._call_ids.add(item["call_id"])
         self._ids.add(item["id"])
@@ -155,6 +172,8 @@ class _Reading:
         require(open_item.part is None, "an item is done only when its parts are")
         if isinstance(kind.shape, Call):
             self._call_done(open_item, kind.shape, item)
+        elif isinstance(kind.shape, Action):
+            _action_done(open_item, kind.shape, item)
         else:
             for field, parts in open_item.parts.items():
                 require(item.get(field, []) == parts, f"{field} of a done item equals its done parts")
@@ -175,8 +194,12 @@ class _Reading:
 
     def _within(self, event: Event) -> None:
         open_item = self._opened(event)
-        require(event["item_id"] == open_item.item["id"], "item_id and output_index name the same item")
         shape = open_item.kind.shape
+        if isinstance(shape, Action):
+            require(shape.steps != "" and event["type"] in COMMAND.values(), "an event fits the type of its item")
+            _within_command(open_item, event)
+            return
+        require(event.get("item_id") == open_item.item["id"], "item_id and output_index name the same item")
         if isinstance(shape, Call):
             self._within_call(open_item, shape, event)
         else:
@@ -239,6 +262,32 @@ class _Reading:
         require(event["part"] == expected, "a done part equals what was said of it")
         open_item.parts[part.part.home].append(event["part"])
         open_item.part = None
+
+
+def _within_command(open_item: _OpenItem, event: Event) -> None:
+    """A command is added empty, grows, and is done before the next is added."""
+    require(event["command_index"] == len(open_item.commands), "commands are numbered in order")
+    if event["type"] == COMMAND["added"]:
+        require(open_item.command is None, "one command is done before the next is added")
+        require(event["command"] == "", "an added command is empty")
+        open_item.command = ""
+        return
+    if open_item.command is None:
+        raise broken(f"{event['type']} is about a command that is open")
+    if event["type"] == COMMAND["delta"]:
+        open_item.command += event["delta"]
+        return
+    require(event["command"] == open_item.command, "a done command equals its joined deltas")
+    open_item.commands.append(event["command"])
+    open_item.command = None
+
+
+def _action_done(open_item: _OpenItem, action: Action, item: Event) -> None:
+    require(item["status"] == "completed", "nobody can run half an action")
+    require(open_item.command is None, "an item is done only when its commands are")
+    if action.steps:
+        told = item[action.field][action.steps]
+        require(told == open_item.commands, "a done action holds the commands that were told")
 
 
 def _says_something(part: dict[str, Any]) -> bool:

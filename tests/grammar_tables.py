@@ -39,6 +39,32 @@ def is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
+def is_call_id(value: object) -> bool:
+    """A string that says something: Codex drops a call without."""
+    return is_text(value) and value != ""
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, list) and all(map(is_text, value))
+
+
+def _is_exec(value: Any) -> bool:
+    """No limit is null: the AI SDK ends the stream at one."""
+    fits = is_object(value) and value.get("type") == "exec" and _is_words(value.get("command"))
+    return fits and is_object(value.get("env")) and None not in value.values()
+
+
+def _has_commands(value: Any) -> bool:
+    return is_object(value) and _is_words(value.get("commands"))
+
+
+def _is_operation(value: Any) -> bool:
+    if not is_object(value) or not is_text(value.get("path")):
+        return False
+    has_diff = value.get("type") in {"create_file", "update_file"} and is_text(value.get("diff"))
+    return has_diff or (value.get("type") == "delete_file" and "diff" not in value)
+
+
 class Part(NamedTuple):
     """A kind of content part: its events, the key of its index, the field of its text, where it ends up."""
 
@@ -120,11 +146,19 @@ class Call(NamedTuple):
     may_be_empty: bool = False
 
 
+class Action(NamedTuple):
+    """An item that holds an action, told whole or not at all."""
+
+    field: str
+    steps: str = ""
+    """The key of its action that holds commands, each told by events of its own."""
+
+
 class Kind(NamedTuple):
     """A kind of output item."""
 
     prefix: str
-    shape: Prose | Call
+    shape: Prose | Call | Action
     fields: dict[str, Holds]
     born: dict[str, Any]
     """The values an added item carries."""
@@ -168,10 +202,55 @@ KINDS: Final = {
     "function_call": Kind(
         "fc",
         Call("response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments", ("name",)),
-        {"call_id": lambda value: is_text(value) and value != "", "name": is_text, "arguments": is_text},
+        {"call_id": is_call_id, "name": is_text, "arguments": is_text},
         {"arguments": ""},
         frozenset({"arguments"}),
         frozenset({"namespace"}),
+    ),
+    "custom_tool_call": Kind(
+        "ctc",
+        Call(
+            "response.custom_tool_call_input.delta",
+            "response.custom_tool_call_input.done",
+            "input",
+            may_be_empty=True,
+        ),
+        {"call_id": is_call_id, "name": is_text, "input": is_text},
+        {"input": ""},
+        frozenset({"input"}),
+        frozenset({"namespace"}),
+    ),
+    "tool_search_call": Kind(
+        "tsc",
+        Action("arguments"),
+        {"call_id": is_call_id, "execution": lambda value: value == "client", "arguments": is_object},
+        {"arguments": {}},
+        frozenset({"arguments"}),
+        frozenset(),
+    ),
+    "local_shell_call": Kind(
+        "lsh",
+        Action("action"),
+        {"call_id": is_call_id, "action": _is_exec},
+        {"action": {"type": "exec", "command": [], "env": {}}},
+        frozenset({"action"}),
+        frozenset(),
+    ),
+    "shell_call": Kind(
+        "sh",
+        Action("action", "commands"),
+        {"call_id": is_call_id, "action": _has_commands},
+        {"action": {"commands": [], "timeout_ms": None, "max_output_length": None}},
+        frozenset({"action"}),
+        frozenset(),
+    ),
+    "apply_patch_call": Kind(
+        "apc",
+        Action("operation"),
+        {"call_id": is_call_id, "operation": _is_operation},
+        {},
+        frozenset({"operation"}),
+        frozenset(),
     ),
 }
 
@@ -202,3 +281,10 @@ for _kind in KINDS.values():
     if isinstance(_kind.shape, Call):
         EVENTS[_kind.shape.delta] = _WITHIN | {"delta": is_text}
         EVENTS[_kind.shape.done] = _WITHIN | {_kind.shape.field: is_text}
+
+COMMAND: Final = {verb: f"response.shell_call_command.{verb}" for verb in ("added", "delta", "done")}
+"""Events about one command of a shell call; the wire gives them no item_id."""
+
+_COMMAND: Final[dict[str, Holds]] = {"output_index": is_number, "command_index": is_number}
+EVENTS[COMMAND["added"]] = EVENTS[COMMAND["done"]] = _COMMAND | {"command": is_text}
+EVENTS[COMMAND["delta"]] = _COMMAND | {"delta": is_text}

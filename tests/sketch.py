@@ -25,7 +25,7 @@ def _line(event: Mapping[str, Any]) -> str:
     if "item" in event:
         return f"{event['output_index']} {_item(kind.removeprefix('output_item.'), event['item'])}"
     where = str(event["output_index"])
-    index = event.get("content_index", event.get("summary_index"))
+    index = next((event[key] for key in ("content_index", "summary_index", "command_index") if key in event), None)
     if index is not None:
         where += f".{index}"
     verb = kind.rpartition(".")[2]
@@ -35,8 +35,8 @@ def _line(event: Mapping[str, Any]) -> str:
         return f"{where} cites {event['annotation_index']}"
     if verb == "delta":
         return f"{where} says {event['delta']!r}"
-    said = next(event[key] for key in ("arguments", "text", "refusal") if key in event)
-    return f"{where} said {said!r}"
+    said = next(event[key] for key in ("arguments", "input", "command", "text", "refusal") if key in event)
+    return f"{where} {'added' if verb == 'added' else 'said'} {said!r}"
 
 
 def _lifecycle(kind: str, response: Mapping[str, Any]) -> str:

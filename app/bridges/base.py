@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from app.bridges.naming import Names, ToolName
 from app.protocol.request import Tool
 from app.turn.open_items import OpenCall, Place
 
@@ -20,9 +21,11 @@ class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):
 class Carrier(NamedTuple):
     """A function that carries one of the client's tools, and the bridge that knows how."""
 
+    tool: ToolName
     spec: FunctionSpec
     bridge: "Bridge"
-    tool: Tool
+    definition: Tool | None = None
+    """The tool as the client offers it; none if it is only known from past calls."""
 
 
 class RetoldCall(NamedTuple):
@@ -48,16 +51,20 @@ class Bridge(Protocol):
     output_type: str
     item_prefix: str
 
-    def declare(self, tool: Any, path: str) -> list[Carrier]:
-        """The functions that carry this tool. `path` names it (`tools[2]`) for a problem."""
+    def declare(self, tool: Any, name: str) -> FunctionSpec | None:
+        """The function that carries this tool, under this name. None if the tool would run at a server we are not."""
         ...
 
-    def retell_call(self, item: Any) -> RetoldCall:
-        """A past call of this type."""
+    def tool_of(self, item: Any) -> ToolName:
+        """The tool that a past call of this type was for."""
         ...
 
-    def retell_output(self, item: Any) -> RetoldOutput:
-        """A past output of this type."""
+    def retell_call(self, item: Any, carrier: Carrier) -> RetoldCall:
+        """A past call of this type, as a call of its carrier."""
+        ...
+
+    def retell_output(self, item: Any, names: Names) -> RetoldOutput:
+        """A past output of this type. What it says of tools, it says by the names of their carriers."""
         ...
 
     def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:

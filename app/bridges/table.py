@@ -1,42 +1,89 @@
 """The only list of bridges, and one turn's tools by the name of the function that carries each."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple, assert_never
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
+from app.bridges.apply_patch import ApplyPatchBridge
 from app.bridges.base import Bridge, Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.choice import Choice, read_choice
+from app.bridges.custom import CustomBridge
 from app.bridges.function import FunctionBridge
+from app.bridges.local_shell import LocalShellBridge
+from app.bridges.namespace import Member, members
+from app.bridges.naming import Names, ToolName
+from app.bridges.shell import ShellBridge
+from app.bridges.tool_search import ToolSearchBridge
 from app.protocol.problems import refuse
-from app.protocol.request import AllowedTools, ChosenTool, InputItem, Tool, ToolChoice
-from app.turn.open_items import OpenCall, OpenFunctionCall, Place
+from app.protocol.request import (
+    AdditionalToolsItem,
+    CustomTool,
+    FunctionTool,
+    InputItem,
+    Tool,
+    ToolChoice,
+    ToolSearchOutputItem,
+    ToolSearchTool,
+)
+from app.turn.open_items import OpenCall, Place
+
+__all__ = ["BRIDGES", "BridgeTable", "Choice"]
 
 FUNCTION: Final = FunctionBridge()
-BRIDGES: Final[tuple[Bridge, ...]] = (FUNCTION,)
+BRIDGES: Final[tuple[Bridge, ...]] = (
+    FUNCTION,
+    CustomBridge(),
+    ToolSearchBridge(),
+    LocalShellBridge(),
+    ShellBridge(),
+    ApplyPatchBridge(),
+)
 
 _BY_TOOL: Final = {bridge.tool_type: bridge for bridge in BRIDGES}
 _BY_CALL: Final = {bridge.call_type: bridge for bridge in BRIDGES}
 _BY_OUTPUT: Final = {bridge.output_type: bridge for bridge in BRIDGES}
 
 
-class Choice(NamedTuple):
-    """What the model is told of `tool_choice`. With a `name`, it must call that carrier."""
+class Offer(NamedTuple):
+    """A tool where the client offers it. One that was found by a search is offered whatever it says of itself."""
 
-    mode: Literal["auto", "none", "required"]
-    name: str | None = None
+    member: Member
+    place: str
+    found: bool
 
 
 class BridgeTable:
-    """One turn's tools. It declares them, retells their past calls, and tells the emitter what may be called."""
+    """One turn's tools. It declares them, retells their past calls, and tells the emitter what may be called.
 
-    def __init__(self, tools: Sequence[Tool], tool_choice: ToolChoice = "auto") -> None:
+    Tools join in the order in which they appear: those of the request, then those that stand in its input, added or
+    found by a search. A tool that says it may be loaded later is offered once it is found, if the client can search.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        tool_choice: ToolChoice = "auto",
+        *,
+        items: Sequence[InputItem] = (),
+        web_search: bool = False,
+    ) -> None:
         self.warnings: list[str] = []
         """A sentence for each tool that was left out."""
-        self._carriers = _carriers(tools, self.warnings)
-        self.choice, self._allowed = _read_choice(tool_choice, self._carriers)
+        self.web_search: Tool | None = None
+        """The search that the model's own server runs, where it has one and the client wants it."""
+        offers = list(_offers(tools, items))
+        self._runs_web_search = web_search
+        self._names = Names(_functions(offers))
+        self._known: dict[str, Carrier] = {}
+        """Every carrier by name: those on offer, those that wait to be found, those of past calls."""
+        self._offered = self._take(offers)
+        self.choice, self._allowed = read_choice(tool_choice, list(self._offered.values()), elsewhere=self._is_hosted)
 
     @property
     def specs(self) -> list[FunctionSpec]:
         """Every function the model is told of, in the client's order."""
-        return [carrier.spec for carrier in self._carriers.values()]
+        return [carrier.spec for carrier in self._offered.values()]
 
     def allows(self, name: str) -> bool:
         """Whether the client permits this call. A function nobody declared is passed on: the client decides."""
@@ -44,90 +91,98 @@ class BridgeTable:
 
     def item_prefix(self, name: str) -> str:
         """The id prefix of such a call."""
-        carrier = self._carriers.get(name)
-        return FUNCTION.item_prefix if carrier is None else carrier.bridge.item_prefix
+        return self._carrier(name).bridge.item_prefix
 
     def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
         """The open item for such a call."""
-        carrier = self._carriers.get(name)
-        if carrier is None:
-            return OpenFunctionCall(place, name, call_id)
+        carrier = self._carrier(name)
         return carrier.bridge.open_call(carrier, call_id, place)
 
     def retell_call(self, item: InputItem) -> RetoldCall | None:
         """The past call in this item; None if it holds none that a bridge knows."""
         bridge = _BY_CALL.get(item.type)
-        return None if bridge is None else bridge.retell_call(item)
+        return None if bridge is None else bridge.retell_call(item, self._carrier_of(bridge.tool_of(item), bridge))
 
     def retell_output(self, item: InputItem) -> RetoldOutput | None:
         """The past output in this item; None if it holds none that a bridge knows."""
         bridge = _BY_OUTPUT.get(item.type)
-        return None if bridge is None else bridge.retell_output(item)
+        return None if bridge is None else bridge.retell_output(item, self._names)
+
+    def _carrier(self, name: str) -> Carrier:
+        """The carrier of this name; a function that nobody spoke of is itself."""
+        unknown = Carrier(ToolName(FUNCTION.tool_type, name), FunctionSpec(name=name), FUNCTION)
+        return self._known.get(name, unknown)
+
+    def _carrier_of(self, tool: ToolName, bridge: Bridge) -> Carrier:
+        """The carrier of a tool that was called in the past, declared or not. A call of it will be understood again."""
+        name = self._names.of(tool)
+        return self._known.setdefault(name, Carrier(tool, FunctionSpec(name=name), bridge))
+
+    def _is_hosted(self, kind: str) -> bool:
+        """Whether the model's own server runs this type of tool."""
+        return self._runs_web_search and kind.startswith("web_search")
+
+    def _take(self, offers: Sequence[Offer]) -> dict[str, Carrier]:
+        can_search = any(_searches(offer) for offer in offers)
+        offered: dict[str, Carrier] = {}
+        seen: set[tuple[str, ToolName]] = set()
+        for offer in offers:
+            member = offer.member
+            if (carrier := self._declare(member)) is None:
+                continue
+            if not offer.found and (offer.place, member.name) in seen:
+                name = member.name.name
+                message = f"'{member.path}' cannot be told apart from another tool: both are named '{name}'."
+                raise refuse("invalid_value", message, member.path)
+            seen.add((offer.place, member.name))
+            self._known[carrier.spec.name] = carrier
+            waits = can_search and not offer.found and _may_load_later(member.tool)
+            if not waits or carrier.spec.name in offered:
+                offered[carrier.spec.name] = carrier
+        return offered
+
+    def _declare(self, member: Member) -> Carrier | None:
+        """The carrier of a tool; None, and a warning, if none can carry it."""
+        tool, kind = member.tool, member.tool.type
+        if self._is_hosted(kind):
+            self.web_search = self.web_search or tool
+            return None
+        bridge = _BY_TOOL.get(kind)
+        spec = None if bridge is None else bridge.declare(tool, self._names.of(member.name))
+        if bridge is None or spec is None:
+            self.warnings.append(f"{member.path} was left out: its type '{kind[:64]}' cannot be offered to this model.")
+            return None
+        if member.about:
+            spec = replace(spec, description=member.about + (spec.description or ""))
+        return Carrier(member.name, spec, bridge, tool)
 
 
-def _carriers(tools: Sequence[Tool], warnings: list[str]) -> dict[str, Carrier]:
-    carriers: dict[str, Carrier] = {}
+def _offers(tools: Sequence[Tool], items: Sequence[InputItem]) -> Iterator[Offer]:
+    """Every tool, in the order in which the client speaks of it."""
+    yield from _offers_in(tools, "tools", found=False)
+    for index, item in enumerate(items):
+        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
+            found = isinstance(item, ToolSearchOutputItem)
+            yield from _offers_in(item.tools, f"input[{index}].tools", found=found)
+
+
+def _offers_in(tools: Sequence[Tool], place: str, *, found: bool) -> Iterator[Offer]:
     for index, tool in enumerate(tools):
-        path = f"tools[{index}]"
-        bridge = _BY_TOOL.get(tool.type)
-        if bridge is None:
-            kind = f"its type '{tool.type[:64]}'"
-            warnings.append(f"{path} was left out: {kind} cannot be offered to this model.")
-            continue
-        for carrier in bridge.declare(tool, path):
-            if carrier.spec.name in carriers:
-                message = f"'{path}' cannot be told apart from another tool: both are named '{carrier.spec.name}'."
-                raise refuse("invalid_value", message, path)
-            carriers[carrier.spec.name] = carrier
-    return carriers
+        for member in members(tool, f"{place}[{index}]"):
+            yield Offer(member, place, found)
 
 
-def _read_choice(tool_choice: ToolChoice, carriers: Mapping[str, Carrier]) -> tuple[Choice, frozenset[str] | None]:
-    """What the model is told, and the only names it may call (None: any)."""
-    match tool_choice:
-        case "none":
-            return Choice("none"), frozenset()
-        case "auto":
-            return Choice("auto"), None
-        case "required":
-            if not carriers:
-                message = "'tool_choice' demands a call, but there is no tool to call."
-                raise refuse("invalid_value", message, "tool_choice")
-            return Choice("required"), None
-        case AllowedTools():
-            return _read_allowed(tool_choice, carriers)
-        case ChosenTool():
-            return _must_call(_named(tool_choice, "tool_choice", carriers)), None
-        case _:
-            assert_never(tool_choice)
+def _functions(offers: Sequence[Offer]) -> Iterator[str]:
+    """Names of the client's own functions: nobody else may have them."""
+    for offer in offers:
+        if isinstance(offer.member.tool, FunctionTool) and offer.member.name.namespace is None:
+            yield offer.member.name.name
 
 
-def _read_allowed(choice: AllowedTools, carriers: Mapping[str, Carrier]) -> tuple[Choice, frozenset[str]]:
-    allowed = [
-        name
-        for index, chosen in enumerate(choice.tools)
-        for name in _named(chosen, f"tool_choice.tools[{index}]", carriers)
-    ]
-    if choice.mode == "auto":
-        return Choice("auto" if allowed else "none"), frozenset(allowed)
-    if not allowed:
-        raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
-    return _must_call(allowed), frozenset(allowed)
+def _searches(offer: Offer) -> bool:
+    tool = offer.member.tool
+    return isinstance(tool, ToolSearchTool) and tool.execution == "client"
 
 
-def _must_call(names: list[str]) -> Choice:
-    """One carrier can be named; of several, the model must choose."""
-    return Choice("required", names[0] if len(names) == 1 else None)
-
-
-def _named(chosen: ChosenTool, path: str, carriers: Mapping[str, Carrier]) -> list[str]:
-    """The carriers of a chosen tool, at least one."""
-    names = [
-        name
-        for name, carrier in carriers.items()
-        if carrier.tool.type == chosen.type and chosen.name in (None, carrier.tool.name)
-    ]
-    if names:
-        return names
-    tool = f"the tool '{chosen.name}'" if chosen.name else f"a tool of type '{chosen.type}'"
-    raise refuse("invalid_value", f"'{path}' names {tool}, which is not among the tools the model is offered.", path)
+def _may_load_later(tool: Tool) -> bool:
+    return isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading is True

@@ -133,6 +133,42 @@ class FunctionCallArgumentsDone(CallEvent, frozen=True, kw_only=True, tag="respo
     arguments: str
 
 
+class CustomToolCallInputDelta(CallEvent, frozen=True, kw_only=True, tag="response.custom_tool_call_input.delta"):
+    """More input."""
+
+    delta: str
+
+
+class CustomToolCallInputDone(CallEvent, frozen=True, kw_only=True, tag="response.custom_tool_call_input.done"):
+    """The whole input."""
+
+    input: str
+
+
+class CommandEvent(ItemEvent, frozen=True, kw_only=True):
+    """About one command of a shell call. The wire gives these no `item_id`."""
+
+    command_index: int
+
+
+class ShellCallCommandAdded(CommandEvent, frozen=True, kw_only=True, tag="response.shell_call_command.added"):
+    """A command was born."""
+
+    command: str
+
+
+class ShellCallCommandDelta(CommandEvent, frozen=True, kw_only=True, tag="response.shell_call_command.delta"):
+    """More of a command."""
+
+    delta: str
+
+
+class ShellCallCommandDone(CommandEvent, frozen=True, kw_only=True, tag="response.shell_call_command.done"):
+    """The whole command."""
+
+    command: str
+
+
 class SummaryEvent(ItemEvent, frozen=True, kw_only=True):
     """About one part of a reasoning summary."""
 

@@ -55,6 +55,79 @@ class FunctionCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     namespace: str | UnsetType = UNSET
 
 
+class CustomToolCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="custom_tool_call"):
+    """A call of a custom tool; `input` is one text, in no JSON."""
+
+    id: str
+    status: ItemStatus
+    call_id: str
+    name: str
+    input: str
+    namespace: str | UnsetType = UNSET
+
+
+class ToolSearchCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_search_call"):
+    """A search for tools, which the client runs."""
+
+    id: str
+    status: ItemStatus
+    call_id: str
+    execution: Literal["client"] = "client"
+    arguments: dict[str, Any] = {}
+
+
+class ExecAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="exec"):
+    """One command, word by word. Clients with strict types take an absent limit, but no null."""
+
+    command: list[str] = []
+    env: dict[str, str] = {}
+    timeout_ms: int | UnsetType = UNSET
+    working_directory: str | UnsetType = UNSET
+
+
+class LocalShellCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="local_shell_call"):
+    """A command for the client's shell."""
+
+    id: str
+    status: ItemStatus
+    call_id: str
+    action: ExecAction = ExecAction()
+
+
+class ShellAction(msgspec.Struct, frozen=True, kw_only=True):
+    """Commands for a shell, and the limits they run under."""
+
+    commands: list[str] = []
+    timeout_ms: int | None = None
+    max_output_length: int | None = None
+
+
+class ShellCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="shell_call"):
+    """Commands for the client's shell."""
+
+    id: str
+    status: ItemStatus
+    call_id: str
+    action: ShellAction = ShellAction()
+
+
+class FileOperation(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one file; only `delete_file` has no `diff`."""
+
+    type: Literal["create_file", "update_file", "delete_file"]
+    path: str
+    diff: str | UnsetType = UNSET
+
+
+class ApplyPatchCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="apply_patch_call"):
+    """A change of one file. The wire knows no incomplete one."""
+
+    id: str
+    status: Literal["in_progress", "completed"]
+    call_id: str
+    operation: FileOperation
+
+
 class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="reasoning"):
     """What the model thought. `summary` is always there: Codex drops an item without it."""
 
@@ -65,4 +138,6 @@ class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     encrypted_content: str | UnsetType = UNSET
 
 
-OutputItem = Message | FunctionCall | Reasoning
+OutputItem = (
+    Message | FunctionCall | Reasoning | CustomToolCall | ToolSearchCall | LocalShellCall | ShellCall | ApplyPatchCall
+)

@@ -110,8 +110,6 @@ def _mistake(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
     match detail["type"]:
         case "extra_forbidden":
             words = f"is not a setting here{_elsewhere(path)}"
-        case "literal_error" if path[-1] == "via" and value == "responses":
-            words = '"responses" is not supported by this version: use litellm, chat or demo'
         case "literal_error":
             choices = [word.strip("'") for word in re.split(", | or ", context["expected"])]
             words = f"must be one of {', '.join(choices)}"

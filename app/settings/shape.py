@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -124,16 +124,51 @@ class Key:
         return any(fnmatchcase(model, pattern) for pattern in self.models)
 
 
+_ONLY: Final = {
+    "stream_options": "chat",
+    "max_tokens_field": "chat",
+    "system_role": "chat",
+    "strict_tools": "chat",
+    "reasoning_field": "chat",
+    "ids": "responses",
+}
+"""Settings of one kind of upstream."""
+
+
 class Upstream(Table):
     """A server that runs models, and how it is spoken to."""
 
-    via: Literal["litellm", "chat", "demo"] = "litellm"
+    via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
     """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
     api_key: Secret | None = None
     base_url: Annotated[str, AfterValidator(_address)] | None = None
     timeout: Seconds = 120
     """Seconds for which the upstream may be silent: before its first word (then a 504) and after it."""
+    stream_options: bool = True
+    """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the upstream calls the limit of an answer."""
+    system_role: Literal["system", "developer"] = "system"
+    """Under which role instructions go."""
+    strict_tools: bool = True
+    """False: `strict` is taken off tools."""
+    reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
+    """Under which name earlier thoughts go back; none: they do not."""
+    ids: Literal["am", "keep"] = "am"
+    """Ids of responses and items: marked as this server's, the original inside, or as the upstream gave them."""
+
+    def takes(self, name: str) -> bool:
+        """Whether this setting means anything to an upstream of this kind."""
+        return _ONLY.get(name, self.via) == self.via
+
+    @model_validator(mode="after")
+    def _knows_its_settings(self) -> Self:
+        for name in type(self).model_fields:
+            if name in self.model_fields_set and not self.takes(name):
+                message = f'{name} means nothing here: it is a setting of via = "{_ONLY[name]}"'
+                raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -141,10 +176,10 @@ class Upstream(Table):
         match self.via:
             case "demo" if self.provider or self.api_key or self.base_url:
                 message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
-            case "chat" if self.provider:
+            case "chat" | "responses" if self.provider:
                 message = 'provider is litellm\'s: leave it out, or say via = "litellm"'
-            case "chat" if not self.base_url:
-                message = 'via = "chat" needs a base_url'
+            case "chat" | "responses" if not self.base_url:
+                message = f'via = "{self.via}" needs a base_url'
             case "litellm" if not self.provider and not self.base_url:
                 message = 'needs a provider (litellm\'s prefix, such as "deepseek") or a base_url'
         if message:
@@ -166,6 +201,10 @@ class Model(Table):
     """Whether earlier thoughts go back to the upstream."""
     think_tags: bool = False
     """True: `<think>…</think>` at the start of the text is reasoning."""
+    call_ids: Literal["keep", "plain64", "alphanumeric9"] = "keep"
+    """Ids of past calls: as the client has them, at most 64 plain characters, or nine letters and digits (Mistral)."""
+    web_search: bool = False
+    """True: the upstream searches the web itself, when the client offers `web_search`."""
     context_window: int | None = Field(default=None, ge=1)
     """Tokens; told to clients that ask for a catalogue of models, as Codex does."""
     reasoning_efforts: tuple[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"], ...] = ()

@@ -23,6 +23,9 @@ So prose is never open beside prose, and text before a call is closed before the
 by side, because upstreams interleave their arguments; a call that is whole is closed early, because clients run it
 as soon as they see it. A call that the client ruled out is as good as never said.
 
+Some calls are told only when they are whole, because the wire cannot let their items grow. They have their seat all
+the same: what stays open is announced before anything else opens, for clients count items as they are added.
+
 How it ends:
 
     the upstream said…        open prose    open calls                                      last event
@@ -30,6 +33,8 @@ How it ends:
     length, content_filter    see below     see below                                       incomplete
     nothing (it was cut)      incomplete    forgotten: no `done`, not in the output         failed
     an error                  incomplete    forgotten                                       failed
+
+Of a call that was never announced nothing is left when it is incomplete.
 
 At a limit only what the model was writing last can be incomplete: the open item in the last seat (unless it is a
 whole call, which is completed). If a call in an earlier seat is not whole either, nobody can tell what was cut, and
@@ -56,7 +61,8 @@ from app.protocol.items import ItemStatus, OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 from app.turn import deltas as d
-from app.turn.open_items import OpenCall, OpenItem, OpenMessage, OpenRawReasoning, OpenSummary, Place
+from app.turn.open_items import OpenCall, OpenItem, OpenMessage, Place
+from app.turn.open_reasoning import OpenRawReasoning, OpenSummary
 
 CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
@@ -158,8 +164,9 @@ class Emitter:
     def keep_alive(self) -> list[e.Event]:
         """A sign of life that every known client accepts and none shows."""
         self._expect("talking")
-        if items := self._open_items():
-            return [items[-1].nudge()]
+        for item in reversed(self._open_items()):
+            if (nudge := item.nudge()) is not None:
+                return [nudge]
         alive = replace(self._response, output=self._output())
         return [e.ResponseInProgress(sequence_number=self._number(), response=alive)]
 
@@ -189,7 +196,7 @@ class Emitter:
         error = ResponseError(code=problem.answer.failed_code, message=problem.failed_message)
         return [*events, self._last(e.ResponseFailed, replace(self._response, status="failed", error=error))]
 
-    def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: PLR0911 — one case per delta, and the union is closed
+    def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: C901, PLR0911 — one case per delta, and the union is closed
         match delta:
             case d.TextDelta():
                 return self._text(delta)
@@ -290,7 +297,8 @@ class Emitter:
         closing: list[OpenItem] = [call for call in self._calls.values() if _is_whole(call)]
         if self._prose is not None:
             closing.append(self._prose)
-        return [event for item in closing for event in self._close(item)]
+        events = [event for item in closing for event in self._close(item)]
+        return events + [event for call in self._calls.values() for event in call.announce()]
 
     def _stop_short(self, reason: Literal["max_output_tokens", "content_filter"]) -> list[e.Event]:
         items = self._open_items()
@@ -317,7 +325,8 @@ class Emitter:
         else:
             del self._calls[item.place.seat]
         closed = item.close(status)
-        self._finished[item.place.seat] = closed.item
+        if closed.item is not None:
+            self._finished[item.place.seat] = closed.item
         return closed.events
 
     def _last(self, event: type[e.LastEvent], response: Response) -> e.Event:

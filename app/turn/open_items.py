@@ -16,10 +16,7 @@ from app.protocol.items import (
     Message,
     OutputItem,
     OutputText,
-    Reasoning,
-    ReasoningText,
     Refusal,
-    SummaryText,
 )
 from app.turn.deltas import TextDelta
 
@@ -41,9 +38,12 @@ class Place(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """What is left of an open item: the finished one, and the events that tell so."""
+    """What is left of an open item: the finished one, and the events that tell so.
 
-    item: OutputItem
+    Nothing is left of a call that was cut before anything could be told of it.
+    """
+
+    item: OutputItem | None
     events: list[e.Event]
 
 
@@ -59,8 +59,8 @@ class OpenItem(Protocol):
         """The events of its birth."""
         ...
 
-    def nudge(self) -> e.Event:
-        """A sign of life that says nothing: an empty delta on the open part."""
+    def nudge(self) -> e.Event | None:
+        """A sign of life that says nothing: an empty delta on the open part. None where the wire has none."""
         ...
 
     def close(self, status: ItemStatus) -> Closed:
@@ -70,6 +70,10 @@ class OpenItem(Protocol):
 
 class OpenCall(OpenItem, Protocol):
     """A tool call of any kind, its arguments still arriving."""
+
+    def announce(self) -> list[e.Event]:
+        """Something else is about to open: what has not been told of this call's birth is told now."""
+        ...
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments, as the model wrote them."""
@@ -212,92 +216,23 @@ class OpenMessage:
         return events
 
 
-class OpenSummary:
-    """Reasoning told as a summary of one part: the only form that every real client shows."""
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self._texts: list[str] = []
-
-    def open(self) -> list[e.Event]:
-        """Added, with its one part."""
-        return [
-            self.place.item(e.OutputItemAdded, item=Reasoning(id=self.place.id, status="in_progress")),
-            self.place.within(e.ReasoningSummaryPartAdded, summary_index=0, part=SummaryText(text="")),
-        ]
-
-    def add(self, text: str) -> list[e.Event]:
-        """More thought."""
-        self._texts.append(text)
-        return [self.place.within(e.ReasoningSummaryTextDelta, summary_index=0, delta=text)]
-
-    def nudge(self) -> e.Event:
-        """An empty delta on the part."""
-        return self.place.within(e.ReasoningSummaryTextDelta, summary_index=0, delta="")
-
-    def close(self, status: ItemStatus) -> Closed:
-        """The finished thought."""
-        part = SummaryText(text="".join(self._texts))
-        item = Reasoning(id=self.place.id, status=status, summary=[part])
-        return Closed(
-            item,
-            [
-                self.place.within(e.ReasoningSummaryTextDone, summary_index=0, text=part.text),
-                self.place.within(e.ReasoningSummaryPartDone, summary_index=0, part=part),
-                self.place.item(e.OutputItemDone, item=item),
-            ],
-        )
-
-
-class OpenRawReasoning:
-    """Reasoning told as the model wrote it."""
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self._texts: list[str] = []
-
-    def open(self) -> list[e.Event]:
-        """Added, with its one part."""
-        return [
-            self.place.item(e.OutputItemAdded, item=Reasoning(id=self.place.id, status="in_progress", content=[])),
-            self.place.within(e.ContentPartAdded, content_index=0, part=ReasoningText(text="")),
-        ]
-
-    def add(self, text: str) -> list[e.Event]:
-        """More thought."""
-        self._texts.append(text)
-        return [self.place.within(e.ReasoningTextDelta, content_index=0, delta=text)]
-
-    def nudge(self) -> e.Event:
-        """An empty delta on the part."""
-        return self.place.within(e.ReasoningTextDelta, content_index=0, delta="")
-
-    def close(self, status: ItemStatus) -> Closed:
-        """The finished thought."""
-        part = ReasoningText(text="".join(self._texts))
-        item = Reasoning(id=self.place.id, status=status, content=[part])
-        return Closed(
-            item,
-            [
-                self.place.within(e.ReasoningTextDone, content_index=0, text=part.text),
-                self.place.within(e.ContentPartDone, content_index=0, part=part),
-                self.place.item(e.OutputItemDone, item=item),
-            ],
-        )
-
-
 class OpenFunctionCall:
     """A call of a function, its arguments passed on character by character."""
 
-    def __init__(self, place: Place, name: str, call_id: str) -> None:
+    def __init__(self, place: Place, name: str, call_id: str, namespace: str | None = None) -> None:
         self.place = place
         self._name = name
         self._call_id = call_id
+        self._namespace = UNSET if namespace is None else namespace
         self._arguments: list[str] = []
 
     def open(self) -> list[e.Event]:
         """Added, with empty arguments."""
         return [self.place.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
+
+    def announce(self) -> list[e.Event]:
+        """Nothing: it was told when it opened."""
+        return []
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments."""
@@ -330,5 +265,10 @@ class OpenFunctionCall:
 
     def _item(self, status: ItemStatus, arguments: str) -> FunctionCall:
         return FunctionCall(
-            id=self.place.id, status=status, call_id=self._call_id, name=self._name, arguments=arguments
+            id=self.place.id,
+            status=status,
+            call_id=self._call_id,
+            name=self._name,
+            arguments=arguments,
+            namespace=self._namespace,
         )

@@ -68,7 +68,7 @@ BODIES: list[tuple[dict[str, Any], str, str]] = [
     ({"tools": [{"name": "f"}]}, MISSING, "tools[0].type"),
     (tool(name=None), TYPE, "tools[0].name"),
     (tool(name="two words"), INVALID, "tools[0].name"),
-    (tool(name="f" * 65), INVALID, "tools[0].name"),
+    (tool(name="f" * 129), INVALID, "tools[0].name"),
     (tool(parameters=[]), TYPE, "tools[0].parameters"),
     (tool(strict="yes"), TYPE, "tools[0].strict"),
     ({"tools": [{"type": "function", "name": name} for name in "abc"]}, INVALID, "tools"),

@@ -66,6 +66,8 @@ system_messages = "keep"                    # default
 reasoning = "summary"                       # default
 give_back_reasoning = true                  # default
 think_tags = false                          # default
+call_ids = "keep"                           # default
+web_search = false                          # default
 reasoning_efforts = []                      # default
 apply_patch = true                          # default
 

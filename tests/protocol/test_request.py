@@ -10,13 +10,14 @@ from app.protocol.request import (
     AllowedTools,
     ChosenTool,
     CreateResponse,
+    CustomTool,
     FunctionCallItem,
     FunctionCallOutputItem,
     FunctionTool,
     InputImagePart,
     JsonSchemaFormat,
     MessageItem,
-    OtherTool,
+    PlainInput,
     ReasoningItem,
     TextPart,
     UnknownItem,
@@ -107,7 +108,7 @@ def test_tools_are_read_by_their_type_and_kept_as_posted() -> None:
     request = parse(tools=posted)
     assert request.tools == [
         FunctionTool(type="function", name="f", parameters={"type": "object"}, strict=True),
-        OtherTool.model_validate(posted[1]),
+        CustomTool(type="custom", name="g", format=PlainInput(type="text")),
     ]
     assert request.raw_tools == posted
 
@@ -223,7 +224,7 @@ def test_deep_schemas_are_read() -> None:
         ({"tools": [{"type": "function"}]}, ("missing_required_parameter", "tools[0].name")),
         ({"tools": [{"type": "function", "name": "a b"}]}, ("invalid_value", "tools[0].name")),
         ({"tools": [{"type": "function", "name": "a\n"}]}, ("invalid_value", "tools[0].name")),
-        ({"tools": [{"type": "function", "name": "a" * 65}]}, ("invalid_value", "tools[0].name")),
+        ({"tools": [{"type": "function", "name": "a" * 129}]}, ("invalid_value", "tools[0].name")),
         ({"tools": [{"type": "function", "name": "f", "parameters": []}]}, ("invalid_type", "tools[0].parameters")),
         ({"tools": [{"type": "function", "name": "f", "strict": 1}]}, ("invalid_type", "tools[0].strict")),
         ({"tool_choice": "any"}, ("invalid_value", "tool_choice")),

@@ -6,7 +6,15 @@ from app.bridges.table import BridgeTable, Choice
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.tools import past_tools, to_tools
-from app.protocol.request import CreateResponse, JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from app.protocol.request import (
+    ConfigurationUpdateItem,
+    CreateResponse,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    PlainFormat,
+    TextFormat,
+    Tool,
+)
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 HINTS: Final = ("metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user")
@@ -35,6 +43,7 @@ def to_chat(request: CreateResponse, *, model: str, table: BridgeTable, options:
         "model": model,
         "messages": messages,
         **tools,
+        **_web_search(table.web_search),
         **_settings(request),
         **_given(request, [name for name in HINTS if name in options.hints]),
         "stream": True,
@@ -52,11 +61,30 @@ def _settings(request: CreateResponse) -> dict[str, Any]:
         settings["logprobs"] = True
     if request.top_logprobs:
         settings["top_logprobs"] = request.top_logprobs
-    if request.reasoning is not None and request.reasoning.effort is not None:
-        settings["reasoning_effort"] = request.reasoning.effort
+    if (effort := _effort(request)) is not None:
+        settings["reasoning_effort"] = effort
     if request.text.verbosity is not None:
         settings["verbosity"] = request.text.verbosity
     return {**settings, **_response_format(request.text.format)}
+
+
+def _effort(request: CreateResponse) -> str | None:
+    """How much to think. An update in mid-conversation holds until the next; Codex sends them."""
+    asked = None if request.reasoning is None else request.reasoning.effort
+    updates = [item.reasoning for item in request.items if isinstance(item, ConfigurationUpdateItem)]
+    return next((update.effort for update in reversed(updates) if update and update.effort), asked)
+
+
+def _web_search(tool: Tool | None) -> dict[str, Any]:
+    """The search that the model's own server runs, with what the client says of it."""
+    if tool is None:
+        return {}
+    extras = tool.model_extra or {}
+    options = {key: extras[key] for key in ("search_context_size",) if isinstance(extras.get(key), str)}
+    if isinstance(extras.get("user_location"), dict):
+        place = {key: value for key, value in extras["user_location"].items() if key != "type" and value is not None}
+        options["user_location"] = {"type": "approximate", "approximate": place}
+    return {"web_search_options": options}
 
 
 def _given(request: CreateResponse, names: tuple[str, ...] | list[str]) -> dict[str, Any]:

@@ -23,14 +23,15 @@ else speaks, or where the assistant goes on after an output to one of the block'
     thoughts without words or calls           left out, warned of
 """
 
-import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from app.bridges.base import RetoldCall
+from app.dialects.chat.call_ids import id_for
+from app.dialects.chat.options import CallIds
 from app.dialects.chat.parts import ChatPart, joined
 
 ChatMessage = dict[str, Any]
@@ -38,8 +39,6 @@ ChatMessage = dict[str, Any]
 NO_OUTPUT: Final = "no output recorded"
 EMPTY_OUTPUT: Final = "(no output)"
 OUTPUT_BELOW: Final = "(see the next message)"
-_UNNAMEABLE: Final = re.compile(r"[^a-zA-Z0-9_-]")
-_NAME_LENGTH: Final = 64
 
 
 @dataclass(eq=False)
@@ -49,6 +48,15 @@ class _Call:
     told: RetoldCall
     path: str
     outputs: list[list[ChatPart]] = field(default_factory=list)
+    heard: set[bytes] = field(default_factory=set)
+    """The same outputs, written out: a client may send one many times."""
+
+    def take(self, output: list[ChatPart]) -> None:
+        """One more output, unless it is already there."""
+        written = msgspec.json.encode(output)
+        if written not in self.heard:
+            self.heard.add(written)
+            self.outputs.append(output)
 
 
 @dataclass(eq=False)
@@ -59,6 +67,38 @@ class _Block:
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
+    told: set[RetoldCall] = field(default_factory=set)
+    answered: bool = False
+    """Whether one of its calls has an output."""
+
+
+class _Waiting:
+    """The calls under one id that have no output yet, block by block. Nothing is searched: histories are long."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[tuple[_Block, deque[_Call]]] = deque()
+
+    def add(self, block: _Block, call: _Call) -> None:
+        if not self._blocks or self._blocks[-1][0] is not block:
+            self._blocks.append((block, deque()))
+        self._blocks[-1][1].append(call)
+
+    def latest(self) -> tuple[_Block, _Call] | None:
+        """The first call of the last block: what an output most likely answers."""
+        return self._take(-1)
+
+    def earliest(self) -> tuple[_Block, _Call] | None:
+        """The first of all: what an output that came too early most likely answers."""
+        return self._take(0)
+
+    def _take(self, end: int) -> tuple[_Block, _Call] | None:
+        if not self._blocks:
+            return None
+        block, calls = self._blocks[end]
+        call = calls.popleft()
+        if not calls:
+            del self._blocks[end]
+        return block, call
 
 
 @dataclass(eq=False)
@@ -73,13 +113,18 @@ class _Orphan:
 class History:
     """Takes what was said and done, item by item; gives chat messages."""
 
-    def __init__(self, *, give_back_reasoning: bool, warnings: list[str]) -> None:
+    def __init__(self, *, give_back_reasoning: bool, call_ids: CallIds, warnings: list[str]) -> None:
         self._give_back_reasoning = give_back_reasoning
+        self._call_ids = call_ids
         self._warnings = warnings
         self._entries: list[_Block | _Orphan | ChatMessage] = []
-        self._calls: defaultdict[str, list[tuple[_Block, _Call]]] = defaultdict(list)
+        self._waiting: defaultdict[str, _Waiting] = defaultdict(_Waiting)
         """By the client's call id."""
+        self._last: dict[str, _Call] = {}
+        """The last call under each id."""
         self._ids: set[str] = set()
+        self._uses: defaultdict[str, int] = defaultdict(int)
+        """How often each id was given."""
 
     def hear(self, role: str, parts: list[ChatPart]) -> None:
         """Somebody other than the assistant speaks. Text alone is told as a string: some servers read nothing else."""
@@ -97,27 +142,27 @@ class History:
     def call(self, told: RetoldCall, path: str) -> None:
         """The assistant called a tool."""
         block = self._block(path)
-        if told.call_id and any(call.told == told for call in block.calls):
+        if told.call_id and told in block.told:
             self._warnings.append(f"{path} was left out: it repeats a call word for word.")
             return
         call = _Call(self._id_for(told.call_id, path), told, path)
         block.calls.append(call)
-        self._calls[told.call_id].append((block, call))
+        block.told.add(told)
+        self._waiting[told.call_id].add(block, call)
+        self._last[told.call_id] = call
 
     def answer(self, call_id: str, output: list[ChatPart], path: str) -> None:
         """A tool gave its output."""
-        known = self._calls[call_id]
-        waiting = [(block, call) for block, call in known if not call.outputs]
-        if waiting:
-            latest = waiting[-1][0]
-            block, call = next(pair for pair in waiting if pair[0] is latest)
+        waiting = self._waiting[call_id].latest()
+        if waiting is not None:
+            block, call = waiting
             if block is not self._entries[-1]:
                 self._warnings.append(f"{path} was moved: an output must stand right behind its call.")
-            call.outputs.append(output)
-        elif known:
+            block.answered = True
+            call.take(output)
+        elif call_id in self._last:
             self._warnings.append(f"{path} was merged with an earlier output of the same call.")
-            if output not in known[-1][1].outputs:
-                known[-1][1].outputs.append(output)
+            self._last[call_id].take(output)
         else:
             self._entries.append(_Orphan(call_id, output, path))
 
@@ -136,19 +181,19 @@ class History:
 
     def _block(self, path: str) -> _Block:
         last = self._entries[-1] if self._entries else None
-        if isinstance(last, _Block) and not any(call.outputs for call in last.calls):
+        if isinstance(last, _Block) and not last.answered:
             return last
         block = _Block(path)
         self._entries.append(block)
         return block
 
     def _id_for(self, call_id: str, path: str) -> str:
-        new, count = call_id or "call", 1
-        while new in self._ids:
+        count = self._uses[call_id] + 1
+        while (new := id_for(call_id or "call", self._call_ids, count)) in self._ids:
             count += 1
-            new = f"{call_id or 'call'}_{count}"
         self._ids.add(new)
-        if call_id and new != call_id:
+        self._uses[call_id] = count
+        if call_id and count > 1:
             self._warnings.append(f"{path} was given an id of its own: its call_id was used before.")
         return new
 
@@ -158,12 +203,11 @@ class History:
         for entry in self._entries:
             waiting = None
             if isinstance(entry, _Orphan):
-                calls = (call for _, call in self._calls[entry.call_id] if not call.outputs)
-                waiting = next(calls, None)
+                waiting = self._waiting[entry.call_id].earliest()
             if waiting is None or not isinstance(entry, _Orphan):
                 settled.append(entry)
                 continue
-            waiting.outputs.append(entry.output)
+            waiting[1].take(entry.output)
             self._warnings.append(f"{entry.path} was moved: it stood before its call.")
         return settled
 
@@ -181,14 +225,8 @@ class History:
         return [message, *outputs, *_tell_media(block.calls)]
 
     def _tell_call(self, call: _Call) -> dict[str, Any]:
-        function = {"name": self._name(call), "arguments": self._arguments(call)}
+        function = {"name": call.told.name, "arguments": self._arguments(call)}
         return {"id": call.id, "type": "function", "function": function}
-
-    def _name(self, call: _Call) -> str:
-        name = _UNNAMEABLE.sub("_", call.told.name)[:_NAME_LENGTH] or "unnamed"
-        if name != call.told.name:
-            self._warnings.append(f"{call.path} is told as a call of '{name}': chat servers refuse its name.")
-        return name
 
     def _arguments(self, call: _Call) -> str:
         arguments = call.told.arguments

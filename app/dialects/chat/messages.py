@@ -10,12 +10,14 @@ from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.parts import ChatPart, PartTeller
 from app.protocol.problems import refuse
 from app.protocol.request import (
+    AdditionalToolsItem,
+    AgentMessageItem,
+    ConfigurationUpdateItem,
     CreateResponse,
-    FunctionCallItem,
-    FunctionCallOutputItem,
     InputItem,
     MessageItem,
     ReasoningItem,
+    ToolItem,
     UnknownItem,
 )
 
@@ -23,33 +25,26 @@ CONTEXT_LENGTH: Final = 8_000
 """Characters of a retold item at most: it is context, not the thing itself."""
 
 CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
-    "apply_patch_call": ("operation",),
     "code_interpreter_call": ("code", "outputs"),
     "computer_call": ("action", "actions"),
-    "custom_tool_call": ("name", "input"),
     "file_search_call": ("queries", "results"),
     "image_generation_call": ("revised_prompt",),
-    "local_shell_call": ("action",),
     "mcp_approval_request": ("server_label", "name", "arguments"),
     "mcp_call": ("server_label", "name", "arguments", "output", "error"),
-    "shell_call": ("action",),
-    "tool_search_call": ("arguments",),
+    "program": ("code",),
     "web_search_call": ("action",),
 }
 """What an assistant did with a tool that a chat model does not have, and the keys that tell of it."""
 
 OUTPUTS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
-    "apply_patch_call_output": ("status", "output"),
     "computer_call_output": ("status",),
-    "custom_tool_call_output": ("output",),
-    "local_shell_call_output": ("output",),
     "mcp_approval_response": ("approve", "reason"),
-    "shell_call_output": ("output",),
+    "program_output": ("result",),
 }
 """What such a tool gave, and the keys that tell of it."""
 
-SKIPPED: Final = frozenset({"additional_tools", "configuration_update", "mcp_list_tools", "tool_search_output"})
-"""Items that say nothing to the model: they set things up."""
+SKIPPED: Final = frozenset({"mcp_list_tools"})
+"""Items that say nothing to the model: they set things up for tools it does not have."""
 
 
 def to_messages(
@@ -75,7 +70,9 @@ class _Teller:
         self._system_messages = options.system_messages
         self._warnings = warnings
         self._parts = PartTeller(allow_private_urls=options.allow_private_urls, warnings=warnings)
-        self._history = History(give_back_reasoning=options.give_back_reasoning, warnings=warnings)
+        self._history = History(
+            give_back_reasoning=options.give_back_reasoning, call_ids=options.call_ids, warnings=warnings
+        )
         self._head: list[str] = []
         """System messages that were merged into one."""
 
@@ -87,13 +84,16 @@ class _Teller:
         match item:
             case MessageItem():
                 self._tell_message(item, path)
-            case FunctionCallItem() | FunctionCallOutputItem():
+            case ToolItem():
                 self._tell_bridged(item, path)
             case ReasoningItem():
                 self._tell_reasoning(item, path)
+            case AgentMessageItem():
+                self._tell_agent(item, path)
+            case AdditionalToolsItem() | ConfigurationUpdateItem():
+                pass  # their tools are among the turn's, and the last update is among its settings
             case UnknownItem():
-                if not self._tell_bridged(item, path):
-                    self._tell_unknown(item, path)
+                self._tell_unknown(item, path)
             case _:
                 assert_never(item)
 
@@ -133,14 +133,16 @@ class _Teller:
             case _:
                 assert_never(item.role)
 
-    def _tell_bridged(self, item: InputItem, path: str) -> bool:
+    def _tell_bridged(self, item: ToolItem, path: str) -> None:
         if (call := self._table.retell_call(item)) is not None:
             self._history.call(call, path)
-            return True
         if (output := self._table.retell_output(item)) is not None:
             self._history.answer(output.call_id, self._parts.parts(output.content, f"{path}.output"), path)
-            return True
-        return False
+
+    def _tell_agent(self, item: AgentMessageItem, path: str) -> None:
+        parts = self._parts.parts(item.content, f"{path}.content")
+        author = f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
+        self.hear_user([{"type": "text", "text": author}, *parts] if parts else [], path)
 
     def _tell_reasoning(self, item: ReasoningItem, path: str) -> None:
         thoughts = [thought.text for thought in (item.content or item.summary or []) if thought.text.strip()]

@@ -4,6 +4,9 @@ from typing import Literal
 
 import msgspec
 
+CallIds = Literal["keep", "plain64", "alphanumeric9"]
+"""Ids of calls: as the client has them; at most 64 plain characters; or nine letters and digits, as Mistral wants."""
+
 
 class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between chat servers and no request can say."""
@@ -22,6 +25,10 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     declare_past_tools: bool = False
     """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
     past calls otherwise."""
+    call_ids: CallIds = "keep"
+    """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
+    web_search: bool = False
+    """The upstream searches the web itself when it is asked to with `web_search_options`."""
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are: of `metadata`,
     `prompt_cache_key`, `safety_identifier`, `service_tier` and `user`. Most chat servers refuse or ignore them."""

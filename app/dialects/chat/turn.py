@@ -35,7 +35,7 @@ class ChatTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        table = BridgeTable(request.tools, request.tool_choice)
+        table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
         chat = to_chat(request, model=model, table=table, options=options)
         self.ask = chat.body
         self.warnings = [*request.warnings, *table.warnings, *chat.warnings]

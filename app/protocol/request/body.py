@@ -10,7 +10,9 @@ from app.protocol.request.formats import TextConfig, parse_text
 from app.protocol.request.items import InputItem, parse_item
 from app.protocol.request.policy import refuse_stateful, refuse_steering, warnings_about
 from app.protocol.request.shape import Shape, an_array, missing, validated, wrong_type
-from app.protocol.request.tools import Tool, ToolChoice, parse_tool, parse_tool_choice
+from app.protocol.request.tool_choice import ToolChoice, parse_tool_choice
+from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
+from app.protocol.request.tools import Tool, parse_tools
 
 MAX_ITEMS: Final = 16_384
 MAX_TOOLS: Final = 1_024
@@ -86,9 +88,12 @@ def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = M
         raise missing("input")
     known = {key: value for key, value in given.items() if key in KNOWN}
     known["input"] = _parse_input(known["input"], max_items)
+    for index, item in enumerate(known["input"]):
+        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
+            _within(item.tools, max_tools, f"input[{index}].tools")
     if "tools" in known:
         known["raw_tools"] = _within(an_array(known["tools"], "tools"), max_tools, "tools")
-        known["tools"] = [parse_tool(tool, f"tools[{index}]") for index, tool in enumerate(known["raw_tools"])]
+        known["tools"] = parse_tools(known["raw_tools"], "tools")
     if "tool_choice" in known:
         known["raw_tool_choice"] = known["tool_choice"]
         known["tool_choice"] = parse_tool_choice(known["tool_choice"])

@@ -1,15 +1,28 @@
 """Input items: what was said and done so far."""
 
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import SkipValidation
+from typing import Any, Final, Literal
 
 from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.parts import Content, parse_content
-from app.protocol.request.shape import Shape, an_object, type_of, validated
-
-ParsedContent = Annotated[Content, SkipValidation]
-"""Content whose parts were validated one by one, each by its own type."""
+from app.protocol.request.parts import parse_content
+from app.protocol.request.shape import Shape, an_object, missing, type_of, validated
+from app.protocol.request.tool_items import (
+    AdditionalToolsItem,
+    ApplyPatchCallItem,
+    ApplyPatchCallOutputItem,
+    CustomToolCallItem,
+    CustomToolCallOutputItem,
+    FunctionCallItem,
+    FunctionCallOutputItem,
+    LocalShellCallItem,
+    LocalShellCallOutputItem,
+    ParsedContent,
+    ShellCallItem,
+    ShellCallOutputItem,
+    ToolItem,
+    ToolSearchCallItem,
+    ToolSearchOutputItem,
+)
+from app.protocol.request.tools import parse_tools
 
 
 class MessageItem(Shape):
@@ -21,28 +34,6 @@ class MessageItem(Shape):
     id: str | None = None
     status: str | None = None
     phase: str | None = None
-
-
-class FunctionCallItem(Shape):
-    """A past call of a function, its arguments as the model wrote them."""
-
-    type: Literal["function_call"]
-    call_id: str
-    name: str
-    arguments: str
-    namespace: str | None = None
-    id: str | None = None
-    status: str | None = None
-
-
-class FunctionCallOutputItem(Shape):
-    """What a past call gave."""
-
-    type: Literal["function_call_output"]
-    call_id: str
-    output: ParsedContent
-    id: str | None = None
-    status: str | None = None
 
 
 class Thought(Shape):
@@ -63,22 +54,71 @@ class ReasoningItem(Shape):
     status: str | None = None
 
 
+class AgentMessageItem(Shape):
+    """What one of a team of agents tells another. It is sealed for OpenAI's servers only: here it is plain text."""
+
+    type: Literal["agent_message"]
+    content: ParsedContent
+    author: str | None = None
+    recipient: str | None = None
+
+
+class Configuration(Shape):
+    """How much the model should think from here on."""
+
+    effort: str | None = None
+
+
+class ConfigurationUpdateItem(Shape):
+    """A change of settings in mid-conversation. The last one holds."""
+
+    type: Literal["configuration_update"]
+    reasoning: Configuration | None = None
+
+
 class UnknownItem(Shape):
     """An item of a type without a shape of its own, all its keys kept; a dialect decides what becomes of it."""
 
     type: str
 
 
-InputItem = MessageItem | FunctionCallItem | FunctionCallOutputItem | ReasoningItem | UnknownItem
+InputItem = (
+    MessageItem
+    | ToolItem
+    | ReasoningItem
+    | AdditionalToolsItem
+    | AgentMessageItem
+    | ConfigurationUpdateItem
+    | UnknownItem
+)
 
 ITEMS: Final[dict[str, type[InputItem]]] = {
     "message": MessageItem,
     "function_call": FunctionCallItem,
     "function_call_output": FunctionCallOutputItem,
+    "custom_tool_call": CustomToolCallItem,
+    "custom_tool_call_output": CustomToolCallOutputItem,
+    "tool_search_call": ToolSearchCallItem,
+    "tool_search_output": ToolSearchOutputItem,
+    "local_shell_call": LocalShellCallItem,
+    "local_shell_call_output": LocalShellCallOutputItem,
+    "shell_call": ShellCallItem,
+    "shell_call_output": ShellCallOutputItem,
+    "apply_patch_call": ApplyPatchCallItem,
+    "apply_patch_call_output": ApplyPatchCallOutputItem,
+    "additional_tools": AdditionalToolsItem,
+    "agent_message": AgentMessageItem,
+    "configuration_update": ConfigurationUpdateItem,
     "reasoning": ReasoningItem,
 }
-_CONTENT: Final[dict[str, str]] = {"message": "content", "function_call_output": "output"}
+_CONTENT: Final[dict[str, str]] = {
+    "message": "content",
+    "agent_message": "content",
+    "function_call_output": "output",
+    "custom_tool_call_output": "output",
+}
 """The key that holds content parts, by item type."""
+_WITH_TOOLS: Final = frozenset({"additional_tools", "tool_search_output"})
 
 
 def parse_item(raw: object, path: str) -> InputItem:
@@ -88,7 +128,12 @@ def parse_item(raw: object, path: str) -> InputItem:
     if kind == "item_reference":
         raise _reference(path)
     if (key := _CONTENT.get(kind)) is not None:
-        item = {**item, "type": kind, key: parse_content(item.get(key), f"{path}.{key}")}
+        content = _unsealed(item.get(key)) if kind == "agent_message" else item.get(key)
+        item = {**item, "type": kind, key: parse_content(content, f"{path}.{key}")}
+    elif kind in _WITH_TOOLS:
+        if item.get("tools") is None:
+            raise missing(f"{path}.tools")
+        item = {**item, "tools": parse_tools(item["tools"], f"{path}.tools")}
     return validated(ITEMS.get(kind, UnknownItem), item, path)
 
 
@@ -98,6 +143,18 @@ def _kind(item: dict[str, Any], path: str) -> str:
     if "role" not in item and "content" not in item and item.get("id") is not None:
         return "item_reference"  # its type may be left out, by the API's own types
     return "message"
+
+
+def _unsealed(content: object) -> object:
+    """The parts of an agent's message, those in `encrypted_content` as what they are."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {"type": "input_text", "text": part.get("encrypted_content")}
+        if isinstance(part, dict) and part.get("type") == "encrypted_content"
+        else part
+        for part in content
+    ]
 
 
 def _reference(path: str) -> ProblemError:

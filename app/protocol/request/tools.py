@@ -1,89 +1,138 @@
-"""Tools a client offers, and which of them the model may or must call."""
+"""Tools a client offers."""
 
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
 
 from app.protocol.problems import refuse
-from app.protocol.request.shape import Shape, an_array, an_object, missing, type_of, validated, wrong_type
+from app.protocol.request.shape import Shape, an_array, an_object, missing, type_of, validated
+
+ToolNameText = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,128}\z")]
+"""A name that a client may give. What a chat server finds too long is shortened on its way there."""
 
 
 class FunctionTool(Shape):
     """A function the client runs itself."""
 
     type: Literal["function"]
-    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}\z")]
+    name: ToolNameText
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
+    defer_loading: bool | None = None
+
+
+class PlainInput(Shape):
+    """Any text may be the input of a custom tool."""
+
+    type: Literal["text"]
+
+
+class GrammarInput(Shape):
+    """The input of a custom tool must obey this grammar."""
+
+    type: Literal["grammar"]
+    syntax: Literal["lark", "regex"]
+    definition: str
+
+
+class CustomTool(Shape):
+    """A tool whose input is one text, in no JSON."""
+
+    type: Literal["custom"]
+    name: ToolNameText
+    description: str | None = None
+    format: Annotated[PlainInput | GrammarInput | None, SkipValidation] = None
+    defer_loading: bool | None = None
+
+
+class NamespaceTool(Shape):
+    """Several tools under one roof; a call of one names both."""
+
+    type: Literal["namespace"]
+    name: ToolNameText
+    description: str | None = None
+    tools: Annotated[list["Tool"], SkipValidation]
+
+
+class ToolSearchTool(Shape):
+    """Finds tools that were not offered at once. Without `execution: client` the API's own server would search."""
+
+    type: Literal["tool_search"]
+    execution: Literal["client", "server"] | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class LocalShellTool(Shape):
+    """Runs one command, given as a list of words."""
+
+    type: Literal["local_shell"]
+
+
+class Environment(Shape):
+    """Where a shell runs."""
+
+    type: str
+
+
+class ShellTool(Shape):
+    """Runs shell commands, at the client's unless `environment` says otherwise."""
+
+    type: Literal["shell"]
+    environment: Environment | None = None
+
+
+class ApplyPatchTool(Shape):
+    """Creates, changes and deletes files."""
+
+    type: Literal["apply_patch"]
 
 
 class OtherTool(Shape):
-    """A tool of any other type, all its keys kept; its bridge reads them, if there is one."""
+    """A tool of any other type, all its keys kept."""
 
     type: str
     name: str | None = None
 
 
-Tool = FunctionTool | OtherTool
+Tool = (
+    FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | OtherTool
+)
 
-
-class ChosenTool(Shape):
-    """One tool, named by its type and, where that type has names, by its name."""
-
-    type: str
-    name: str | None = None
-
-
-class AllowedTools(Shape):
-    """The only tools that may be called."""
-
-    type: Literal["allowed_tools"]
-    mode: Literal["auto", "required"] = "auto"
-    tools: Annotated[list[ChosenTool], SkipValidation]
-
-
-NAMED: Final = frozenset({"function", "custom"})
-"""Tool types that can be chosen by name only."""
-
-ToolChoice = Literal["auto", "none", "required"] | ChosenTool | AllowedTools
+_TOOLS: Final[dict[str, type[Tool]]] = {
+    "function": FunctionTool,
+    "custom": CustomTool,
+    "namespace": NamespaceTool,
+    "tool_search": ToolSearchTool,
+    "local_shell": LocalShellTool,
+    "shell": ShellTool,
+    "apply_patch": ApplyPatchTool,
+}
+_FORMATS: Final[dict[str, type[PlainInput | GrammarInput]]] = {"text": PlainInput, "grammar": GrammarInput}
 
 
 def parse_tool(raw: object, path: str) -> Tool:
     """One tool, by its `type`."""
     tool = an_object(raw, path)
-    shape: type[Tool] = FunctionTool if type_of(tool, path) == "function" else OtherTool
-    return validated(shape, tool, path)
+    kind = type_of(tool, path)
+    if kind == "custom" and tool.get("format") is not None:
+        tool = {**tool, "format": _parse_format(tool["format"], f"{path}.format")}
+    if kind == "namespace":
+        if tool.get("tools") is None:
+            raise missing(f"{path}.tools")
+        tool = {**tool, "tools": parse_tools(tool["tools"], f"{path}.tools")}
+    return validated(_TOOLS.get(kind, OtherTool), tool, path)
 
 
-def parse_tool_choice(raw: object) -> ToolChoice:
-    """One of three words, one tool, or a list of allowed tools."""
-    path = "tool_choice"
-    match raw:
-        case "auto" | "none" | "required":
-            return raw
-        case str():
-            message = f"Invalid value for '{path}': expected 'auto', 'none', 'required' or an object."
-            raise refuse("invalid_value", message, path)
-        case dict():
-            return _parse_chosen(raw, path)
-        case _:
-            raise wrong_type(path, "a string or an object", raw)
+def parse_tools(raw: object, path: str) -> list[Tool]:
+    """A list of tools."""
+    return [parse_tool(tool, f"{path}[{index}]") for index, tool in enumerate(an_array(raw, path))]
 
 
-def _parse_chosen(raw: dict[str, Any], path: str) -> ChosenTool | AllowedTools:
-    if type_of(raw, path) != "allowed_tools":
-        return _parse_one(raw, path)
-    if raw.get("tools") is None:
-        raise missing(f"{path}.tools")
-    tools = an_array(raw["tools"], f"{path}.tools")
-    chosen = [_parse_one(tool, f"{path}.tools[{index}]") for index, tool in enumerate(tools)]
-    given = {key: value for key, value in raw.items() if value is not None}
-    return validated(AllowedTools, {**given, "tools": chosen}, path)
-
-
-def _parse_one(raw: object, path: str) -> ChosenTool:
-    tool = an_object(raw, path)
-    if type_of(tool, path) in NAMED and tool.get("name") is None:
-        raise missing(f"{path}.name")
-    return validated(ChosenTool, tool, path)
+def _parse_format(raw: object, path: str) -> PlainInput | GrammarInput:
+    form = an_object(raw, path)
+    kind = type_of(form, path)
+    if kind not in _FORMATS:
+        raise refuse("invalid_value", f"Invalid value for '{path}.type': expected 'text' or 'grammar'.", f"{path}.type")
+    return validated(_FORMATS[kind], form, path)

@@ -248,8 +248,8 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
         ),
         pytest.param(
             [call("A", "my.tool"), output("A")],
-            [told_calls(told_call("A", "my_tool")), told_output("A")],
-            ["input[0] is told as a call of 'my_tool': chat servers refuse its name."],
+            [told_calls(told_call("A", "my_tool_5c30c025")), told_output("A")],
+            [],
             id="a name that chat servers refuse",
         ),
     ],

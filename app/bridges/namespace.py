@@ -1,0 +1,35 @@
+"""Namespaces: several tools under one roof, each carried on its own.
+
+A tool `t` of the namespace `X` is carried by a function `X__t`, and a call of it comes back as one of `t` with the
+namespace beside it. What the client says of the whole namespace is told with its first tool.
+"""
+
+from typing import NamedTuple
+
+from app.bridges.naming import ToolName
+from app.protocol.request import CustomTool, FunctionTool, NamespaceTool, Tool
+
+
+class Member(NamedTuple):
+    """One tool as it is carried: what the client calls it, where it stands, and what its namespace says."""
+
+    tool: Tool
+    name: ToolName
+    path: str
+    about: str = ""
+
+
+def members(tool: Tool, path: str) -> list[Member]:
+    """The tools in a namespace; any other tool is its own and only member."""
+    if not isinstance(tool, NamespaceTool):
+        return [_member(tool, path, None)]
+    found = [_member(inner, f"{path}.tools[{index}]", tool.name) for index, inner in enumerate(tool.tools)]
+    if not found or not tool.description:
+        return found
+    about = f"{tool.name}: {tool.description.strip()}\n\n"
+    return [found[0]._replace(about=about), *found[1:]]
+
+
+def _member(tool: Tool, path: str, namespace: str | None) -> Member:
+    name = tool.name if isinstance(tool, FunctionTool | CustomTool) else tool.type
+    return Member(tool, ToolName(tool.type, name, namespace), path)

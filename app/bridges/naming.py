@@ -1,0 +1,62 @@
+"""What the functions are called that carry a client's tools."""
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from itertools import count
+from typing import Final, NamedTuple
+
+_FITS: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_UNNAMEABLE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_LENGTH: Final = 64
+_MARK: Final = 8
+"""Hexadecimal digits behind a name that could not be kept: enough to tell all tools of a turn apart."""
+
+
+class ToolName(NamedTuple):
+    """What the client calls a tool. Nothing else tells its tools apart."""
+
+    type: str
+    name: str
+    namespace: str | None = None
+
+
+class Names:
+    """The carrier of each tool by name, settled once per turn.
+
+    A name is kept where it can be: up to 64 plain characters, and nobody else's. Otherwise it is shortened and marked
+    by a digest of what the client calls the tool, so that it is the same in every turn. The client's own functions
+    keep theirs, whatever namespace or custom tool would come to the same name.
+    """
+
+    def __init__(self, functions: Iterable[str] = ()) -> None:
+        self._names: dict[ToolName, str] = {}
+        self._tools: dict[str, ToolName] = {name: ToolName("function", name) for name in functions}
+
+    def of(self, tool: ToolName) -> str:
+        """The name of this tool's carrier, the same whenever it is asked for."""
+        if tool not in self._names:
+            tries = count()
+            name = _wished(tool)
+            while self._tools.setdefault(name, tool) != tool:
+                name = _marked(tool, next(tries))
+            self._names[tool] = name
+        return self._names[tool]
+
+
+def _wished(tool: ToolName) -> str:
+    name = _flat(tool)
+    return name if _FITS.fullmatch(name) else _marked(tool, 0)
+
+
+def _flat(tool: ToolName) -> str:
+    if tool.namespace is None:
+        return tool.name
+    space = tool.namespace if tool.namespace.endswith("__") else f"{tool.namespace}__"
+    return space + tool.name
+
+
+def _marked(tool: ToolName, attempt: int) -> str:
+    identity = "\0".join((tool.type, tool.namespace or "", tool.name, str(attempt)))
+    mark = sha256(identity.encode()).hexdigest()[:_MARK]
+    return f"{_UNNAMEABLE.sub('_', _flat(tool))[: _LENGTH - _MARK - 1]}_{mark}"

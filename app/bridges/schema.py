@@ -1,0 +1,56 @@
+"""Parameter schemas as chat servers take them: of an object, and without keys that are no schema's."""
+
+from typing import Any, Final
+
+Schema = dict[str, Any]
+
+VALUE: Final = "value"
+"""The one property of an object made around parameters that are none."""
+
+_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keys that hold schemas by name: any name, `encrypted` included."""
+_DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
+"""Keys that hold values, not schemas."""
+_ROOT: Final = ("$schema", "$defs", "definitions")
+"""Keys that must stay at the root: what points to them begins there."""
+
+
+def for_chat(parameters: Schema | None) -> Schema | None:
+    """These parameters, `$ref` and all; nothing is resolved or fetched."""
+    if parameters is None:
+        return None
+    schema = _cleaned(parameters)
+    if wraps(parameters):
+        root: Schema = {key: schema.pop(key) for key in _ROOT if key in schema}
+        wrapped: Schema = {"type": "object", "properties": {VALUE: schema}, "required": [VALUE]}
+        return root | wrapped | {"additionalProperties": False}
+    return schema if schema.get("type") == "object" or not schema else {**schema, "type": "object"}
+
+
+def wraps(parameters: Schema | None) -> bool:
+    """Whether these parameters are of something else than an object."""
+    kind = (parameters or {}).get("type", "object")
+    return kind != "object" and not (isinstance(kind, list) and "object" in kind)
+
+
+def _cleaned(schema: Schema) -> Schema:
+    """Without `"encrypted": true`, which Codex's own servers understand and strict ones refuse."""
+    cleaned: Schema = {}
+    for key, value in schema.items():
+        if key == "encrypted" and value is True:
+            continue
+        if key in _NAMED and isinstance(value, dict):
+            cleaned[key] = {name: _within(inner) for name, inner in value.items()}
+        else:
+            cleaned[key] = value if key in _DATA else _within(value)
+    return cleaned
+
+
+def _within(value: Any) -> Any:
+    match value:
+        case dict():
+            return _cleaned(value)
+        case list():
+            return [_within(entry) for entry in value]
+        case _:
+            return value

@@ -1,0 +1,68 @@
+"""A turn's tools and what becomes of them: shared by the tests of bridges."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.bridges.table import BridgeTable
+from app.protocol.problems import ProblemError
+from app.protocol.request import CreateResponse, InputItem, parse_request
+from app.protocol.response import Response
+from app.turn.deltas import CallArguments, CallOpened, Delta, Stopped
+from app.turn.emitter import Emitter
+from tests.stage import COMPLETED_AT, CREATED_AT, counting_mint, plain
+
+
+def request_of(*tools: Any, items: Any = (), **fields: Any) -> CreateResponse:
+    """A request with these tools and these items behind a user's word."""
+    said = [{"role": "user", "content": "Hi"}, *items]
+    return parse_request(msgspec.json.encode({"model": "m", "input": said, "tools": list(tools), **fields}))
+
+
+def offered(*tools: Any, items: Any = (), web_search: bool = False, **fields: Any) -> BridgeTable:
+    """The table of such a request."""
+    request = request_of(*tools, items=items, **fields)
+    return BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=web_search)
+
+
+def refused(*tools: Any, items: Any = (), **fields: Any) -> tuple[str, str]:
+    """Code and path of the problem with such a request."""
+    with pytest.raises(ProblemError) as raised:
+        offered(*tools, items=items, **fields)
+    return raised.value.problem.code, raised.value.problem.param
+
+
+def parsed(item: Any) -> InputItem:
+    """One item as a client posts it."""
+    return request_of(items=[item]).items[1]
+
+
+def names(table: BridgeTable) -> list[str]:
+    """What the model can call."""
+    return [spec.name for spec in table.specs]
+
+
+def played(table: BridgeTable, *deltas: Delta) -> list[dict[str, Any]]:
+    """The whole stream of a model that says this and then falls silent, a sign of life behind every word."""
+    emitter = Emitter(
+        Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
+        carriers=table,
+        mint=counting_mint(),
+        now=lambda: COMPLETED_AT,
+    )
+    events = emitter.begin()
+    for delta in deltas:
+        if not emitter.over:
+            events += emitter.feed([delta])
+        if not emitter.over:
+            events += emitter.keep_alive()
+    if not emitter.over:
+        events += emitter.end()
+    return plain(events)
+
+
+def called(table: BridgeTable, name: str, *arguments: str, stopped: Stopped | None = None) -> list[dict[str, Any]]:
+    """The stream of one call; without `stopped` the upstream was cut."""
+    said: list[Delta] = [CallOpened(0, name, "call_1"), *[CallArguments(0, text) for text in arguments]]
+    return played(table, *said, *([stopped] if stopped else []))

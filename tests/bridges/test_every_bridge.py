@@ -1,0 +1,256 @@
+"""One contract for all bridges: a tool is declared, called, retold and cut. A bridge without a case fails the build."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from app.bridges.base import RetoldOutput
+from app.bridges.table import BRIDGES
+from app.turn.deltas import Stopped
+from tests.bridges.offering import called, names, offered, parsed
+from tests.consumer import check_heard
+from tests.grammar import check
+from tests.judges import judge, judge_response
+
+
+class Case(NamedTuple):
+    """One tool, one call of it as the model writes it and as the client reads it, one output."""
+
+    tool: dict[str, Any]
+    carrier: str
+    arguments: str
+    item: dict[str, Any]
+    """The finished call, without the keys that every item has."""
+    output: dict[str, Any]
+    told_output: str
+    within: str = ""
+    """The namespace the tool stands in."""
+
+
+PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+PATCH = '*** Begin Patch\n+"caf\u00e9" \U0001f600\\\n*** End Patch'
+FUNCTION = {"type": "function", "name": "f", "parameters": PARAMETERS}
+CUSTOM = {"type": "custom", "name": "patch", "format": {"type": "text"}}
+FOUND = {"type": "function", "name": "found", "parameters": PARAMETERS}
+
+CASES = {
+    "function": Case(
+        FUNCTION,
+        "f",
+        '{"a" : 1, "b":"\\u00e9"}',
+        {"type": "function_call", "name": "f", "arguments": '{"a" : 1, "b":"\\u00e9"}'},
+        {"type": "function_call_output", "output": "4"},
+        "4",
+    ),
+    "function in a namespace": Case(
+        FUNCTION,
+        "X__f",
+        '{"a":1}',
+        {"type": "function_call", "name": "f", "namespace": "X", "arguments": '{"a":1}'},
+        {"type": "function_call_output", "output": "4"},
+        "4",
+        within="X",
+    ),
+    "function of a list": Case(
+        {"type": "function", "name": "f", "parameters": {"type": "array", "items": {}}},
+        "f",
+        '{"value":[1, {"value":"\\u00e9"}]}',
+        {"type": "function_call", "name": "f", "arguments": '[1, {"value":"\\u00e9"}]'},
+        {"type": "function_call_output", "output": "4"},
+        "4",
+    ),
+    "custom": Case(
+        CUSTOM,
+        "patch",
+        msgspec.json.encode({"input": PATCH}).decode(),
+        {"type": "custom_tool_call", "name": "patch", "input": PATCH},
+        {"type": "custom_tool_call_output", "output": "Done."},
+        "Done.",
+    ),
+    "custom in a namespace": Case(
+        CUSTOM,
+        "X__patch",
+        '{"input":"a"}',
+        {"type": "custom_tool_call", "name": "patch", "namespace": "X", "input": "a"},
+        {"type": "custom_tool_call_output", "output": "Done."},
+        "Done.",
+        within="X",
+    ),
+    "tool_search": Case(
+        {"type": "tool_search", "execution": "client", "description": "Searches.", "parameters": PARAMETERS},
+        "tool_search",
+        '{"query":"cats","limit":3}',
+        {"type": "tool_search_call", "execution": "client", "arguments": {"query": "cats", "limit": 3}},
+        {
+            "type": "tool_search_output",
+            "execution": "client",
+            "tools": [{"type": "namespace", "name": "X", "tools": [FOUND]}, FOUND],
+        },
+        "Found tools, which can be called now: X__found, found",
+    ),
+    "local_shell": Case(
+        {"type": "local_shell"},
+        "local_shell",
+        '{"command":["ls","-l"],"workdir":"/tmp","timeout_ms":5}',
+        {
+            "type": "local_shell_call",
+            "action": {
+                "type": "exec",
+                "command": ["ls", "-l"],
+                "env": {},
+                "timeout_ms": 5,
+                "working_directory": "/tmp",  # noqa: S108 — a word, not a folder
+            },
+        },
+        {"type": "local_shell_call_output", "output": "a.txt"},
+        "a.txt",
+    ),
+    "shell": Case(
+        {"type": "shell", "environment": {"type": "local"}},
+        "shell",
+        '{"commands":["ls","pwd"],"timeout_ms":5}',
+        {"type": "shell_call", "action": {"commands": ["ls", "pwd"], "timeout_ms": 5, "max_output_length": None}},
+        {
+            "type": "shell_call_output",
+            "output": [
+                {"stdout": "a.txt\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+                {"stdout": "", "stderr": "slow\n", "outcome": {"type": "timeout"}},
+            ],
+        },
+        "a.txt\n[exit code 0]\n[stderr]\nslow\n[timeout]",
+    ),
+    "apply_patch": Case(
+        {"type": "apply_patch"},
+        "apply_patch",
+        '{"type":"update_file","path":"a.py","diff":"@@\\n-a\\n+b"}',
+        {
+            "type": "apply_patch_call",
+            "operation": {"type": "update_file", "path": "a.py", "diff": "@@\n-a\n+b"},
+        },
+        {"type": "apply_patch_call_output", "status": "failed", "output": "No such file."},
+        "[failed]\nNo such file.",
+    ),
+}
+
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+END = Stopped("end")
+
+
+def tool_of(case: Case) -> dict[str, Any]:
+    """The tool as the client offers it."""
+    return {"type": "namespace", "name": case.within, "tools": [case.tool]} if case.within else case.tool
+
+
+def past_call(case: Case) -> dict[str, Any]:
+    """The call as the client sends it back."""
+    return {"id": "x_1", "call_id": "call_1", "status": "completed", **case.item}
+
+
+def test_every_bridge_has_a_case() -> None:
+    """Whoever adds a bridge adds its case."""
+    kinds = {case.tool["type"] for case in CASES.values()}
+    assert kinds == {bridge.tool_type for bridge in BRIDGES}
+    assert {case.item["type"] for case in CASES.values()} == {bridge.call_type for bridge in BRIDGES}
+    assert {case.output["type"] for case in CASES.values()} == {bridge.output_type for bridge in BRIDGES}
+
+
+@each_case
+def test_a_tool_is_declared_as_one_function_of_an_object(case: Case) -> None:
+    """Nothing is left out, and a strict chat server takes it."""
+    table = offered(tool_of(case))
+    assert table.warnings == []
+    assert names(table) == [case.carrier]
+    parameters = table.specs[0].parameters
+    assert parameters is not None
+    assert parameters["type"] == "object"
+
+
+@each_case
+def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
+    """With an id of its own kind and the call id of the upstream, sound in every judge's eyes."""
+    events = called(offered(tool_of(case)), case.carrier, *case.arguments, stopped=END)
+    check(events)
+    judge(events)
+    heard = check_heard(events)
+    judge_response(heard.response)
+    item = heard.response["output"][0]
+    told = {key: value for key, value in item.items() if key not in {"id", "call_id", "status"}}
+    assert told == case.item
+    assert (item["call_id"], item["status"]) == ("call_1", "completed")
+    assert len(heard.calls) == 1
+
+
+@each_case
+def test_a_past_call_is_retold_as_the_model_would_write_it_and_understood_again(case: Case) -> None:
+    """By the name of its carrier, whether the tool is still declared or not."""
+    item = parsed(past_call(case))
+    for table in (offered(tool_of(case)), offered()):
+        told = table.retell_call(item)
+        assert told is not None
+        assert (told.call_id, told.name) == ("call_1", case.carrier)
+        again = check_heard(called(table, told.name, told.arguments, stopped=END)).response["output"][0]
+        assert {key: again[key] for key in case.item} == case.item
+
+
+@each_case
+def test_a_past_output_is_retold(case: Case) -> None:
+    """As text that a model can read."""
+    output = parsed({"call_id": "call_1", **case.output})
+    assert offered(tool_of(case)).retell_output(output) == RetoldOutput("call_1", case.told_output)
+
+
+@each_case
+@pytest.mark.parametrize("stopped", [None, Stopped("length")], ids=["cut", "at its limit"])
+def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped: Stopped | None) -> None:
+    """Nobody may run it; and what is told of it obeys the rules."""
+    table = offered(tool_of(case))
+    for length in range(len(case.arguments)):
+        events = called(table, case.carrier, *case.arguments[:length], stopped=stopped)
+        check(events)
+        judge(events)
+        heard = check_heard(events)
+        assert heard.calls == []
+        assert heard.response["status"] == ("incomplete" if stopped else "failed")
+
+
+@each_case
+def test_where_the_arguments_are_cut_into_pieces_changes_nothing(case: Case) -> None:
+    """Whole, or in two pieces cut at any place."""
+    table = offered(tool_of(case))
+    whole = called(table, case.carrier, case.arguments, stopped=END)[-1]["response"]["output"]
+    for cut in range(1, len(case.arguments)):
+        pieces = case.arguments[:cut], case.arguments[cut:]
+        assert called(table, case.carrier, *pieces, stopped=END)[-1]["response"]["output"] == whole
+
+
+@each_case
+@pytest.mark.parametrize("written", ["", "{}", "[]", "null", "nothing of the kind", '{"a":1}', '{"path":5'])
+def test_whatever_a_model_writes_is_told_and_can_be_sent_back(case: Case, written: str) -> None:
+    """Arguments that make no sense reach the client, whose answer tells the model so."""
+    table = offered(tool_of(case))
+    events = called(table, case.carrier, written, stopped=END)
+    check(events)
+    judge(events)
+    item = check_heard(events).response["output"][0]
+    assert item["status"] == "completed"
+    told = table.retell_call(parsed(item))
+    assert told is not None
+    assert told.name == case.carrier
+    if written not in {"", "{}"}:
+        assert written in str(item) or msgspec.json.decode(written) == item["arguments"]
+
+
+@each_case
+def test_a_tool_can_be_chosen_and_allowed(case: Case) -> None:
+    """By its type, and by its name where it has one; then it must, or may alone, be called."""
+    chosen = {"type": case.tool["type"]}
+    if "name" in case.tool:
+        chosen |= {"name": case.tool["name"]}
+    if case.within:
+        chosen |= {"namespace": case.within}
+    other = {"type": "function", "name": "other"}
+    assert offered(tool_of(case), other, tool_choice=chosen).choice == ("required", case.carrier)
+    allowed = offered(tool_of(case), other, tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [chosen]})
+    assert [allowed.allows(name) for name in (case.carrier, "other")] == [True, False]
+    assert names(allowed) == [case.carrier, "other"]
