@@ -75,16 +75,17 @@ class Answer:
             return
         task = asyncio.get_running_loop().create_task(self._hear_out())
         self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        task.add_done_callback(self._left)  # not at the end of the task, which may be cancelled before it began
 
     async def _hear_out(self) -> None:
-        try:
-            with suppress(aiohttp.ClientError, OSError):
-                async with asyncio.timeout(LAST_WORDS):
-                    async for _ in self._response.content.iter_any():
-                        pass
-        finally:
-            self._response.close()
+        with suppress(aiohttp.ClientError, OSError):
+            async with asyncio.timeout(LAST_WORDS):
+                async for _ in self._response.content.iter_any():
+                    pass
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._leaving.discard(task)
+        self._response.close()
 
 
 class HttpServer:

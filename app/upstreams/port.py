@@ -31,3 +31,11 @@ class Upstream(Protocol[AskT_contra, PayloadT_co]):
     def open(self, ask: AskT_contra) -> AsyncGenerator[PayloadT_co]:
         """Ask, and yield what comes back. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later."""
         ...
+
+
+class Connected(Upstream[AskT_contra, PayloadT_co], Protocol):
+    """An upstream that keeps connections of its own."""
+
+    async def close(self) -> None:
+        """Close them, at the end of the server and on the loop it ran on."""
+        ...

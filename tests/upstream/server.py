@@ -224,7 +224,7 @@ class ScriptedUpstream:
         play = asyncio.ensure_future(self._play(ask, script, writer))
         try:
             await asyncio.wait({watch, play}, return_when=asyncio.FIRST_COMPLETED)
-            if play.done():
+            if play.done() and not isinstance(play.exception(), ConnectionError):
                 return play.result()
             ask.gone_at = time.monotonic()
             ask.gone.set()

@@ -1,6 +1,7 @@
 """A chat server's bytes, wherever they are cut, as chunks."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -68,15 +69,23 @@ def test_an_answer_is_read_as_far_as_it_makes_sense(body: bytes, chunks: list[Js
     assert read(body) == (chunks, why)
 
 
-TEXTS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]) | st.sampled_from("\u2028\u0085\r\n[DONE]:\"\\"))
+TEXTS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]) | st.sampled_from('\u2028\u0085\r\n[DONE]:"\\'))
 
 
-@given(st.lists(TEXTS), st.lists(st.integers(min_value=0)), st.sampled_from(["\n\n", "\r\n\r\n", "\n", "\r\r"]), st.booleans())
+@given(
+    st.lists(TEXTS),
+    st.lists(st.integers(min_value=0)),
+    st.sampled_from(["\n\n", "\r\n\r\n", "\n", "\r\r"]),
+    st.booleans(),
+)
 def test_chunks_are_the_same_wherever_the_bytes_are_cut(
-    texts: list[str], cuts: list[int], end: str, escaped: bool  # noqa: FBT001 — Hypothesis gives it by its place
+    texts: list[str],
+    cuts: list[int],
+    end: str,
+    escaped: bool,  # noqa: FBT001 — Hypothesis gives it by its place
 ) -> None:
     chunks = [{"content": text} for text in texts]
     told = [json.dumps(chunk, ensure_ascii=escaped) for chunk in chunks]
     body = "".join([f"data: {line}{end}" for line in told]).encode() + b"data: [DONE]\n\n"
     places = [0, *sorted(cut % len(body) for cut in cuts), len(body)]
-    assert read(*[body[a:b] for a, b in zip(places, places[1:], strict=False)]) == (chunks, "")
+    assert read(*[body[a:b] for a, b in pairwise(places)]) == (chunks, "")
