@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from app.settings import Secret, Settings
+from app.settings import Secret, Settings, Upstream
 
 _WIDTH = 44
 """Where the comments stand."""
@@ -30,7 +30,8 @@ def _lines(settings: Settings) -> Iterator[str]:
     for kind, rows in (("upstreams", settings.upstreams), ("models", settings.models)):
         for name, row in rows.items():
             path = f"{kind}.{_key(name)}"
-            yield from _table(f"[{path}]", path, dict(row), origins)
+            shown = {key: value for key, value in row if not isinstance(row, Upstream) or row.takes(key)}
+            yield from _table(f"[{path}]", path, shown, origins)
     for name, upstream in settings.upstreams.items():
         if upstream.via != "demo" and upstream.api_key is None:
             yield f"\n# upstreams.{_key(name)}: no api_key is set"

@@ -64,4 +64,4 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 def _short(value: Any) -> str:
     text = str(value)
-    return json.dumps(text) if " " in text or not text else text
+    return text if text and text.isprintable() and " " not in text else json.dumps(text)

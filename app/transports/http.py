@@ -30,6 +30,9 @@ T = TypeVar("T")
 WARNINGS_ROOM: Final = 4000
 """Characters of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
 
+LOGGED_NAME: Final = 200
+"""Characters of a model's name in the log: a client may send millions."""
+
 STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
 )
@@ -84,7 +87,7 @@ class Http:
             turn_log.note(key=caller.name)
             body = await read_json_body(request, self._server.max_body_bytes)
             create = parse_request(body, max_items=self._server.max_items, max_tools=self._server.max_tools)
-            turn_log.note(model=create.model, stream=create.stream)
+            turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
             return await self._run(request, create, caller, turn_log)
         except ProblemError as error:
             turn_log.refused(error.problem)
@@ -98,6 +101,7 @@ class Http:
         turn_log.note(upstream=route.entry.upstream_name)
         codex = request.headers.get("originator", "").startswith("codex")
         turn = route.begin(create, self._mint, self._now, for_codex=codex)
+        turn.warnings += await route.left_out(turn)
         headers = self._warn(turn, turn_log)
         clocks = Clocks(keep_alive=self._server.keep_alive, first_payload=route.entry.timeout, idle=route.entry.timeout)
         pump = Pump(turn, route.open(turn), clocks=clocks, request_id=request.state.request_id)
@@ -118,6 +122,7 @@ class Http:
         except BaseException:
             await pump.close()
             raise
+        turn_log.note(status=HTTPStatus.OK.value)
         await close()
         return whole.body(response, headers)
 

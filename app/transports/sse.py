@@ -14,6 +14,10 @@ DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
 
 
+GRACE: Final = 8
+"""Seconds that a running stream has to end when the server is told to stop; fewer than the server itself waits."""
+
+
 @cache
 def _name(kind: type[Event]) -> bytes:
     return str(kind.__struct_config__.tag).encode()
@@ -64,6 +68,7 @@ class EventStream(EventSourceResponse):
             ping=ping,
             sep="\n",
             ping_message_factory=lambda: ServerSentEvent(comment="ping", sep="\n"),
+            shutdown_grace_period=GRACE,
         )
         self._close = close
 

@@ -58,4 +58,4 @@ class TurnLog:
         if response.incomplete_details is not None:
             self.note(reason=response.incomplete_details.reason)
         if response.error is not None:
-            self.note(error=response.error.code, message=response.error.message)
+            self.note(error=response.error.code, problem=response.error.message)

@@ -31,6 +31,12 @@ def test_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys)[9:] == 'INFO turn model=demo error="it broke" empty="" request_id=req_1\n'
 
 
+def test_what_a_client_wrote_stays_within_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("text")
+    logging.getLogger("am_proxy.turn").info("turn", extra={"fields": {"model": "a\n12:00:00 INFO turn", "key": "b\r"}})
+    assert capsys.readouterr().err[9:] == 'INFO turn model="a\\n12:00:00 INFO turn" key="b\\r"\n'
+
+
 def test_a_line_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("json")
     line = json.loads(told(capsys))

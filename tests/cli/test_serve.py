@@ -11,6 +11,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
 
 from app.cli.serve import Announced, listen, serve
@@ -119,4 +120,18 @@ def test_the_first_signal_asks_and_the_second_insists() -> None:
 def test_ctrl_c_is_an_orderly_end_too(tmp_path: Path) -> None:
     with running(folder=tmp_path) as server:
         os.kill(server.process.pid, signal.SIGINT)
+        assert server.process.wait(timeout=15) == 0
+
+
+def test_a_stream_that_runs_when_the_server_is_told_to_stop_comes_to_its_end(tmp_path: Path) -> None:
+    body = {"model": "demo", "input": "slow and steady", "stream": True, "text": {"format": {"type": "json_object"}}}
+    with (
+        running(folder=tmp_path) as server,
+        httpx.stream("POST", f"{server.url}/responses", json=body, timeout=10) as answer,
+    ):
+        lines = answer.iter_lines()
+        next(lines)
+        server.process.terminate()
+        *_, last = [line for line in lines if line.startswith(("event: ", "data: [DONE]"))]
+        assert last == "data: [DONE]"
         assert server.process.wait(timeout=15) == 0

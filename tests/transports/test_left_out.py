@@ -1,0 +1,61 @@
+"""Settings that a provider does not know: litellm leaves them out, and the caller is told."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from app.settings import Model, Secret, Server, Settings, Upstream
+from tests.script import talk
+from tests.serving import serving
+from tests.upstream import AnthropicUpstream, ChatUpstream
+from tests.upstream import anthropic as claude
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+SCRIPT = [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()]
+SAID: dict[str, Any] = {
+    "model": "m",
+    "input": "Hi",
+    "temperature": 0.5,
+    "presence_penalty": 0.5,
+    "text": {"verbosity": "low"},
+    "top_logprobs": 2,
+}
+EXPECTED = [f"'{name}' has no effect on this model." for name in ("presence_penalty", "top_logprobs", "text.verbosity")]
+
+
+def settings(url: str, provider: str | None, *, strict: bool = False) -> Settings:
+    return Settings(
+        server=Server(strict=strict),
+        upstreams={"there": Upstream(provider=provider, base_url=url, api_key=Secret("sk-of-the-upstream"))},
+        models={"m": Model(upstream="there", name="claude-sonnet-4-5")},
+    )
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_a_provider_does_not_know_is_told_by_the_names_the_client_used(*, stream: bool) -> None:
+    with AnthropicUpstream(SCRIPT) as upstream, serving(settings(upstream.url, "anthropic")) as url:
+        answer = httpx.post(f"{url}/v1/responses", json={**SAID, "stream": stream}, timeout=20)
+    assert answer.status_code == 200
+    assert json.loads(answer.headers["x-am-warnings"]) == EXPECTED
+    assert upstream.asks[0].body["temperature"] == 0.5
+
+
+def test_a_strict_server_does_not_ask_then() -> None:
+    with AnthropicUpstream() as upstream, serving(settings(upstream.url, "anthropic", strict=True)) as url:
+        answer = httpx.post(f"{url}/v1/responses", json=SAID, timeout=20)
+    assert (answer.status_code, answer.json()["error"]["message"]) == (
+        400,
+        f"This server is strict. {' '.join(EXPECTED)}",
+    )
+    assert upstream.asks == []
+
+
+def test_a_plain_chat_server_is_told_everything() -> None:
+    with ChatUpstream(talk("Hi")) as upstream, serving(settings(upstream.url, None)) as url:
+        answer = httpx.post(f"{url}/v1/responses", json=SAID, timeout=20)
+    assert answer.status_code == 200
+    assert "x-am-warnings" not in answer.headers
+    assert upstream.asks[0].body["verbosity"] == "low"
