@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 NODE_CLIENT := openai@7.55.0 zod@4.1.12
 NPM_INSTALL = npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --prefix .cache/npm
 
-.PHONY: help serve test node-client lint format lock clean
+.PHONY: help serve test bench bench-peers node-client lint format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,13 @@ lock: $(VENV)/.dev ## resolve the dependencies anew, within what the lock files 
 	$(UV_COMPILE) pyproject.toml --output-file requirements.lock $(ARGS)
 	$(UV_COMPILE) pyproject.toml --group pyproject.toml:dev --constraint requirements.lock \
 		--output-file requirements-dev.lock $(ARGS)
+
+bench: $(VENV)/.dev ## speed, beside byte copies and other bridges; writes docs/performance.md
+	$(BIN)/python -m bench $(ARGS)
+
+bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each in a venv of its own
+	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"
+	$(PYTHON) -m venv .cache/bench/llm-rosetta && .cache/bench/llm-rosetta/bin/pip install --quiet llm-rosetta==0.13.0
 
 node-client:
 	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/openai ]; then \

@@ -1,0 +1,82 @@
+"""The load: so many requests at a time, each read to its end. Prints one JSON line of what it saw."""
+
+import asyncio
+import json
+import sys
+import time
+from typing import Any, NamedTuple
+
+import uvloop
+
+LAST = (b"0\r\n\r\n",)
+
+
+class Job(NamedTuple):
+    """One workload at one address."""
+
+    host: str
+    port: int
+    path: str
+    body: bytes
+    requests: int
+    concurrency: int
+    stream: bool
+
+
+async def work(job: Job) -> dict[str, Any]:
+    """Runs the job: how long it took, and how long the first words took."""
+    left = iter(range(job.requests))
+    firsts: list[float] = []
+    faults: list[str] = []
+    began = time.perf_counter()
+    await asyncio.gather(*(client(job, left, firsts, faults) for _ in range(job.concurrency)))
+    return {"seconds": time.perf_counter() - began, "firsts": sorted(firsts), "faults": faults[:3]}
+
+
+async def client(job: Job, left: Any, firsts: list[float], faults: list[str]) -> None:
+    """One connection, kept alive."""
+    head = (
+        f"POST {job.path} HTTP/1.1\r\nhost: {job.host}:{job.port}\r\ncontent-type: application/json\r\n"
+        f"authorization: Bearer sk-bench\r\ncontent-length: {len(job.body)}\r\n\r\n"
+    )
+    reader, writer = await asyncio.open_connection(job.host, job.port, limit=1 << 24)
+    for _ in left:
+        asked = time.perf_counter()
+        writer.write(head.encode() + job.body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        status = answer.split(b" ", 2)[1]
+        lower = answer.lower()
+        if b"content-length:" in lower:
+            size = int(lower.split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
+            body = await reader.readexactly(size)
+            firsts.append(time.perf_counter() - asked)
+        else:
+            body = await chunked(reader, asked, firsts)
+        if status != b"200" or b"word" not in body:
+            faults.append((answer + body)[:600].decode(errors="replace"))
+            break
+        if b"connection: close" in lower:
+            writer.close()
+            reader, writer = await asyncio.open_connection(job.host, job.port, limit=1 << 24)
+    writer.close()
+
+
+async def chunked(reader: asyncio.StreamReader, asked: float, firsts: list[float]) -> bytes:
+    """A chunked body; the first word in it is what a user waits for."""
+    kept = b""
+    seen = False
+    while True:
+        size = int(await reader.readuntil(b"\r\n"), 16)
+        data = await reader.readexactly(size + 2)
+        if size == 0:
+            return kept
+        if not seen and b"word" in data:
+            seen = True
+            firsts.append(time.perf_counter() - asked)
+            kept = data[:2000]
+
+
+if __name__ == "__main__":
+    told = json.loads(sys.stdin.read())
+    told["body"] = json.dumps(told["body"]).encode()
+    print(json.dumps(uvloop.run(work(Job(**told)))))

@@ -1,0 +1,104 @@
+"""A server under measurement: started, pinned to a core, its CPU and memory read from /proc."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+SERVER_CORE = "0"
+OTHER_CORE = "1"
+
+
+def pinned(core: str, command: Sequence[str]) -> list[str]:
+    """The command on one core, where the machine can say so."""
+    return ["taskset", "-c", core, *command] if shutil.which("taskset") else list(command)
+
+
+class Measured:
+    """A process and all it starts."""
+
+    def __init__(
+        self, command: Sequence[str], *, core: str = SERVER_CORE, env: Mapping[str, str] | None = None, log: Path
+    ) -> None:
+        self.began = time.perf_counter()
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                pinned(core, command),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def ready(self, url: str, seconds: float = 60) -> float:
+        """Seconds from the start until it answers anything at all."""
+        while time.perf_counter() - self.began < seconds:
+            try:
+                urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 — an address of our own
+            except urllib.error.HTTPError:
+                return time.perf_counter() - self.began
+            except OSError:
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.02)
+            else:
+                return time.perf_counter() - self.began
+        message = f"no answer from {url}"
+        raise RuntimeError(message)
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far, of the whole process tree."""
+        return sum(_cpu(pid) for pid in self._tree())
+
+    def rss(self) -> float:
+        """MB of memory, of the whole process tree."""
+        return sum(_status(pid, "VmRSS") for pid in self._tree()) / 1024
+
+    def peak(self) -> float:
+        """The most it ever was."""
+        return sum(_status(pid, "VmHWM") for pid in self._tree()) / 1024
+
+    def _tree(self) -> list[int]:
+        found = [self.process.pid]
+        for pid in found:
+            for task in Path(f"/proc/{pid}/task").glob("*/children"):
+                try:
+                    found += [int(child) for child in task.read_text().split()]
+                except OSError:
+                    continue
+        return found
+
+
+def _cpu(pid: int) -> float:
+    total = 0
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            total += int(task.read_text().split()[0])
+        except (OSError, IndexError):
+            continue
+    return total / 1e9
+
+
+def _status(pid: int, field: str) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), 0)

@@ -1,0 +1,128 @@
+"""Who is measured: this server's lanes, the floors, and other bridges where their programs are at hand."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PEERS = Path(os.environ.get("AM_BENCH_PEERS", ROOT / ".cache" / "bench"))
+"""Virtual environments of other bridges: `litellm-proxy` and `llm-rosetta` (`make bench-peers` fills it)."""
+
+UPSTREAM_PORT = 9700
+UPSTREAM = f"http://127.0.0.1:{UPSTREAM_PORT}/v1"
+
+CONFIG = """
+[server]
+port = {port}
+[upstreams.it]
+via = "{via}"
+{url}
+[models."*"]
+upstream = "it"
+"""
+
+LITELLM = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_MODE": "PRODUCTION",
+    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # the upstream says one word over and over
+}
+ROSETTA = {
+    "providers": {"it": {"type": "openai_chat", "api_key": "none", "base_url": UPSTREAM}},
+    "server": {"host": "127.0.0.1"},
+    "debug": {"log_bodies": False},
+}
+
+
+class Target(NamedTuple):
+    """One program, how it is started, and how it is asked."""
+
+    name: str
+    port: int
+    command: Callable[[Path], list[str]]
+    ask: Callable[[str, bool, Any], tuple[str, dict[str, Any]]]
+    """(model, stream, input messages) -> path and body."""
+    at_hand: bool = True
+    env: Mapping[str, str] = MappingProxyType({})
+
+
+def as_chat(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — a signature of the table
+    """Chat completions, for the floors."""
+    return "/v1/chat/completions", {"model": model, "stream": stream, "messages": request.messages}
+
+
+def as_response(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — as above
+    """Responses, for the bridges."""
+    return "/v1/responses", {"model": model, "stream": stream, "input": request.items, **request.more}
+
+
+def ours(name: str, port: int, via: str) -> Target:
+    """One of our lanes."""
+
+    def command(folder: Path) -> list[str]:
+        file = folder / f"{name}.toml"
+        url = "" if via == "demo" else f'base_url = "{UPSTREAM}"'
+        file.write_text(CONFIG.format(port=port, via=via, url=url))
+        return [sys.executable, "-m", "app", "serve", "--config", str(file), "--log-format", "json"]
+
+    return Target(name, port, command, as_response)
+
+
+def floor(name: str, port: int, library: str) -> Target:
+    """A byte copy, or litellm, under the same server."""
+    return Target(
+        name,
+        port,
+        lambda _folder: [sys.executable, "-m", "bench.floors", library, str(port), UPSTREAM],
+        as_chat,
+        env=LITELLM,
+    )
+
+
+def _litellm_proxy(folder: Path) -> list[str]:
+    file = folder / "litellm.yaml"
+    entry = {"model": "deepseek/*", "api_base": UPSTREAM, "api_key": "none"}
+    settings = {"drop_params": True, "set_verbose": False, "telemetry": False}
+    file.write_text(
+        json.dumps({"model_list": [{"model_name": "*", "litellm_params": entry}], "litellm_settings": settings})
+    )
+    program = PEERS / "litellm-proxy" / "bin" / "litellm"
+    return [str(program), "--config", str(file), "--host", "127.0.0.1", "--port", "9711", "--telemetry", "False"]
+
+
+def _rosetta(folder: Path) -> list[str]:
+    file = folder / "rosetta.jsonc"
+    models = {f"b-{count}-{pace}": "it" for count in (1, 5, 20, 200, 2000) for pace in (0, 1, 20, 500)}
+    file.write_text(json.dumps({**ROSETTA, "models": models}))
+    program = PEERS / "llm-rosetta" / "bin" / "llm-rosetta-gateway"
+    options = ["--port", "9712", "--no-banner", "--data-dir", str(folder / "rosetta"), "--log-level", "error"]
+    return [str(program), "--config", str(file), "--host", "127.0.0.1", *options]
+
+
+TARGETS = [
+    floor("aiohttp copy", 9701, "aiohttp"),
+    floor("httpx2 copy", 9702, "httpx2"),
+    floor("httpx copy", 9703, "httpx"),
+    ours("AM Proxy, chat", 9704, "chat"),
+    ours("AM Proxy, relay", 9705, "responses"),
+    ours("AM Proxy, litellm", 9706, "litellm"),
+    floor("bare litellm", 9710, "litellm"),
+    Target(
+        "LiteLLM proxy",
+        9711,
+        _litellm_proxy,
+        as_response,
+        (PEERS / "litellm-proxy" / "bin" / "litellm").exists(),
+        LITELLM,
+    ),
+    Target(
+        "llm-rosetta",
+        9712,
+        _rosetta,
+        as_response,
+        (PEERS / "llm-rosetta" / "bin" / "llm-rosetta-gateway").exists(),
+    ),
+]
