@@ -1,9 +1,9 @@
-"""The whole chain: client, this server, litellm, and a scripted chat server that refuses what strict ones refuse."""
+"""The whole chain: client, this server, litellm or not, and a scripted chat server that refuses what strict ones refuse."""
 
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.serving import serving
@@ -38,7 +38,7 @@ class Chain(NamedTuple):
 
 
 @contextmanager
-def chained() -> Iterator[Chain]:
+def chained(via: Literal["litellm", "chat"] = "litellm") -> Iterator[Chain]:
     """One server and one upstream, whose scripts are chosen by the model's name.
 
     `closed/…` goes to a port where nobody listens, `keyless/…` to the upstream without a key.
@@ -53,9 +53,11 @@ def chained() -> Iterator[Chain]:
         nobody.bind(("127.0.0.1", 0))
         settings = Settings(
             upstreams={
-                "local": Upstream(base_url=upstream.url, api_key=Secret(SECRET)),
-                "keyless": Upstream(base_url=upstream.url),
-                "closed": Upstream(base_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1", api_key=Secret(SECRET)),
+                "local": Upstream(via=via, base_url=upstream.url, api_key=Secret(SECRET)),
+                "keyless": Upstream(via=via, base_url=upstream.url),
+                "closed": Upstream(
+                    via=via, base_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1", api_key=Secret(SECRET)
+                ),
             },
             models={
                 "closed": Model(upstream="closed"),

@@ -20,10 +20,10 @@ def demo_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
-def whole_chain() -> Iterator[Chain]:
-    """One for all tests that use litellm: each asks for models of names of its own."""
-    with chained() as chain:
+@pytest.fixture(scope="session", params=["litellm", "chat"])
+def whole_chain(request: pytest.FixtureRequest) -> Iterator[Chain]:
+    """One per lane for all tests that go through it: each asks for models of names of its own."""
+    with chained(request.param) as chain:
         yield chain
 
 

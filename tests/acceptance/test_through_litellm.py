@@ -1,4 +1,4 @@
-"""The openai package, this server, litellm and a chat server behind it, all over real sockets."""
+"""The openai package, this server and a chat server behind it, through litellm and without, over real sockets."""
 
 import json
 import logging
