@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -98,20 +98,18 @@ class Codex:
 
     def run(
         self,
-        *arguments: str,
+        prompt: str,
+        *flags: str,
         environ: Mapping[str, str] | None = None,
         timeout: float = 60,
-        pictures: Sequence[Path] = (),
     ) -> Ran:
-        """`codex exec` with these arguments, to its end. Its sandbox is off: the folder is the test's own."""
+        """`codex exec` to its end. Its sandbox is off: the folder is the test's own."""
         node = shutil.which("node")
         assert node, "node is not installed here"
         launcher = self.modules / "@openai" / "codex" / "bin" / "codex.js"
-        flags = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
-        for picture in pictures:
-            flags += ["--image", str(picture)]
+        always = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
         told = subprocess.run(
-            [node, str(launcher), "exec", *flags, "--", *arguments],
+            [node, str(launcher), "exec", *always, *flags, "--", prompt],
             cwd=self.work,
             env={
                 "PATH": os.environ["PATH"],

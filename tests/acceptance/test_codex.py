@@ -139,7 +139,7 @@ def test_it_shows_what_it_would_else_throw_away(codex: Codex, script: Script) ->
 def test_a_key_comes_from_the_variable_that_env_key_names(codex: Codex) -> None:
     key = Key("alice", sha256(b"sk-alice").digest())
     with behind(talk(DONE), keys=(key,)) as (url, upstream):
-        codex.set_up(url, "coder", provider='env_key = "AM_KEY"', token="sk-alice")
+        codex.set_up(url, "coder", provider='env_key = "AM_KEY"\nstream_max_retries = 0', token="sk-alice")
         assert codex.run("Do it", environ={"AM_KEY": "sk-alice"}).said == [DONE]
         refused = codex.run("Do it", environ={"AM_KEY": "sk-bob"})
     assert (refused.code, refused.said, len(upstream.asks)) == (1, [], 1)
