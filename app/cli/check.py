@@ -1,19 +1,35 @@
 """`am-proxy check`: what the configuration comes to, without its secrets, and where each value was said."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 
-from app.settings import Secret, Settings, Upstream
+from app.settings import Mistake, Secret, Settings, Upstream, did_you_mean
+from app.upstreams.litellm_chat import providers
 
 _WIDTH = 44
 """Where the comments stand."""
 
 
 def check(settings: Settings) -> int:
-    """Print it. The mistakes were told while it was read: who gets here has none."""
+    """Print it. Mistakes were told while it was read, all but one: only litellm knows its providers."""
+    if mistakes := list(_unknown_providers(settings)):
+        print(*mistakes, sep="\n", file=sys.stderr)
+        return 2
     print(f"# {settings.file or 'no file'}: no mistakes")
     print("\n".join(_lines(settings)))
     return 0
+
+
+def _unknown_providers(settings: Settings) -> Iterator[Mistake]:
+    if all(upstream.provider is None for upstream in settings.upstreams.values()):
+        return  # and litellm is not loaded, which takes a second or two
+    known = providers()
+    for name, upstream in settings.upstreams.items():
+        if upstream.provider is not None and upstream.provider not in known:
+            path = f"upstreams.{_key(name)}.provider"
+            words = f"litellm knows no provider {upstream.provider!r}{did_you_mean(upstream.provider, known)}"
+            yield Mistake(settings.origins.get(path, ""), path, words)
 
 
 def _lines(settings: Settings) -> Iterator[str]:

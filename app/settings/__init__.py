@@ -4,7 +4,7 @@
 """
 
 from app.settings.load import load
-from app.settings.mistakes import ConfigMistakesError, Mistake
+from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
 from app.settings.shape import Key, Model, Server, Settings, Upstream, is_loopback
 
@@ -17,6 +17,7 @@ __all__ = [
     "Server",
     "Settings",
     "Upstream",
+    "did_you_mean",
     "is_loopback",
     "load",
 ]

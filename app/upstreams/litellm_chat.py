@@ -81,6 +81,11 @@ def warm() -> None:
     gc.freeze()
 
 
+def providers() -> frozenset[str]:
+    """Every provider prefix that litellm knows. Imports it."""
+    return frozenset(str(getattr(provider, "value", provider)) for provider in load().provider_list)
+
+
 async def close_connections() -> None:
     """Close what litellm's pool keeps open on this event loop, at its end: it may not close otherwise."""
     if not _loaded:
@@ -100,6 +105,12 @@ def _loop_of(client: Any) -> Any | None:
     http = getattr(client, "_client", None) or getattr(client, "client", None)
     session = getattr(getattr(http, "_transport", None), "client", None)
     return getattr(session, "_loop", None)
+
+
+def _unknown(provider: str) -> Problem:
+    """The operator's mistake, not the client's: not a 4xx."""
+    message = f"This server's configuration names the provider '{provider}', which litellm does not know."
+    return Problem(code="upstream_error", message=message)
 
 
 class LitellmChat:
@@ -135,6 +146,8 @@ class LitellmChat:
     async def open(self, ask: Json) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
+        if self._provider is not None and self._provider not in providers():
+            raise UpstreamRefused(_unknown(self._provider))
         model = str(ask["model"])
         most_tokens = self._most_tokens(litellm, model)
         kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most_tokens)

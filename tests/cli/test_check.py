@@ -141,3 +141,13 @@ def test_the_command_line_explains_itself(
         main(arguments)
     assert ended.value.code == code
     assert told in "".join(capsys.readouterr())
+
+
+def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "config.toml").write_text(
+        '[upstreams.it]\nprovider = "deepsek"\napi_key = "k"\n[models.m]\nupstream = "it"\n'
+    )
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err == (
+        "config.toml:2: upstreams.it.provider: litellm knows no provider 'deepsek' (did you mean deepseek?)\n"
+    )

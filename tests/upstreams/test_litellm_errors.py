@@ -8,6 +8,7 @@ from app.protocol.problems import Problem
 from app.upstreams.faults import retry_seconds, short
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
+from app.upstreams.port import UpstreamRefused
 from tests.script import breaks, says
 from tests.upstream import Gate, Hang, Reset, Status, Step
 from tests.upstream import anthropic as claude
@@ -231,3 +232,13 @@ async def test_an_empty_error_in_every_chunk_is_none() -> None:
     with server(None, [says("Hi") | {"error": None}, chunk]) as upstream:
         chunks, problem = await answers(LitellmChat(base_url=upstream.url), asks())
     assert (len(chunks), problem) == (2, None)
+
+
+async def test_a_provider_that_litellm_does_not_know_is_the_operators_mistake() -> None:
+    chat = LitellmChat("nosuchprovider", api_key=KEY)
+    with pytest.raises(UpstreamRefused) as caught:
+        await anext(chat.open({"model": "m", "messages": []}))
+    assert caught.value.problem == Problem(
+        code="upstream_error",
+        message="This server's configuration names the provider 'nosuchprovider', which litellm does not know.",
+    )

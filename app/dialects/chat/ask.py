@@ -37,8 +37,7 @@ def to_chat(request: CreateResponse, *, model: str, table: BridgeTable, options:
         tools["parallel_tool_calls"] = request.parallel_tool_calls
     if not tools and options.declare_past_tools:
         tools = to_tools(past_tools(messages), Choice("none"))
-    if request.service_tier not in DEFAULT_TIERS and "service_tier" not in options.hints:
-        warnings.append("'service_tier' has no effect on this model.")
+    warnings += [f"'{name}' has no effect on this model." for name in _lost(request, options)]
     body = {
         "model": model,
         "messages": messages,
@@ -50,6 +49,14 @@ def to_chat(request: CreateResponse, *, model: str, table: BridgeTable, options:
         "stream_options": {"include_usage": True},
     }
     return ChatAsk(body, warnings)
+
+
+def _lost(request: CreateResponse, options: ChatOptions) -> list[str]:
+    """Hints that stay behind. Not `metadata`: the response echoes it, which is all it is for."""
+    given = _given(request, HINTS)
+    if given.get("service_tier") in DEFAULT_TIERS:
+        given.pop("service_tier", None)
+    return [name for name in given if name not in options.hints and name != "metadata"]
 
 
 def _settings(request: CreateResponse) -> dict[str, Any]:

@@ -69,15 +69,20 @@ def test_the_shortest_request_asks_for_a_stream_with_usage() -> None:
             {"tools": [F], "parallel_tool_calls": False},
             {"tools": [TOLD_F], "parallel_tool_calls": False},
         ),
-        ({"metadata": {"a": "b"}, "user": "u", "prompt_cache_key": "k", "safety_identifier": "s"}, {}),
+        ({"metadata": {"a": "b"}}, {}),
         ({"service_tier": "default", "store": True, "max_tool_calls": 2}, {}),
     ],
 )
 def test_settings_are_asked_for_under_the_names_chat_servers_know(
     fields: dict[str, Any], asked: dict[str, Any]
 ) -> None:
-    """Hints that change no answer are not sent: many servers refuse them."""
     assert ask(**fields) == ({**BARE, **asked}, [])
+
+
+@pytest.mark.parametrize("name", ["user", "prompt_cache_key", "safety_identifier"])
+def test_a_hint_that_is_not_passed_on_is_warned_of(name: str) -> None:
+    """Hints change no answer, and many servers refuse them."""
+    assert ask(**{name: "it"}) == (BARE, [f"'{name}' has no effect on this model."])
 
 
 def test_a_service_tier_that_is_not_passed_on_is_warned_of() -> None:
@@ -89,7 +94,10 @@ def test_hints_are_passed_on_where_the_upstream_takes_them() -> None:
     """A setting of the model."""
     options = ChatOptions(hints=frozenset({"service_tier", "user", "metadata"}))
     asked = ask(options, service_tier="flex", user="u", prompt_cache_key="k")
-    assert asked == ({**BARE, "service_tier": "flex", "user": "u"}, [])
+    assert asked == (
+        {**BARE, "service_tier": "flex", "user": "u"},
+        ["'prompt_cache_key' has no effect on this model."],
+    )
 
 
 def test_the_tools_of_the_past_are_declared_where_an_upstream_demands_it() -> None:
