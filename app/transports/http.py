@@ -61,7 +61,14 @@ class Http:
         """Every path twice: people forget `/v1` in their base URL."""
         router = APIRouter()
         for prefix in ("/v1", ""):
-            router.add_api_route(f"{prefix}/responses", self.create_response, methods=["POST"], response_model=None)
+            for slash in ("", "/"):  # and some write a slash too many
+                router.add_api_route(
+                    f"{prefix}/responses{slash}",
+                    self.create_response,
+                    methods=["POST"],
+                    response_model=None,
+                    include_in_schema=not slash,
+                )
             router.add_api_route(f"{prefix}/responses", self.no_websocket, methods=["GET"], response_model=None)
             router.add_api_route(
                 f"{prefix}/responses/{{rest:path}}",
@@ -74,8 +81,8 @@ class Http:
             router.add_api_route(
                 f"{prefix}/models/{{name:path}}", self.show_model, methods=["GET"], response_model=None
             )
-        router.add_api_route("/health/live", self.live, methods=["GET"], response_model=None)
-        router.add_api_route("/health/ready", self.ready, methods=["GET"], response_model=None)
+        router.add_api_route("/health/live", self.live, methods=["GET", "HEAD"], response_model=None)
+        router.add_api_route("/health/ready", self.ready, methods=["GET", "HEAD"], response_model=None)
         return router
 
     async def create_response(self, request: Request) -> HttpResponse:

@@ -73,7 +73,7 @@ PATHS = [
     Path("PATCH", "/v1/responses/resp_1", 405, "method_not_allowed"),
     Path("POST", "/v1/models", 405, "method_not_allowed", {"allow": "GET"}),
     Path("DELETE", "/v1/models/demo", 405, "method_not_allowed", {"allow": "GET"}),
-    Path("POST", "/health/live", 405, "method_not_allowed", {"allow": "GET"}),
+    Path("POST", "/nothing", 404, "not_found", {}),
     Path("GET", "/v1/responses", 426, "upgrade_required", {"upgrade": "websocket"}),
     Path("GET", "/v1/responses/resp_1", 404, "not_found"),
     Path("DELETE", "/v1/responses/resp_1", 404, "not_found"),
@@ -162,3 +162,8 @@ def test_a_request_id_of_the_clients_own_comes_back_if_it_is_harmless(guarded: h
         assert told == given if kept else told.startswith("req_AM-")
         assert answer.headers["openai-processing-ms"].isdecimal()
         assert "openai-model" not in answer.headers
+
+
+def test_a_slash_too_many_is_forgiven_and_a_look_at_the_head_is_enough(demo_url: str) -> None:
+    assert httpx.post(f"{demo_url}/v1/responses/", json={"model": "demo", "input": "Hi"}).status_code == 200
+    assert httpx.head(f"{demo_url}/health/live").status_code == 200
