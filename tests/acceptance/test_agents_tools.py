@@ -1,0 +1,126 @@
+"""The Agents SDK with every tool it can run itself: called by a chat model, run by the SDK, its output told."""
+
+from collections.abc import AsyncIterator
+from itertools import count
+from typing import Any, Final
+
+import pytest
+from agents import (
+    Agent,
+    ApplyPatchTool,
+    LocalShellCommandRequest,
+    LocalShellTool,
+    OpenAIResponsesModel,
+    RunConfig,
+    Runner,
+    ShellCallOutcome,
+    ShellCommandOutput,
+    ShellCommandRequest,
+    ShellResult,
+    ShellTool,
+    Tool,
+    ToolSearchTool,
+    function_tool,
+    tool_namespace,
+)
+from agents.editor import ApplyPatchOperation, ApplyPatchResult
+from agents.tool import CustomTool
+from openai import AsyncOpenAI
+
+from tests.acceptance.chain import Chain
+from tests.script import call_turn, talk
+
+QUIET = RunConfig(tracing_disabled=True)
+PATCH: Final = '{"type":"create_file","path":"a.py","diff":"+print(1)\\n"}'
+NUMBERS = count()
+"""One model for each run: the chain is shared."""
+
+
+class Ran:
+    """What the SDK ran, in its own words."""
+
+    def __init__(self) -> None:
+        self.actions: list[Any] = []
+
+    def shell(self, request: ShellCommandRequest) -> ShellResult:
+        action = request.data.action
+        self.actions.append((action.commands, action.timeout_ms))
+        outcome = ShellCallOutcome(type="exit", exit_code=0)
+        return ShellResult(
+            [ShellCommandOutput(stdout=f"<{command}>\n", outcome=outcome) for command in action.commands]
+        )
+
+    def local_shell(self, request: LocalShellCommandRequest) -> str:
+        action = request.data.action
+        self.actions.append((action.command, action.working_directory))
+        return "a.py"
+
+    async def custom(self, _: Any, text: str) -> str:
+        self.actions.append(text)
+        return "one row"
+
+    def create_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+        self.actions.append((operation.type, operation.path, operation.diff))
+        return ApplyPatchResult(status="completed", output="Created.")
+
+    update_file = delete_file = create_file
+
+    def tools(self) -> list[Tool]:
+        @function_tool(defer_loading=True)
+        def look_up(day: str) -> str:
+            """What is on that day."""
+            self.actions.append(day)
+            return "nothing"
+
+        return [
+            ShellTool(executor=self.shell),
+            LocalShellTool(executor=self.local_shell),
+            ApplyPatchTool(editor=self),
+            CustomTool(name="run_sql", description="Runs SQL.", on_invoke_tool=self.custom),
+            *tool_namespace(name="calendar", description="Your calendar.", tools=[look_up]),
+        ]
+
+
+@pytest.fixture
+async def client(chain: Chain) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{chain.url}/v1", api_key="any", max_retries=0) as client:
+        yield client
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize(
+    ("seat", "carrier", "arguments", "ran", "told"),
+    [
+        (0, "shell", '{"commands":["ls","pwd"],"timeout_ms":500}', (["ls", "pwd"], 500), "<ls>\n[exit code 0]"),
+        (1, "local_shell", '{"command":["ls"],"workdir":"/src"}', (["ls"], "/src"), "a.py"),
+        (2, "apply_patch", PATCH, ("create_file", "a.py", "+print(1)\n"), "Created."),
+        (3, "run_sql", '{"input":"SELECT \\"a\\""}', 'SELECT "a"', "one row"),
+        (4, "calendar__look_up", '{"day":"today"}', "today", "nothing"),
+    ],
+)
+async def test_a_tool_is_called_run_and_its_output_told(
+    *,
+    chain: Chain,
+    client: AsyncOpenAI,
+    seat: int,
+    carrier: str,
+    arguments: str,
+    ran: Any,
+    told: str,
+    streamed: bool,
+) -> None:
+    name, here = f"agents-tools-{next(NUMBERS)}", Ran()
+    chain.say(name, call_turn(carrier, *arguments), talk("Done."))
+    tool = here.tools()[seat]
+    search = [ToolSearchTool()] if carrier.startswith("calendar") else []
+    agent = Agent("worker", model=OpenAIResponsesModel(name, client), tools=[tool, *search])
+    if streamed:
+        result = Runner.run_streamed(agent, "Do it.", run_config=QUIET)
+        assert [event async for event in result.stream_events()] != []
+        answer = result.final_output
+    else:
+        answer = (await Runner.run(agent, "Do it.", run_config=QUIET)).final_output
+    assert (answer, here.actions) == ("Done.", [ran])
+    _, called, output = chain.asks(name)[-1].body["messages"]
+    assert [call["function"]["name"] for call in called["tool_calls"]] == [carrier]
+    assert told in output["content"]
