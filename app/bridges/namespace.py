@@ -24,9 +24,10 @@ def members(tool: Tool, path: str) -> list[Member]:
     if not isinstance(tool, NamespaceTool):
         return [_member(tool, path, None)]
     found = [_member(inner, f"{path}.tools[{index}]", tool.name) for index, inner in enumerate(tool.tools)]
-    if not found or not tool.description:
+    said = (tool.description or "").strip()
+    if not found or not said:
         return found
-    about = f"{tool.name}: {tool.description.strip()}\n\n"
+    about = f"{tool.name}: {said}"
     return [found[0]._replace(about=about), *found[1:]]
 
 

@@ -153,7 +153,7 @@ class BridgeTable:
             self.warnings.append(f"{member.path} was left out: its type '{kind[:64]}' cannot be offered to this model.")
             return None
         if member.about:
-            spec = replace(spec, description=member.about + (spec.description or ""))
+            spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))
         return Carrier(member.name, spec, bridge, tool)
 
 

@@ -46,8 +46,10 @@ class ToolSearchBridge:
 
     def retell_call(self, item: ToolSearchCallItem, carrier: Carrier) -> RetoldCall:
         """The query as arguments."""
-        arguments = item.arguments if isinstance(item.arguments, dict) else {}
-        return RetoldCall(item.call_id or "", carrier.spec.name, msgspec.json.encode(arguments).decode())
+        told = item.arguments
+        if not isinstance(told, dict):
+            told = {} if told is None else _query(told if isinstance(told, str) else msgspec.json.encode(told).decode())
+        return RetoldCall(item.call_id or "", carrier.spec.name, msgspec.json.encode(told).decode())
 
     def retell_output(self, item: ToolSearchOutputItem, names: Names) -> RetoldOutput:
         """The tools that were found, by the names under which the model may call them."""

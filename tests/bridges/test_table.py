@@ -114,3 +114,38 @@ def test_past_calls_and_outputs_are_retold_by_their_bridge() -> None:
     offered = BridgeTable([])
     assert [offered.retell_call(item) for item in request.items] == [RetoldCall("c", "f", '{"a" :1}'), None, None]
     assert [offered.retell_output(item) for item in request.items] == [None, RetoldOutput("c", "4"), None]
+
+
+@pytest.mark.parametrize(
+    ("space", "tool", "description"),
+    [
+        ("Of the sky.", "Looks up.", "sky: Of the sky.\n\nLooks up."),
+        ("Of the sky. \n", None, "sky: Of the sky."),
+        (" ", "Looks up.", "Looks up."),
+        (None, None, None),
+    ],
+)
+def test_what_a_namespace_says_of_itself_is_told_with_its_first_tool(
+    space: str | None, tool: str | None, description: str | None
+) -> None:
+    """Once, and without blanks around it."""
+    tools = [{"type": "function", "name": "look_up", "description": tool}, F]
+    offered = table([{"type": "namespace", "name": "sky", "description": space, "tools": tools}])
+    assert [spec.description for spec in offered.specs] == [description, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"query": "a"}, '{"query":"a"}'),
+        ('{"query": "a"}', '{"query":"a"}'),
+        ("a", '{"query":"a"}'),
+        (["a"], '{"query":"[\\"a\\"]"}'),
+        (None, "{}"),
+    ],
+)
+def test_a_past_search_is_retold_whatever_its_arguments_are(arguments: object, told: str) -> None:
+    """An object, one in a string, or something that is none."""
+    item = {"type": "tool_search_call", "call_id": "c", "arguments": arguments}
+    request = parse_request(msgspec.json.encode({"model": "m", "input": [item]}))
+    assert BridgeTable([]).retell_call(request.items[0]) == RetoldCall("c", "tool_search", told)
