@@ -47,6 +47,9 @@ The grammar judges them."""
 TOOLS_OPEN_RESPONSES_KNOWS: Final = {"function"}
 """The others are echoed as the client sent them, and are left out before the schema judges the echo."""
 
+TYPES_IN_A_CHOICE_OPEN_RESPONSES_KNOWS: Final = {"function", "allowed_tools"}
+"""A choice of another tool is echoed, too; `auto` stands in its place before the schema judges it."""
+
 SCHEMA_OF_JSON_SCHEMA_FORMAT: Final = None
 """What the Open Responses schema demands as `text.format.schema` of a response: null and nothing else. The client's
 schema is echoed, as OpenAI does; null stands in its place before the schema judges it."""
@@ -141,10 +144,18 @@ def _as_the_schema_knows_it(response: Event) -> dict[str, Any]:
     tools, text = told.get("tools"), told.get("text")
     if isinstance(tools, list):
         told["tools"] = [tool for tool in tools if tool.get("type") in TOOLS_OPEN_RESPONSES_KNOWS]
+    choice = told.get("tool_choice")
+    if isinstance(choice, dict) and not _types_in(choice) <= TYPES_IN_A_CHOICE_OPEN_RESPONSES_KNOWS:
+        told["tool_choice"] = "auto"
     form = text.get("format") if isinstance(text, dict) else None
     if isinstance(form, dict) and form.get("type") == "json_schema" and isinstance(form.get("schema"), dict):
         told["text"] = {**told["text"], "format": {**form, "schema": SCHEMA_OF_JSON_SCHEMA_FORMAT}}
     return told
+
+
+def _types_in(choice: Event) -> set[Any]:
+    tools = choice.get("tools")
+    return {tool.get("type") for tool in (choice, *(tools if isinstance(tools, list) else ()))}
 
 
 def _is_beyond_the_schema(item: Any) -> bool:

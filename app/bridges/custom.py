@@ -22,10 +22,9 @@ _PARAMETERS: Final[dict[str, Any]] = {
     "required": [INPUT],
     "additionalProperties": False,
 }
-_AGAINST_JSON: Final = re.compile(
-    r"(?:\A|(?<=[.!?\n]))[^.!?\n]*(?:\bnot\b|n't\b|\bnever\b)[^.!?\n]*\bJSON\b[^.!?\n]*[.!?]?"
-)
-"""«This is a FREEFORM tool, so do not wrap the patch in JSON.» True of the tool, and wrong of the function."""
+_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
+_NOT: Final = re.compile(r"\bnot\b|n't\b|\bnever\b", re.IGNORECASE)
+_JSON: Final = re.compile(r"\bJSON\b", re.IGNORECASE)
 
 
 class CustomBridge:
@@ -38,7 +37,7 @@ class CustomBridge:
 
     def declare(self, tool: CustomTool, name: str) -> FunctionSpec:
         """A function of one string; a grammar is told in its description."""
-        said = [_AGAINST_JSON.sub("", tool.description or "").strip(), HOW]
+        said = [_SENTENCE.sub(_unless_against_json, tool.description or "").strip(), HOW]
         if isinstance(tool.format, GrammarInput):
             syntax = "regular expression" if tool.format.syntax == "regex" else "Lark grammar"
             said.append(f"`{INPUT}` must match this {syntax}:\n{tool.format.definition.strip()}")
@@ -96,11 +95,13 @@ class OpenCustomCall:
 
     def close(self, status: ItemStatus) -> Closed:
         """The finished call. One that was cut short gets no `input.done`: careful clients run a tool on it."""
-        events = self._tell(self._tap.rest())
+        if status == "incomplete":  # what is still open to doubt, such as half an escape, is no input
+            item = self._item(status, "".join(self._input))
+            return Closed(item, [self.place.item(e.OutputItemDone, item=item)])
+        rest = self._tell(self._tap.rest())
         item = self._item(status, "".join(self._input))
-        if status == "completed":
-            events.append(self.place.within(e.CustomToolCallInputDone, input=item.input))
-        return Closed(item, [*events, self.place.item(e.OutputItemDone, item=item)])
+        done = self.place.within(e.CustomToolCallInputDone, input=item.input)
+        return Closed(item, [*rest, done, self.place.item(e.OutputItemDone, item=item)])
 
     def _tell(self, text: str) -> list[e.Event]:
         if not text:
@@ -117,3 +118,9 @@ class OpenCustomCall:
             input=text,
             namespace=UNSET if self._tool.namespace is None else self._tool.namespace,
         )
+
+
+def _unless_against_json(sentence: re.Match[str]) -> str:
+    """Codex says «do not wrap the patch in JSON»: true of its tool, and wrong of the function that carries it."""
+    found = _NOT.search(sentence[0])
+    return "" if found and _JSON.search(sentence[0], found.end()) else sentence[0]

@@ -206,7 +206,7 @@ def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped:
     """Nobody may run it; and what is told of it obeys the rules."""
     table = offered(tool_of(case))
     for length in range(len(case.arguments)):
-        events = called(table, case.carrier, *case.arguments[:length], stopped=stopped)
+        events = called(table, case.carrier, case.arguments[:length], stopped=stopped)
         check(events)
         judge(events)
         heard = check_heard(events)

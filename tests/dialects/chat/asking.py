@@ -17,7 +17,8 @@ DEFAULT = ChatOptions()
 def ask(options: ChatOptions = DEFAULT, **fields: object) -> ChatAsk:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
-    return to_chat(request, model="m", table=BridgeTable(request.tools, request.tool_choice), options=options)
+    table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
+    return to_chat(request, model="m", table=table, options=options)
 
 
 def messages(*items: object, options: ChatOptions = DEFAULT) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +20,7 @@ from app.protocol.problems import ProblemError
 from app.protocol.request import parse_request
 from tests.dialects.chat.asking import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 
+TRANSCRIPTS: Final = Path(__file__).parents[2] / "transcripts"
 FUNCTION: Final = {
     "type": "function",
     "name": "shell",
@@ -87,6 +89,17 @@ BODIES: Final[tuple[dict[str, Any], ...]] = (
         "truncation": "auto",
     },
     {"model": "m", "input": "Hi", "user": "u", "tool_choice": "none", "previous_response_id": None},
+    *[
+        json.loads((TRANSCRIPTS / slug / "request.json").read_text(encoding="utf-8"))
+        for slug in (
+            "apply-patch",
+            "calls-of-every-kind-interleaved",
+            "codex-code-mode",
+            "custom-tool-outside-allowed-tools",
+            "local-shell-as-one-line",
+            "tool-found",
+        )
+    ],
 )
 WORDS: Final = (
     "",
@@ -133,6 +146,8 @@ options = st.builds(
     system_messages=st.sampled_from(["keep", "merge_head", "as_user"]),
     give_back_reasoning=st.booleans(),
     declare_past_tools=st.booleans(),
+    call_ids=st.sampled_from(["keep", "plain64", "alphanumeric9"]),
+    web_search=st.booleans(),
     hints=st.frozensets(st.sampled_from(["metadata", "user", "service_tier"])),
 )
 
@@ -175,7 +190,7 @@ def test_any_body_becomes_an_ask_that_a_strict_server_accepts_or_a_problem(
     """Nothing else is ever raised, and nothing that cannot be written is ever made."""
     try:
         request = parse_request(json.dumps(body).encode())
-        table = BridgeTable(request.tools, request.tool_choice)
+        table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
         asked = to_chat(request, model="m", table=table, options=options)
     except ProblemError as error:
         event("refused: " + error.problem.code)

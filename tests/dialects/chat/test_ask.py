@@ -82,7 +82,8 @@ def test_settings_are_asked_for_under_the_names_chat_servers_know(
 @pytest.mark.parametrize("name", ["user", "prompt_cache_key", "safety_identifier"])
 def test_a_hint_that_is_not_passed_on_is_warned_of(name: str) -> None:
     """Hints change no answer, and many servers refuse them."""
-    assert ask(**{name: "it"}) == (BARE, [f"'{name}' has no effect on this model."])
+    given: dict[str, Any] = {name: "it"}
+    assert ask(**given) == (BARE, [f"'{name}' has no effect on this model."])
 
 
 def test_a_service_tier_that_is_not_passed_on_is_warned_of() -> None:

@@ -1,7 +1,9 @@
 """Long histories: the work grows with their length, not with its square. One request must not hold up the others."""
 
+import gc
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +13,14 @@ from app.dialects.chat.turn import ChatTurn
 from app.protocol.request import parse_request
 
 Items = list[dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def no_collector() -> Iterator[None]:
+    """Its passes take as long as the heap of the whole test run is large."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def calls(count: int, call_id: str) -> Items:

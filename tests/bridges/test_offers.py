@@ -1,0 +1,188 @@
+"""Which tools a turn offers, wherever the client speaks of them, and how they are told apart."""
+
+from typing import Any
+
+import pytest
+
+from app.bridges.table import Choice
+from app.turn.deltas import Stopped
+from tests.bridges.offering import called, names, offered, parsed, refused
+
+F: dict[str, Any] = {"type": "function", "name": "f"}
+G: dict[str, Any] = {"type": "function", "name": "g"}
+EXEC: dict[str, Any] = {"type": "custom", "name": "exec"}
+LATER: dict[str, Any] = {**F, "defer_loading": True}
+SEARCH: dict[str, Any] = {"type": "tool_search", "execution": "client"}
+END = Stopped("end")
+
+
+def space(name: str, *tools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A namespace of these tools."""
+    return {"type": "namespace", "name": name, "tools": list(tools), **more}
+
+
+def added(*tools: dict[str, Any]) -> dict[str, Any]:
+    """Tools added in the input."""
+    return {"type": "additional_tools", "role": "developer", "tools": list(tools)}
+
+
+def found(*tools: dict[str, Any]) -> dict[str, Any]:
+    """Tools found by a search."""
+    return {"type": "tool_search_output", "call_id": "s", "execution": "client", "tools": list(tools)}
+
+
+@pytest.mark.parametrize(
+    ("tools", "items", "on_offer"),
+    [
+        pytest.param([space("X", F, EXEC), G], [], ["X__f", "X__exec", "g"], id="a namespace in its place"),
+        pytest.param([], [added(F), added(space("X", G))], ["f", "X__g"], id="added in the input"),
+        pytest.param([G], [found(F)], ["g", "f"], id="found on the way"),
+        pytest.param([LATER, SEARCH, G], [], ["tool_search", "g"], id="to be found later"),
+        pytest.param([LATER, SEARCH, G], [found(LATER)], ["tool_search", "g", "f"], id="found, behind the others"),
+        pytest.param([SEARCH], [found(space("X", LATER)), found(LATER)], ["tool_search", "X__f", "f"], id="two finds"),
+        pytest.param([SEARCH], [found(F, G), found(F)], ["tool_search", "f", "g"], id="found twice"),
+        pytest.param([F], [added(F), found(F)], ["f"], id="the same tool everywhere"),
+        pytest.param([], [added(SEARCH, LATER)], ["tool_search"], id="added, to be found later"),
+        pytest.param([LATER, G], [], ["f", "g"], id="nobody can search"),
+        pytest.param(
+            [{"type": "custom", "name": "c", "defer_loading": True}, SEARCH], [], ["tool_search"], id="custom"
+        ),
+    ],
+)
+def test_tools_join_in_the_order_in_which_they_appear(tools: list[Any], items: list[Any], on_offer: list[str]) -> None:
+    """So that what was sent before stays as it was, for prompt caches."""
+    table = offered(*tools, items=items)
+    assert names(table) == on_offer
+    assert table.warnings == []
+
+
+def test_a_search_at_the_apis_own_server_is_left_out_and_nothing_waits_for_it() -> None:
+    """Here nobody runs it, so all tools are offered at once."""
+    for search in ({"type": "tool_search"}, {"type": "tool_search", "execution": "server"}):
+        table = offered(LATER, search)
+        assert names(table) == ["f"]
+        assert table.warnings == ["tools[1] was left out: its type 'tool_search' cannot be offered to this model."]
+
+
+@pytest.mark.parametrize(
+    ("tools", "items", "warning"),
+    [
+        ([{"type": "shell", "environment": {"type": "container_auto"}}], [], "tools[0] was left out: its type 'shell'"),
+        ([space("X", F, {"type": "mcp"})], [], "tools[0].tools[1] was left out: its type 'mcp'"),
+        ([space("X", space("Y", F))], [], "tools[0].tools[0] was left out: its type 'namespace'"),
+        ([], [added({"type": "web_search"})], "input[1].tools[0] was left out: its type 'web_search'"),
+    ],
+)
+def test_what_cannot_be_carried_is_left_out_with_a_warning(tools: list[Any], items: list[Any], warning: str) -> None:
+    """By its path, wherever it stands."""
+    assert offered(*tools, items=items).warnings == [f"{warning} cannot be offered to this model."]
+
+
+@pytest.mark.parametrize(
+    ("tools", "items", "path"),
+    [
+        ([EXEC, EXEC], [], "tools[1]"),
+        ([space("X", F), space("X", G, F)], [], "tools[1].tools[1]"),
+        ([{"type": "shell"}, {"type": "shell"}], [], "tools[1]"),
+        ([], [added(F, F)], "input[1].tools[1]"),
+    ],
+)
+def test_two_tools_that_the_client_calls_the_same_are_refused(tools: list[Any], items: list[Any], path: str) -> None:
+    """Nobody could say which of them a call means."""
+    assert refused(*tools, items=items) == ("invalid_value", path)
+
+
+def test_tools_that_would_come_to_one_name_are_told_apart() -> None:
+    """The client's own function keeps its name, and each call comes back as what was called."""
+    own = {"type": "function", "name": "X__f"}
+    table = offered(space("X", F), {"type": "custom", "name": "X__f"}, own, {"type": "shell"}, {**F, "name": "shell"})
+    assert names(table) == ["X__f_76a5624e", "X__f_7dd10629", "X__f", "shell_09451317", "shell"]
+    items = [called(table, name, "{}", stopped=END)[-1]["response"]["output"][0] for name in names(table)]
+    told = [(item["type"], item.get("namespace"), item.get("name")) for item in items]
+    assert told == [
+        ("function_call", "X", "f"),
+        ("custom_tool_call", None, "X__f"),
+        ("function_call", None, "X__f"),
+        ("shell_call", None, None),
+        ("function_call", None, "shell"),
+    ]
+
+
+def test_a_past_call_is_never_told_as_one_of_another_tool() -> None:
+    """A custom tool that is gone is not the function that has its name now."""
+    call = {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}
+    told = offered(F).retell_call(parsed(call))
+    assert told is not None
+    assert told.name != "f"
+
+
+def test_what_a_namespace_says_of_itself_is_told_once() -> None:
+    """With its first tool."""
+    table = offered(space("X", {**F, "description": "Does f."}, G, description="Tools of X. "))
+    assert [spec.description for spec in table.specs] == ["X: Tools of X.\n\nDoes f.", None]
+    assert offered(space("X", description="Empty.")).specs == []
+
+
+def test_the_newest_word_on_a_tool_holds_in_its_old_place() -> None:
+    """A client that adds a tool again has changed it."""
+    table = offered(F, G, items=[added({**F, "description": "New."})])
+    assert [(spec.name, spec.description) for spec in table.specs] == [("f", "New."), ("g", None)]
+
+
+def test_a_tool_that_waits_to_be_found_is_understood_if_it_is_called() -> None:
+    """Models remember tools from earlier turns; the client decides."""
+    table = offered(SEARCH, space("X", LATER))
+    item = called(table, "X__f", "{}", stopped=END)[-1]["response"]["output"][0]
+    assert (item["name"], item["namespace"]) == ("f", "X")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "choice", "may_call"),
+    [
+        ({"type": "namespace", "name": "X"}, Choice("required"), {"X__f", "X__exec", "f"}),
+        ({"type": "custom", "name": "exec", "namespace": "X"}, Choice("required", "X__exec"), {"X__f", "X__exec", "f"}),
+        (
+            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "namespace", "name": "X"}]},
+            Choice("auto"),
+            {"X__f", "X__exec"},
+        ),
+    ],
+)
+def test_a_namespace_can_be_chosen_whole_or_in_part(chosen: Any, choice: Choice, may_call: set[str]) -> None:
+    """A function of the same name outside of it is another one."""
+    table = offered(space("X", F, EXEC), F, tool_choice=chosen)
+    assert table.choice == choice
+    assert {name for name in ("X__f", "X__exec", "f") if table.allows(name)} == may_call
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"type": "function", "name": "g"},
+        {"type": "custom", "name": "f", "namespace": "X"},
+        {"type": "function", "name": "f", "namespace": "Y"},
+        {"type": "namespace", "name": "Y"},
+        {"type": "shell"},
+    ],
+)
+def test_a_tool_is_chosen_by_its_whole_name(chosen: Any) -> None:
+    """Never by guessing."""
+    assert refused(space("X", F), tool_choice=chosen) == ("invalid_value", "tool_choice")
+
+
+def test_the_models_own_web_search_is_offered_where_it_has_one() -> None:
+    """It is allowed like any tool, and nobody is warned."""
+    search = {"type": "web_search_preview", "search_context_size": "low"}
+    table = offered(search, F, web_search=True)
+    assert table.warnings == []
+    assert table.web_search is not None
+    assert (table.web_search.model_extra, names(table)) == ({"search_context_size": "low"}, ["f"])
+    allowed = {"type": "allowed_tools", "mode": "auto", "tools": [search, F]}
+    assert offered(search, F, tool_choice=allowed, web_search=True).allows("f")
+    assert offered(F, web_search=True).web_search is None
+
+
+def test_a_function_that_nobody_spoke_of_is_passed_on() -> None:
+    """The client decides."""
+    item = called(offered(EXEC), "unknown", "{}", stopped=END)[-1]["response"]["output"][0]
+    assert (item["type"], item["id"], item["name"]) == ("function_call", "fc_AM-1", "unknown")
