@@ -42,8 +42,8 @@ def main() -> int:
 def measure(targets: list[Target], works: list[Workload], rounds: int) -> Results:
     """Every workload at every target, target after target, round after round."""
     figures: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
+        folder = Path(scratch)
         command = [sys.executable, "-m", "bench.upstream", str(UPSTREAM_PORT)]
         upstream = stack.enter_context(Measured(command, core=OTHER_CORE, log=folder / "upstream.log"))
         upstream.ready(f"http://127.0.0.1:{UPSTREAM_PORT}/")
@@ -51,17 +51,22 @@ def measure(targets: list[Target], works: list[Workload], rounds: int) -> Result
         for target in targets:
             log = folder / f"{target.port}.log"
             server = stack.enter_context(Measured(target.command(folder), env=target.env, log=log))
-            figures["start", target.name, "seconds"].append(server.ready(f"http://127.0.0.1:{target.port}/health/live"))
+            try:
+                seconds = server.ready(f"http://127.0.0.1:{target.port}/health/live")
+            except RuntimeError as error:
+                print(f"{target.name}: {error}\n{log.read_text()[-1500:]}", file=sys.stderr)
+                continue
+            figures["start", target.name, "seconds"].append(seconds)
             running[target.name] = server
             time.sleep(3)
             figures["start", target.name, "rss"].append(server.rss())
         for _ in range(rounds):
             for work in works:
-                for target in targets:
+                for target in [each for each in targets if each.name in running]:
                     for figure, value in once(target, work, running[target.name]).items():
                         figures[work.name, target.name, figure].append(value)
-        for target in targets:
-            figures["start", target.name, "peak"].append(running[target.name].peak())
+        for name, server in running.items():
+            figures["start", name, "peak"].append(server.peak())
     results: Results = defaultdict(lambda: defaultdict(dict))
     for (work_name, target_name, figure), values in figures.items():
         results[work_name][target_name][figure] = median(values)

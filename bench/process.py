@@ -40,6 +40,8 @@ class Measured:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.process.poll() is not None:
+            return
         os.killpg(self.process.pid, signal.SIGTERM)
         try:
             self.process.wait(5)

@@ -30,9 +30,10 @@ LITELLM = {
     "LITELLM_MODE": "PRODUCTION",
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # the upstream says one word over and over
 }
+KEY = "sk-bench"
 ROSETTA = {
     "providers": {"it": {"type": "openai_chat", "api_key": "none", "base_url": UPSTREAM}},
-    "server": {"host": "127.0.0.1"},
+    "server": {"host": "127.0.0.1", "open_on_no_keys": True},
     "debug": {"log_bodies": False},
 }
 
@@ -116,7 +117,7 @@ TARGETS = [
         _litellm_proxy,
         as_response,
         (PEERS / "litellm-proxy" / "bin" / "litellm").exists(),
-        LITELLM,
+        {**LITELLM, "LITELLM_MASTER_KEY": KEY},
     ),
     Target(
         "llm-rosetta",

@@ -42,7 +42,8 @@ the response fails.
 
 One client, Codex, throws an answer away when it reads `response.incomplete`, and shows nothing of a message with a
 `refusal` part. Told that it talks to Codex, the emitter ends with `response.completed` instead, the response inside
-saying `incomplete` all the same, and tells a refusal as text.
+saying `incomplete` all the same, tells a refusal as text, and forgets a call that a limit cut: Codex reads no status
+and would run half a script.
 
 Text or thought that is only white space opens nothing: it is held back until more of its kind (or a citation of the
 text) follows, and forgotten when something else comes first.
@@ -305,6 +306,9 @@ class Emitter:
         whole = [call for call in self._calls.values() if _is_whole(call)]
         if any(item not in whole for item in items[:-1]):
             return self.fail(CUT_IN_SEVERAL_CALLS)
+        if self._for_codex:
+            self._calls = {call.place.seat: call for call in whole}
+            items = self._open_items()
         events = [
             event for item in items for event in self._close(item, "completed" if item in whole else "incomplete")
         ]

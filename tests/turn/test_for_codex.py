@@ -1,0 +1,40 @@
+"""What Codex alone is told differently."""
+
+import pytest
+
+from app.protocol.response import Response
+from app.turn.deltas import Delta, RefusalDelta, TextDelta
+from app.turn.emitter import Emitter
+from tests.grammar import check
+from tests.stage import COUNTED, LENGTH, FunctionsOnly, calls, counting_mint, plain
+
+CASES: list[tuple[str, list[Delta], list[str]]] = [
+    ("text that a limit cut", [TextDelta("Hi")], ["message incomplete"]),
+    ("a call that a limit cut is never told", [TextDelta("Hi"), *calls(0, "f", '{"a":')], ["message completed"]),
+    ("a whole call is", calls(0, "f", "{}"), ["function_call completed"]),
+    (
+        "and so is one before a cut one",
+        [*calls(0, "f", "{}"), *calls(1, "g", '{"a')],
+        ["function_call completed"],
+    ),
+    ("a refusal is text", [RefusalDelta("No.")], ["message incomplete"]),
+]
+
+
+@pytest.mark.parametrize(("deltas", "items"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_at_a_limit_codex_is_told(deltas: list[Delta], items: list[str]) -> None:
+    emitter = Emitter(
+        Response(id="resp_AM-1", created_at=1, model="demo"),
+        carriers=FunctionsOnly(),
+        mint=counting_mint(),
+        now=lambda: 2,
+        for_codex=True,
+    )
+    events = plain([*emitter.begin(), *emitter.feed([*deltas, COUNTED, LENGTH]), *emitter.end()])
+    check(events, completed_may_be_incomplete=True)
+    response = events[-1]["response"]
+    assert (events[-1]["type"], response["status"]) == ("response.completed", "incomplete")
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    assert [f"{item['type']} {item['status']}" for item in done] == items
+    assert response["output"] == done
+    assert all(part["type"] == "output_text" for item in done for part in item.get("content", []))
