@@ -138,12 +138,8 @@ class ChunkReader:
         return deltas
 
 
-def _entries(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in _entries(value) if isinstance(entry, dict)]
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _annotation(annotation: dict[str, Any]) -> list[Delta]:
