@@ -101,7 +101,9 @@ class BridgeTable:
     def retell_call(self, item: InputItem) -> RetoldCall | None:
         """The past call in this item; None if it holds none that a bridge knows."""
         bridge = _BY_CALL.get(item.type)
-        return None if bridge is None else bridge.retell_call(item, self._carrier_of(bridge.tool_of(item), bridge))
+        if bridge is None:
+            return None
+        return bridge.retell_call(item, self._carrier_of(self._meant(bridge.tool_of(item)), bridge))
 
     def retell_output(self, item: InputItem) -> RetoldOutput | None:
         """The past output in this item; None if it holds none that a bridge knows."""
@@ -112,6 +114,14 @@ class BridgeTable:
         """The carrier of this name; a function that nobody spoke of is itself."""
         unknown = Carrier(ToolName(FUNCTION.tool_type, name), FunctionSpec(name=name), FUNCTION)
         return self._known.get(name, unknown)
+
+    def _meant(self, tool: ToolName) -> ToolName:
+        """The tool that a past call is of. OpenAI says of a function found by a search that it is its own namespace."""
+        if tool.namespace != tool.name:
+            return tool
+        alone = tool._replace(namespace=None)
+        declared = {carrier.tool for carrier in self._known.values()}
+        return alone if tool not in declared and alone in declared else tool
 
     def _carrier_of(self, tool: ToolName, bridge: Bridge) -> Carrier:
         """The carrier of a tool that was called in the past, declared or not. A call of it will be understood again."""

@@ -116,6 +116,19 @@ def test_a_past_call_is_never_told_as_one_of_another_tool() -> None:
     assert told.name != "f"
 
 
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [([F], "f"), ([F, space("f", F)], "f__f"), ([space("f", F)], "f__f"), ([G], "f__f")],
+    ids=["the function", "both", "the namespace", "neither"],
+)
+def test_a_function_that_is_its_own_namespace_is_that_function(tools: list[Any], told: str) -> None:
+    """OpenAI names a function so that was found by a search, and Pydantic AI writes it into every history."""
+    call = {"type": "function_call", "call_id": "c", "name": "f", "namespace": "f", "arguments": "{}"}
+    retold = offered(SEARCH, items=[found(*tools)]).retell_call(parsed(call))
+    assert retold is not None
+    assert retold.name == told
+
+
 def test_what_a_namespace_says_of_itself_is_told_once() -> None:
     """With its first tool."""
     table = offered(space("X", {**F, "description": "Does f."}, G, description="Tools of X. "))
