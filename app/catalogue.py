@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.dialects.responses.options import RelayOptions
+from app.dialects.responses.relay import RelayTurn
 from app.protocol.codex import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
@@ -31,7 +33,7 @@ class Entry(NamedTuple):
     upstream: Upstream[dict[str, Any], dict[str, Any]]
     model: str | None
     """The model's name upstream; none means the public one, unchanged."""
-    options: ChatOptions
+    options: ChatOptions | RelayOptions
     timeout: float = 120
     """Seconds for which the upstream may be silent."""
     card: Card = Card()
@@ -47,24 +49,24 @@ class Route(NamedTuple):
 
     def begin(
         self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
-    ) -> ChatTurn:
+    ) -> ChatTurn | RelayTurn:
         """A turn in the upstream's dialect. Raises `ProblemError` where the request cannot be said in it."""
-        return ChatTurn(
-            request,
-            model=self.entry.model or self.model,
-            options=self.entry.options,
-            mint=mint,
-            now=now,
-            for_codex=for_codex,
-        )
+        model = self.entry.model or self.model
+        match self.entry.options:
+            case ChatOptions() as chat:
+                return ChatTurn(request, model=model, options=chat, mint=mint, now=now, for_codex=for_codex)
+            case RelayOptions() as relay:
+                return RelayTurn(request, model=model, options=relay, mint=mint, now=now, for_codex=for_codex)
+            case other:
+                assert_never(other)
 
-    async def left_out(self, turn: ChatTurn) -> list[str]:
+    async def left_out(self, turn: ChatTurn | RelayTurn) -> list[str]:
         """A sentence for the caller about each setting that the upstream will leave out of this ask."""
         dropped = [] if self.entry.dropped is None else await self.entry.dropped(turn.ask)
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
         return [f"'{name}' has no effect on this model." for name in names]
 
-    def open(self, turn: ChatTurn) -> AsyncGenerator[dict[str, Any]]:
+    def open(self, turn: ChatTurn | RelayTurn) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
         return self.entry.upstream.open(turn.ask)
 

@@ -5,13 +5,14 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, assert_never
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from app.catalogue import Catalogue, Entry
 from app.dialects.chat.options import ChatOptions
+from app.dialects.responses.options import RelayOptions
 from app.protocol.codex import Card
 from app.protocol.ids import minting
 from app.protocol.problems import ProblemError
@@ -75,6 +76,10 @@ def build_catalogue(settings: Settings, upstreams: Mapping[str, AnyUpstream]) ->
 
 def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     told = settings.upstreams[model.upstream]
+    card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
+    if told.via == "responses":
+        relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls)
+        return Entry(model.upstream, upstream, model.name, relay, told.timeout, card)
     options = ChatOptions(
         system_messages=model.system_messages,
         raw_reasoning=model.reasoning == "text",
@@ -86,7 +91,6 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
         declare_past_tools=told.provider in DEMAND_TOOLS,
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
     )
-    card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
     dropped = upstream.dropped if isinstance(upstream, LitellmChat) else None
     return Entry(model.upstream, upstream, model.name, options, told.timeout, card, dropped)
 
@@ -99,8 +103,14 @@ def _upstream(upstream: Upstream) -> AnyUpstream:
             return Demo()
         case "chat":
             return _http_chat(upstream, api_key, timeout)
-        case _:
+        case "responses":
+            from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as below
+
+            return NativeResponses(upstream.base_url or "", api_key=api_key, timeout=timeout)
+        case "litellm":
             return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, timeout=timeout)
+        case other:
+            assert_never(other)
 
 
 def _http_chat(upstream: Upstream, api_key: str | None, timeout: float) -> Connected[Any, Any]:

@@ -98,6 +98,7 @@ class Pump:
         self._ended = False
         self._trouble: Problem | None = None
         self._news: asyncio.Future[None] | None = None
+        self._alarm: asyncio.TimerHandle | None = None
         self._room: asyncio.Future[None] | None = None
         self._opening: list[Event] = []
         self._started = self._heard = self._told = self._loop.time()
@@ -106,6 +107,8 @@ class Pump:
 
     async def close(self) -> None:
         """Stops asking, and returns when the upstream is closed."""
+        if self._alarm is not None:
+            self._alarm.cancel()
         self._drawer.cancel()
         with suppress(asyncio.CancelledError):
             await self._drawer
@@ -123,6 +126,8 @@ class Pump:
                 raise ProblemError(self._turn.problem)
         elif patience >= self._clocks.first_payload:
             raise ProblemError(_too_slow("did not answer", self._clocks.first_payload))
+        elif not self._opening:  # a relay leaves the first word to its upstream, as long as the client can wait
+            self._opening = self._turn.keep_alive()
 
     async def batches(self) -> AsyncIterator[list[Event]]:
         """Events, in batches to be sent as they are; the last batch holds the last event."""
@@ -132,7 +137,7 @@ class Pump:
                 await self._wait(self._patience())
                 events = self._take()
             except TimeoutError:
-                events = self._tick()
+                events = self._tick() if self._patience() <= 0 else []
             if events:
                 self._told = self._loop.time()
                 yield events
@@ -163,12 +168,25 @@ class Pump:
         """Returns as soon as there is something to take; raises `TimeoutError` if nothing comes."""
         if self._drawn or self._ended:
             return
-        self._news = news = self._loop.create_future()
-        timer = self._loop.call_later(max(seconds, 0), _time_out, news)
-        try:
-            await news
-        finally:
-            timer.cancel()
+        self._news = self._loop.create_future()
+        self._set_alarm(self._loop.time() + max(seconds, 0))
+        await self._news
+
+    def _set_alarm(self, due: float) -> None:
+        """One alarm for many waits: a payload moves what is due further away, and moving the alarm costs more than it.
+
+        It may strike too early, then, and whoever waited must look at the clock; too late it never is.
+        """
+        if self._alarm is not None:
+            if self._alarm.when() <= due:
+                return
+            self._alarm.cancel()
+        self._alarm = self._loop.call_at(due, self._strike)
+
+    def _strike(self) -> None:
+        self._alarm = None
+        if self._news is not None and not self._news.done():
+            self._news.set_exception(TimeoutError())
 
     def _take(self) -> list[Event]:
         events: list[Event] = []
@@ -211,11 +229,6 @@ class Pump:
 
     def _our_fault(self) -> Problem:
         return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {self._request_id}.")
-
-
-def _time_out(news: asyncio.Future[None]) -> None:
-    if not news.done():
-        news.set_exception(TimeoutError())
 
 
 def _too_slow(what: str, seconds: float) -> Problem:

@@ -38,7 +38,7 @@ value = "env:NOPE"
 via = "litelm"
 provider = "deepseek"
 [upstreams.r]
-via = "responses"
+via = "response"
 base_url = "ftp://x"
 [models."gpt-4.1"]
 upstream = "deepsek"
@@ -55,8 +55,8 @@ nme = "y"
         "config.toml:7: keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
         "config.toml:9: keys[1].name: is the same as that of keys[0]",
         "config.toml:10: keys[1].value: the environment variable NOPE is not set",
-        "config.toml:12: upstreams.deepseek.via: must be one of litellm, chat, demo (did you mean litellm?)",
-        'config.toml:15: upstreams.r.via: "responses" is not supported by this version: use litellm, chat or demo',
+        "config.toml:12: upstreams.deepseek.via: must be one of litellm, chat, responses, demo (did you mean litellm?)",
+        "config.toml:15: upstreams.r.via: must be one of litellm, chat, responses, demo (did you mean responses?)",
         "config.toml:16: upstreams.r.base_url: must be an address that starts with http:// or https://",
         "config.toml:18: models.\"gpt-4.1\".upstream: there is no upstream 'deepsek' (did you mean deepseek?)",
         "config.toml:19: models.x.upstream: is missing",
@@ -109,6 +109,17 @@ def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, file: str |
         ("", "config.toml:1: upstreams.u: needs a provider (litellm's prefix, such as \"deepseek\") or a base_url"),
         ('via = "chat"', 'config.toml:1: upstreams.u: via = "chat" needs a base_url'),
         ('via = "chat"\nprovider = "x"\nbase_url = "http://x"', "config.toml:1: upstreams.u: provider is litellm's: leave it out, or say via = \"litellm\""),
+        ('via = "responses"', 'config.toml:1: upstreams.u: via = "responses" needs a base_url'),
+        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', "config.toml:1: upstreams.u: provider is litellm's: leave it out, or say via = \"litellm\""),
+        ('via = "chat"\nbase_url = "http://x"\nstream_option = false', "config.toml:4: upstreams.u.stream_option: is not a setting here (did you mean stream_options?)"),
+        ('via = "chat"\nbase_url = "http://x"\nmax_token_field = "max_tokens"', "config.toml:4: upstreams.u.max_token_field: is not a setting here (did you mean max_tokens_field?)"),
+        ('via = "chat"\nbase_url = "http://x"\nmax_tokens_field = "max_completion_token"', "config.toml:4: upstreams.u.max_tokens_field: must be one of max_tokens, max_completion_tokens (did you mean max_completion_tokens?)"),
+        ('via = "chat"\nbase_url = "http://x"\nsystem_role = "develop"', "config.toml:4: upstreams.u.system_role: must be one of system, developer (did you mean developer?)"),
+        ('via = "chat"\nbase_url = "http://x"\nstrict_tools = "strip"', "config.toml:4: upstreams.u.strict_tools: must be true or false"),
+        ('via = "chat"\nbase_url = "http://x"\nreasoning_field = "reason"', "config.toml:4: upstreams.u.reasoning_field: must be one of reasoning_content, reasoning, none (did you mean reasoning?)"),
+        ('via = "responses"\nbase_url = "http://x"\nids = "keeps"', "config.toml:4: upstreams.u.ids: must be one of am, keep (did you mean keep?)"),
+        ('via = "chat"\nbase_url = "http://x"\nids = "keep"', 'config.toml:1: upstreams.u: ids means nothing here: it is a setting of via = "responses"'),
+        ('provider = "x"\nstream_options = false', 'config.toml:1: upstreams.u: stream_options means nothing here: it is a setting of via = "chat"'),
         ('via = "demo"\napi_key = "k"', 'config.toml:1: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
         ('provider = "Deep Seek"', "config.toml:2: upstreams.u.provider: must be small letters, digits, _ and -"),
         ('base_url = "localhost:11434"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),

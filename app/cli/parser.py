@@ -54,9 +54,7 @@ def _settings_flags() -> argparse.ArgumentParser:
     flags.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     flags.add_argument("--port", help="port to listen on, 0 for any free one (default: 8080)")
     flags.add_argument("--upstream", metavar="URL", help="a chat-completions server, given every model name as it is")
-    flags.add_argument(
-        "--via", metavar="LANE", help="how it is spoken to: litellm (default), chat or responses"
-    )
+    flags.add_argument("--via", metavar="LANE", help="how it is spoken to: litellm (default), chat or responses")
     flags.add_argument("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH, which `ps` does not show")
     flags.add_argument("--log-format", metavar="FORMAT", help="auto (default), text or json")
     flags.add_argument("--strict", action="store_true", default=None, help="every warning is a 400")

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from app.protocol.items import OutputItem, OutputText, ReasoningText, Refusal, SummaryText
-from app.protocol.response import Response
+from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -210,3 +210,31 @@ class ReasoningTextDone(PartEvent, frozen=True, kw_only=True, tag="response.reas
     """The whole raw reasoning."""
 
     text: str
+
+
+class Relayed(Event, frozen=True, kw_only=True, tag="relayed"):
+    """An event passed on from a server that speaks Responses itself: its name, and its JSON as it leaves."""
+
+    name: bytes
+    data: bytes
+
+
+class RelayedItem(Relayed, frozen=True, kw_only=True, tag="relayed.item"):
+    """One that is about an output item."""
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log wants to know of a response that somebody else made."""
+
+    status: str
+    usage: Usage | None = None
+    incomplete_details: IncompleteDetails | None = None
+    error: ResponseError | None = None
+
+
+class RelayedLast(Relayed, frozen=True, kw_only=True, tag="relayed.last"):
+    """The one that ends a stream."""
+
+    body: bytes
+    """The whole response, as JSON."""
+    response: Ending

@@ -5,8 +5,9 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-from app.protocol.events import Event, ItemEvent, LastEvent
+from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
+from app.protocol.response import Response
 
 log = logging.getLogger("am_proxy.turn")
 
@@ -27,11 +28,11 @@ class TurnLog:
     async def watch(self, batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
         """The same batches; on their way it is seen when the first item came and how it ended."""
         async for batch in batches:
-            if self._first is None and any(isinstance(event, ItemEvent) for event in batch):
+            if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
                 self._first = time.perf_counter()
             last = batch[-1] if batch else None
-            if isinstance(last, LastEvent):
-                self._note_end(last)
+            if isinstance(last, LastEvent | RelayedLast):
+                self._note_end(last.response)
             yield batch
 
     def refused(self, problem: Problem) -> None:
@@ -50,8 +51,7 @@ class TurnLog:
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
         log.info("turn", extra={"fields": self._fields})
 
-    def _note_end(self, last: LastEvent) -> None:
-        response = last.response
+    def _note_end(self, response: Response | Ending) -> None:
         self.note(finish=response.status)
         if response.usage is not None:
             self.note(input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens)

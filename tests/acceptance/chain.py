@@ -1,8 +1,8 @@
-"""The whole chain: client, this server, litellm or not, and a scripted chat server that refuses what strict ones refuse."""
+"""The whole chain: client, this server, one of its lanes, and a chat server that refuses what strict ones refuse."""
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Literal, NamedTuple
 
 from app.settings import Model, Secret, Settings, Upstream
@@ -37,11 +37,15 @@ class Chain(NamedTuple):
         return [ask for ask in self.upstream.asks if ask.body["model"] == model]
 
 
+Lane = Literal["litellm", "chat", "responses"]
+
+
 @contextmanager
-def chained(via: Literal["litellm", "chat"] = "litellm") -> Iterator[Chain]:
+def chained(via: Lane = "litellm") -> Iterator[Chain]:
     """One server and one upstream, whose scripts are chosen by the model's name.
 
-    `closed/…` goes to a port where nobody listens, `keyless/…` to the upstream without a key.
+    `closed` goes to a port where nobody listens, `keyless` to the upstream without a key. The relay stands before a
+    second server, which speaks to the upstream directly.
     """
     scripts: dict[str, Script] = {}
 
@@ -49,21 +53,28 @@ def chained(via: Literal["litellm", "chat"] = "litellm") -> Iterator[Chain]:
         script = scripts[ask.body["model"]]
         return list(script(ask) if callable(script) else script)
 
-    with socket.socket() as nobody, ChatUpstream(play) as upstream:
+    with ExitStack() as stack:
+        nobody = stack.enter_context(socket.socket())
         nobody.bind(("127.0.0.1", 0))
-        settings = Settings(
-            upstreams={
-                "local": Upstream(via=via, base_url=upstream.url, api_key=Secret(SECRET)),
-                "keyless": Upstream(via=via, base_url=upstream.url),
-                "closed": Upstream(
-                    via=via, base_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1", api_key=Secret(SECRET)
-                ),
-            },
-            models={
-                "closed": Model(upstream="closed"),
-                "keyless": Model(upstream="keyless"),
-                "*": Model(upstream="local"),
-            },
-        )
-        with serving(settings) as url:
-            yield Chain(url, upstream, scripts)
+        closed = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+        upstream = stack.enter_context(ChatUpstream(play))
+        url = stack.enter_context(serving(_settings("chat" if via == "responses" else via, upstream.url, closed)))
+        if via == "responses":
+            url = stack.enter_context(serving(_settings(via, f"{url}/v1", closed)))
+        yield Chain(url, upstream, scripts)
+
+
+def _settings(via: Lane, local: str, closed: str) -> Settings:
+    upstreams = {
+        "local": Upstream(via=via, base_url=local, api_key=Secret(SECRET)),
+        "keyless": Upstream(via=via, base_url=local),
+        "closed": Upstream(via=via, base_url=closed, api_key=Secret(SECRET)),
+    }
+    if via == "responses":  # two marks are one too many for the grammar
+        upstreams = {name: upstream.model_copy(update={"ids": "keep"}) for name, upstream in upstreams.items()}
+    models = {
+        "closed": Model(upstream="closed"),
+        "keyless": Model(upstream="keyless"),
+        "*": Model(upstream="local"),
+    }
+    return Settings(upstreams=upstreams, models=models)

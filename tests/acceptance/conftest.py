@@ -20,7 +20,7 @@ def demo_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session", params=["litellm", "chat"])
+@pytest.fixture(scope="session", params=["litellm", "chat", "responses"])
 def whole_chain(request: pytest.FixtureRequest) -> Iterator[Chain]:
     """One per lane for all tests that go through it: each asks for models of names of its own."""
     with chained(request.param) as chain:

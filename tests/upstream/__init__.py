@@ -12,6 +12,7 @@ with a 400 and fails the test when the `with` block ends; `violations` holds the
 from tests.upstream.anthropic import AnthropicUpstream
 from tests.upstream.chat import ChatUpstream
 from tests.upstream.gemini import GeminiUpstream
+from tests.upstream.responses import ResponsesUpstream
 from tests.upstream.server import Ask, Cut, End, Gate, Hang, Json, Pause, Reset, Script, ScriptedUpstream, Status, Step
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Json",
     "Pause",
     "Reset",
+    "ResponsesUpstream",
     "Script",
     "ScriptedUpstream",
     "Status",

@@ -2,7 +2,6 @@
 
 from typing import Any, Final, assert_never
 
-from app.dialects.chat.urls import check_url, is_data_uri
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import (
     Content,
@@ -15,6 +14,7 @@ from app.protocol.request import (
     UnknownPart,
 )
 from app.protocol.request.shape import missing
+from app.protocol.request.urls import check_url, is_data_uri
 
 ChatPart = dict[str, Any]
 

@@ -63,6 +63,8 @@ class CreateResponse(Shape, extra="ignore"):
     prompt_cache_key: str | None = None
     safety_identifier: str | None = None
     user: str | None = None
+    raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
+    """The body as it was posted, for upstreams that speak Responses themselves."""
     warnings: Annotated[list[str], SkipValidation] = Field(default_factory=list)
     """What was posted and has no effect here, in words for the caller."""
 
@@ -72,7 +74,7 @@ class CreateResponse(Shape, extra="ignore"):
         return [] if isinstance(self.input, str) else self.input
 
 
-_OURS: Final = {"warnings", "raw_tools", "raw_tool_choice"}
+_OURS: Final = {"raw", "warnings", "raw_tools", "raw_tool_choice"}
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 
 
@@ -99,6 +101,7 @@ def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = M
         known["tool_choice"] = parse_tool_choice(known["tool_choice"])
     if "text" in known:
         known["text"] = parse_text(known["text"])
+    known["raw"] = raw
     known["warnings"] = []
     request = validated(CreateResponse, known)
     request.warnings.extend(warnings_about(given, KNOWN, request.include))

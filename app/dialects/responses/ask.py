@@ -1,0 +1,52 @@
+"""The client's body as it was received, for another server of the same kind.
+
+It has been validated, and what would need a memory or steer the machinery has been refused. All else is passed on,
+settings and tools that nobody here knows included: the upstream is the one to judge them. It is always asked for a
+stream, because a whole answer is read from a stream's last event.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from app.dialects.responses.ids import original
+from app.dialects.responses.options import RelayOptions
+from app.protocol.request import CreateResponse
+from app.protocol.request.urls import check_url, is_data_uri
+
+Json = dict[str, Any]
+
+_IDS: Final = ("id", "approval_request_id")
+"""Keys of an input item that hold an id which this server marked. Call ids are never marked."""
+_PARTS: Final = ("content", "output")
+"""Keys of an input item that may hold parts."""
+_URLS: Final = ("image_url", "file_url")
+
+
+def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> Json:
+    """The ask. Raises `ProblemError` for an address that no upstream should be made to fetch."""
+    body = {**request.raw, "model": model, "stream": True}
+    items = body["input"]
+    if isinstance(items, list):
+        for url, path in _urls(items):
+            if not is_data_uri(url):
+                check_url(url, path, allow_private=options.allow_private_urls)
+        if options.ids == "am":
+            body["input"] = [_restored(item) for item in items]
+    return body
+
+
+def _restored(item: Json) -> Json:
+    ids = {key: original(item[key]) for key in _IDS if isinstance(item.get(key), str)}
+    return {**item, **ids} if ids else item
+
+
+def _urls(items: list[Json]) -> Iterator[tuple[str, str]]:
+    for index, item in enumerate(items):
+        for key in _PARTS:
+            held = item.get(key)
+            parts = held if isinstance(held, list) else [held]
+            for seat, part in enumerate(parts):
+                for name in _URLS if isinstance(part, dict) else ():
+                    if isinstance(part.get(name), str):
+                        spot = f"{key}[{seat}]" if isinstance(held, list) else key
+                        yield part[name], f"input[{index}].{spot}.{name}"

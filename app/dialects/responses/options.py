@@ -1,0 +1,14 @@
+"""The manners of one upstream that speaks Responses, settled by configuration."""
+
+from typing import Literal
+
+import msgspec
+
+
+class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What no request can say."""
+
+    ids: Literal["am", "keep"] = "am"
+    """Ids marked as this server's, with the original inside, or as the upstream gave them."""
+    allow_private_urls: bool = False
+    """Images and files may lie on private addresses."""

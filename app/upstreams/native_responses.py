@@ -1,0 +1,171 @@
+"""A server that speaks Responses itself: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from app.protocol.problems import ANSWERS, Problem
+from app.protocol.sse_lines import SseEvents
+from app.upstreams.faults import problem_in_stream, retry_seconds, short
+from app.upstreams.http_server import TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+
+Json = dict[str, Any]
+
+LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+LONGEST_ERROR: Final = 64 * 1024
+"""Bytes of a body that is no stream, as far as it is read."""
+LONGEST_PARAM: Final = 200
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class NotEventsError(Exception):
+    """The upstream's answer cannot be read as a stream of events."""
+
+
+class _ToldError(Exception):
+    """The upstream reported an error inside its answer."""
+
+    def __init__(self, told: Json) -> None:
+        super().__init__()
+        self.told = told
+
+
+class NativeResponses:
+    """A server at `base_url` that speaks Responses. The key goes nowhere but to it."""
+
+    def __init__(self, base_url: str, *, api_key: str | None = None, timeout: float = 300.0) -> None:
+        self._server = HttpServer(f"{base_url.rstrip('/')}/responses", api_key=api_key, timeout=timeout)
+        self._secret = api_key
+
+    async def open(self, ask: Json) -> AsyncGenerator[Json]:
+        """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
+        answer: Answer | None = None
+        reading = _Reading()
+        try:
+            answer = await self._server.ask(msgspec.json.encode(ask))
+            async for data in answer:
+                for event in reading.read(data):
+                    if event["type"] == "response.failed":
+                        self._clean(event)
+                    yield event
+                if reading.done:
+                    return
+            reading.end()
+        except (*TROUBLE, NotEventsError, _ToldError) as error:
+            problem = self._problem(error, str(ask["model"]))
+            # not `from error`: its text may hold the key, and a traceback would print it
+            raise (UpstreamBroke(problem) if reading.spoken else UpstreamRefused(problem)) from None
+        finally:
+            if answer is not None:
+                answer.let_go(heard_out=reading.done)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._server.close()
+
+    def _clean(self, event: Json) -> None:
+        """Why it failed, without keys and addresses."""
+        response = event.get("response")
+        error = response.get("error") if isinstance(response, dict) else None
+        if isinstance(error, dict) and isinstance(error.get("message"), str):
+            error["message"] = short(error["message"], self._secret) or "The upstream failed."
+
+    def _problem(self, error: Exception, model: str) -> Problem:
+        match error:
+            case _ToldError():
+                return problem_in_stream(error.told, model=model, secret=self._secret)
+            case NotEventsError():
+                return did_not_answer_as_it_must(str(error))
+            case HttpRefusedError():
+                return self._as_told(error, self._server.problem(error, model))
+            case _:
+                return self._server.problem(error, model)
+
+    def _as_told(self, refusal: HttpRefusedError, problem: Problem) -> Problem:
+        """The client spoke the upstream's own language: what no word of ours fits is told in the upstream's."""
+        if problem.code not in {"invalid_value", "upstream_error"}:
+            return problem
+        try:
+            told = json.loads(refusal.text)["error"]
+            message, param, code = told["message"], told.get("param"), told.get("code")
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            return problem
+        if isinstance(code, str) and code in ANSWERS and ANSWERS[code].status == refusal.status:
+            wait = retry_seconds(refusal.headers) if code == "overloaded" else None
+            problem = replace(problem, code=code, retry_after=wait)
+        if refusal.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
+            return problem
+        return replace(
+            problem,
+            message=short(message, self._secret) if isinstance(message, str) and message else problem.message,
+            param=short(param[:LONGEST_PARAM], self._secret) if isinstance(param, str) else "",
+        )
+
+
+class _Reading:
+    """The bytes of one answer -> events."""
+
+    def __init__(self) -> None:
+        self._events = SseEvents()
+        self._begun = b""
+        """What came before the first event: the body, if this is no stream."""
+        self.spoken = False
+        self.done = False
+        """The last event was heard: nothing that follows is read."""
+
+    def read(self, data: bytes) -> Iterator[Json]:
+        """The events that end in this piece. Raises behind the last sound one."""
+        if not self.spoken and len(self._begun) < LONGEST_ERROR:
+            self._begun += data
+        for text in self._events.feed(data):
+            event = self._event(text)
+            if event is None:
+                return
+            yield event
+
+    def end(self) -> None:
+        """Nothing more comes. Without any event, the body is looked at: it may be an error."""
+        if self.spoken:
+            return
+        body = self._begun.strip()
+        try:
+            told = json.loads(body)
+        except (ValueError, RecursionError):
+            told = None
+        if isinstance(told, dict) and told.get("error"):
+            raise _ToldError(told)
+        if body:
+            raise NotEventsError("the answer is not a stream of events")
+
+    def _event(self, text: bytes) -> Json | None:
+        if self.done or text == b"[DONE]":
+            self.done = True
+            return None
+        event = _parsed(text)
+        kind = event.get("type")
+        if kind == "error" or (event.get("error") and kind is None):
+            raise _ToldError(event)
+        if not isinstance(kind, str) or not kind.isprintable() or not kind:
+            raise NotEventsError("an event of the stream has no type")
+        self.spoken = True
+        self.done = kind in LAST
+        return event
+
+
+def _parsed(text: bytes) -> Json:
+    try:
+        event = _decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        try:  # half of a character in UTF-16, NaN: a model's text is not refused for that
+            event = json.loads(text)
+        except (ValueError, RecursionError):
+            raise NotEventsError("an event of the stream is not JSON") from None
+    if type(event) is not dict:
+        raise NotEventsError("an event of the stream is not an object")
+    return event

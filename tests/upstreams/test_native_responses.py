@@ -1,0 +1,173 @@
+"""Servers that speak Responses themselves, on real sockets: their events, and what goes wrong with them."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from app.protocol.problems import Problem
+from app.upstreams.native_responses import NativeResponses
+from tests.upstream import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
+from tests.upstream.responses import answer, begins, ends, message
+from tests.upstreams.lane import KEY, answers
+from tests.upstreams.refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
+
+Json = dict[str, Any]
+
+ASK = {"model": "m", "input": "Hi", "stream": True}
+HELLO = answer(message("msg_1", "Hel", "lo"))
+BROKE = Problem(code="upstream_error", message="The connection to the upstream broke off.")
+
+
+def as_it_must(how: str) -> Problem:
+    return Problem(code="upstream_error", message=f"The upstream did not answer as it must: {how}.")
+
+
+async def hear(*script: Step, patience: float = 5) -> tuple[list[Json], Problem | None]:
+    """Every event, and what went wrong in the end."""
+    with ResponsesUpstream(script) as upstream:
+        native = NativeResponses(upstream.url, api_key=KEY, timeout=patience)
+        heard = await answers(native, ASK)
+        await native.close()
+        assert len(upstream.asks) == 1, "nothing is retried here"
+    return heard
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        HELLO,
+        [*HELLO, b"data: [DONE]\n\n"],
+        [*HELLO, {"type": "response.output_text.delta"}, b"data: {nonsense\n\n", Cut()],
+        [b": ping\n\n", *HELLO, End()],
+    ],
+    ids=["plain", "with [DONE]", "with rubbish behind its end", "with a comment"],
+)
+async def test_every_event_is_yielded_and_the_last_one_ends_it(script: list[Step]) -> None:
+    assert await hear(*script) == (HELLO, None)
+
+
+async def test_events_are_found_wherever_their_bytes_are_cut() -> None:
+    body = b"".join([b"data: %b\r\n\r\n" % json.dumps(event).encode() for event in HELLO])
+    pieces: list[Step] = []
+    for start in range(0, len(body), 97):
+        pieces += [body[start : start + 97], Pause(0)]
+    assert await hear(*pieces) == (HELLO, None)
+
+
+async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_again() -> None:
+    with ResponsesUpstream(HELLO) as upstream:
+        native = NativeResponses(f"{upstream.url}/", api_key=KEY)
+        for _ in range(3):
+            await answers(native, ASK)
+            await asyncio.sleep(0.02)
+        await native.close()
+    assert upstream.asks[0].body == ASK
+    assert upstream.asks[0].headers["authorization"] == f"Bearer {KEY}"
+    assert (len(upstream.asks), upstream.connections) == (3, 1)
+
+
+@pytest.mark.parametrize(("step", "expected"), REFUSALS)
+async def test_what_an_upstream_refuses_is_told_in_our_words(step: Step, expected: Problem) -> None:
+    assert await hear(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
+
+
+WITH_STATUS = "The upstream failed with status"
+NO_KEY = Problem(code="upstream_auth_error", message=f"{WITH_STATUS} 502: No.")
+FULL = Problem(code="overloaded", message=f"{WITH_STATUS} 503: No.", retry_after=5)
+OUT = Problem(code="upstream_error", message=f"{WITH_STATUS} 503: no")
+
+
+def refusal(message: str, **fields: Any) -> Json:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None, **fields}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (
+            400,
+            refusal("Unknown parameter: 'input[0].x'.", param="input[0].x", code="unknown_parameter"),
+            Problem(code="unknown_parameter", message="Unknown parameter: 'input[0].x'.", param="input[0].x"),
+        ),
+        (
+            400,
+            refusal(f"Bad {KEY} at https://x.test/y", param="temperature", code="of_tomorrow"),
+            Problem(code="invalid_value", message="Bad … at …", param="temperature"),
+        ),
+        (422, refusal("No."), Problem(code="invalid_value", message="No.")),
+        (400, {"detail": "No."}, Problem(code="invalid_value", message="The upstream refused the request: No.")),
+        (400, {"error": "No."}, Problem(code="invalid_value", message="The upstream refused the request: No.")),
+        (400, refusal("No.", param=7, code=7), Problem(code="invalid_value", message="No.")),
+        (400, refusal("", code="x"), Problem(code="invalid_value", message="The upstream refused the request.")),
+        (500, refusal("No.", code="server_error"), Problem(code="upstream_error", message=f"{WITH_STATUS} 500: No.")),
+        (502, refusal("No.", code="upstream_auth_error"), NO_KEY),
+        (503, refusal("No.", code="overloaded"), FULL),
+        (400, refusal("No.", code="rate_limit_exceeded"), Problem(code="invalid_value", message="No.")),
+    ],
+)  # fmt: skip
+async def test_a_client_that_spoke_the_upstreams_language_is_answered_in_it(
+    status: int, body: Json, expected: Problem
+) -> None:
+    """Its code and the path of the fault, without keys and addresses; a code that lies about its status is none."""
+    assert await hear(Status(status, body)) == ([], expected)
+
+
+async def test_an_upstream_that_is_not_there_is_told_so() -> None:
+    native = NativeResponses("http://127.0.0.1:1/v1")
+    assert await answers(native, ASK) == ([], UNREACHABLE)
+    await native.close()
+
+
+TOLD = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "param": None, "sequence_number": 2}
+
+
+@pytest.mark.parametrize(
+    ("script", "events", "expected"),
+    [
+        ([Reset()], [], BROKE),
+        ([*HELLO[:4], Cut()], HELLO[:4], BROKE),
+        ([*HELLO[:4], Gate()], HELLO[:4], SLOW),
+        ([*HELLO[:4], End()], HELLO[:4], None),
+        ([*HELLO[:2], TOLD], HELLO[:2], busy(5)),
+        ([TOLD], [], busy(5)),
+        ([{"type": "error", "error": {"code": 503, "message": "no"}}], [], OUT),
+        ([Status(200, error("slow down", "rate_limit_exceeded"))], [], busy(5)),
+        ([Status(200, b"<html>")], [], as_it_must("the answer is not a stream of events")),
+        ([Status(200, b'{"object": "response"}')], [], as_it_must("the answer is not a stream of events")),
+        ([b'data: {"choices": []}\n\n'], [], as_it_must("an event of the stream has no type")),
+        ([b"data: {nonsense\n\n"], [], as_it_must("an event of the stream is not JSON")),
+        ([*HELLO[:2], b"data: 1\n\n"], HELLO[:2], as_it_must("an event of the stream is not an object")),
+        ([*HELLO[:2], b'data: {"type": "a\\nb"}\n\n'], HELLO[:2], as_it_must("an event of the stream has no type")),
+        ([b"data: " + b"x" * (50 * 1024 * 1024)], [], as_it_must("a line of the stream is too long")),
+    ],
+)  # fmt: skip
+async def test_a_stream_that_breaks_is_told(script: list[Step], events: list[Json], expected: Problem | None) -> None:
+    """One that merely ends is not: whether it was whole the dialect knows."""
+    assert await hear(*script, patience=0.5) == (events, expected)
+
+
+async def test_why_the_upstream_failed_is_cleaned() -> None:
+    told = ends(status="failed", error={"code": "server_error", "message": f"{KEY} at 10.0.0.7:80 died"})
+    events, problem = await hear(*begins(), told)
+    assert problem is None
+    assert events[-1]["response"]["error"] == {"code": "server_error", "message": "… at … died"}
+
+
+@pytest.mark.parametrize("script", [[*HELLO[:4], Hang()], [Hang()]], ids=["in mid-stream", "before the head"])
+async def test_a_consumer_that_is_cancelled_closes_the_upstream(script: Script) -> None:
+    with ResponsesUpstream(script) as upstream:
+        native = NativeResponses(upstream.url)
+        consumer = asyncio.create_task(answers(native, ASK))
+        while not upstream.asks:  # noqa: ASYNC110 — it happens in another thread
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.05)
+        consumer.cancel()
+        left = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await consumer
+        assert await asyncio.to_thread(upstream.asks[0].wait_gone, 1)
+        assert (upstream.asks[0].gone_at or 0) - left < 0.5
+        await native.close()
