@@ -234,5 +234,5 @@ def _ending(response: Json, name: str) -> Ending:
     """What the log says of the end, as far as it is told in the usual form."""
     try:
         return msgspec.convert(response, Ending)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half of a character
         return Ending(status=name.removeprefix("response."))

@@ -371,8 +371,9 @@ def test_the_last_event_holds_the_body_and_what_the_log_wants() -> None:
     assert broke.response == Ending(status="failed", error=ResponseError(code="x", message="y"))
 
 
-def test_an_end_in_an_unusual_form_is_no_trouble() -> None:
-    assert last(answer(HELLO, usage={"tokens": 1})).response == Ending(status="completed")
+@pytest.mark.parametrize("fields", [{"usage": {"tokens": 1}}, {"usage": "\ud800"}, {"error": {"code": "\ud800"}}])
+def test_an_end_in_an_unusual_form_is_no_trouble(fields: Json) -> None:
+    assert last(answer(HELLO, **fields)).response == Ending(status="completed")
 
 
 def test_the_log_sees_when_the_first_item_came() -> None:
