@@ -1,10 +1,10 @@
 """What the client says of its tools: which the model may call, and which it must."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, assert_never
 
 from app.bridges.base import Carrier
-from app.bridges.naming import ToolName
 from app.protocol.problems import refuse
 from app.protocol.request import AllowedTools, ChosenTool, ToolChoice
 
@@ -19,11 +19,16 @@ class Choice(NamedTuple):
 
 
 def read_choice(
-    tool_choice: ToolChoice, carriers: Sequence[Carrier], *, elsewhere: Callable[[str], bool]
+    tool_choice: ToolChoice,
+    carriers: Sequence[Carrier],
+    *,
+    waiting: Sequence[Carrier] = (),
+    elsewhere: Callable[[str], bool],
 ) -> tuple[Choice, frozenset[str] | None]:
     """What the model is told, and the only names it may call (None: any).
 
-    `elsewhere` says of a tool type that the model's own server runs it: it may be allowed, but never demanded.
+    Carriers that wait to be found may be allowed before they are: a client says the same in every turn. `elsewhere`
+    says of a tool type that the model's own server runs it. Neither kind may be demanded.
     """
     match tool_choice:
         case "none":
@@ -36,27 +41,35 @@ def read_choice(
                 raise refuse("invalid_value", message, "tool_choice")
             return Choice("required"), None
         case AllowedTools():
-            return _read_allowed(tool_choice, carriers, elsewhere)
+            return _read_allowed(tool_choice, carriers, waiting, elsewhere)
         case ChosenTool():
-            return _must_call(_named(tool_choice, "tool_choice", carriers)), None
+            return _must_call(_Meanings(carriers).named(tool_choice, "tool_choice")), None
         case _:
             assert_never(tool_choice)
 
 
+def permits(tool_choice: ToolChoice, elsewhere: Callable[[str], bool]) -> bool:
+    """Whether the client lets the model's own server run such a tool."""
+    if isinstance(tool_choice, AllowedTools):
+        return any(elsewhere(chosen.type) for chosen in tool_choice.tools)
+    return tool_choice != "none"
+
+
 def _read_allowed(
-    choice: AllowedTools, carriers: Sequence[Carrier], elsewhere: Callable[[str], bool]
+    choice: AllowedTools, carriers: Sequence[Carrier], waiting: Sequence[Carrier], elsewhere: Callable[[str], bool]
 ) -> tuple[Choice, frozenset[str]]:
-    allowed = [
-        name
-        for index, chosen in enumerate(choice.tools)
-        if not elsewhere(chosen.type)
-        for name in _named(chosen, f"tool_choice.tools[{index}]", carriers)
-    ]
+    meanings = _Meanings([*carriers, *waiting])
+    paths: dict[_Meaning, tuple[ChosenTool, str]] = {}  # a list may name one tool, or a namespace, many times
+    for index, chosen in enumerate(choice.tools):
+        if not elsewhere(chosen.type):
+            paths.setdefault(_meaning(chosen), (chosen, f"tool_choice.tools[{index}]"))
+    allowed = frozenset(name for chosen, path in paths.values() for name in meanings.named(chosen, path))
+    offered = [carrier.spec.name for carrier in carriers if carrier.spec.name in allowed]
     if choice.mode == "auto":
-        return Choice("auto" if allowed else "none"), frozenset(allowed)
-    if not allowed:
+        return Choice("auto" if offered else "none"), allowed
+    if not offered:
         raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
-    return _must_call(allowed), frozenset(allowed)
+    return _must_call(offered), allowed
 
 
 def _must_call(names: list[str]) -> Choice:
@@ -64,18 +77,31 @@ def _must_call(names: list[str]) -> Choice:
     return Choice("required", names[0] if len(names) == 1 else None)
 
 
-def _named(chosen: ChosenTool, path: str, carriers: Sequence[Carrier]) -> list[str]:
-    """The carriers of a chosen tool, at least one."""
-    names = [carrier.spec.name for carrier in carriers if _is_meant(chosen, carrier.tool)]
-    if names:
-        return names
-    tool = f"the tool '{chosen.name}'" if chosen.name else f"a tool of type '{chosen.type}'"
-    raise refuse("invalid_value", f"'{path}' names {tool}, which is not among the tools the model is offered.", path)
+_Meaning = tuple[str, str | None, str | None]
+"""What tells chosen tools apart: type, name and namespace, the last two where the type has them."""
 
 
-def _is_meant(chosen: ChosenTool, tool: ToolName) -> bool:
+class _Meanings:
+    """Carriers by what a client may call them. Nothing is searched: there may be many of both."""
+
+    def __init__(self, carriers: Sequence[Carrier]) -> None:
+        self._names: defaultdict[_Meaning, list[str]] = defaultdict(list)
+        for carrier in carriers:
+            kind, _, namespace = carrier.tool
+            self._names[carrier.tool if kind in _WITH_NAMES else (kind, None, None)].append(carrier.spec.name)
+            if namespace is not None:
+                self._names["namespace", namespace, None].append(carrier.spec.name)
+
+    def named(self, chosen: ChosenTool, path: str) -> list[str]:
+        """The carriers of a chosen tool, at least one."""
+        if names := self._names.get(_meaning(chosen)):
+            return names
+        tool = f"the tool '{chosen.name}'" if chosen.name else f"a tool of type '{chosen.type}'"
+        message = f"'{path}' names {tool}, which is not among the tools the model is offered."
+        raise refuse("invalid_value", message, path)
+
+
+def _meaning(chosen: ChosenTool) -> _Meaning:
     if chosen.type == "namespace":
-        return chosen.name == tool.namespace
-    if chosen.type not in _WITH_NAMES:
-        return chosen.type == tool.type
-    return (chosen.type, chosen.name, chosen.namespace) == tool
+        return chosen.type, chosen.name, None
+    return (chosen.type, chosen.name, chosen.namespace) if chosen.type in _WITH_NAMES else (chosen.type, None, None)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from app.bridges.apply_patch import ApplyPatchBridge
 from app.bridges.base import Bridge, Carrier, FunctionSpec, RetoldCall, RetoldOutput
-from app.bridges.choice import Choice, read_choice
+from app.bridges.choice import Choice, permits, read_choice
 from app.bridges.custom import CustomBridge
 from app.bridges.function import FunctionBridge
 from app.bridges.local_shell import LocalShellBridge
@@ -71,14 +71,19 @@ class BridgeTable:
         self.warnings: list[str] = []
         """A sentence for each tool that was left out."""
         self.web_search: Tool | None = None
-        """The search that the model's own server runs, where it has one and the client wants it."""
+        """The search that the model's own server runs, where it has one and the client wants and permits it."""
         offers = list(_offers(tools, items))
         self._runs_web_search = web_search
         self._names = Names(_functions(offers))
         self._known: dict[str, Carrier] = {}
         """Every carrier by name: those on offer, those that wait to be found, those of past calls."""
         self._offered = self._take(offers)
-        self.choice, self._allowed = read_choice(tool_choice, list(self._offered.values()), elsewhere=self._is_hosted)
+        waiting = [carrier for name, carrier in self._known.items() if name not in self._offered]
+        self.choice, self._allowed = read_choice(
+            tool_choice, list(self._offered.values()), waiting=waiting, elsewhere=self._is_hosted
+        )
+        if not permits(tool_choice, self._is_hosted):
+            self.web_search = None
 
     @property
     def specs(self) -> list[FunctionSpec]:

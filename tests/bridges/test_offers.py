@@ -1,12 +1,13 @@
 """Which tools a turn offers, wherever the client speaks of them, and how they are told apart."""
 
+import time
 from typing import Any
 
 import pytest
 
-from app.bridges.table import Choice
+from app.bridges.table import BridgeTable, Choice
 from app.turn.deltas import Stopped
-from tests.bridges.offering import called, names, offered, parsed, refused
+from tests.bridges.offering import called, names, offered, parsed, refused, request_of
 
 F: dict[str, Any] = {"type": "function", "name": "f"}
 G: dict[str, Any] = {"type": "function", "name": "g"}
@@ -193,6 +194,60 @@ def test_the_models_own_web_search_is_offered_where_it_has_one() -> None:
     allowed = {"type": "allowed_tools", "mode": "auto", "tools": [search, F]}
     assert offered(search, F, tool_choice=allowed, web_search=True).allows("f")
     assert offered(F, web_search=True).web_search is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "searches"),
+    [
+        pytest.param("auto", True, id="auto"),
+        pytest.param("none", False, id="none"),
+        pytest.param({"type": "allowed_tools", "mode": "auto", "tools": [F]}, False, id="not among those allowed"),
+        pytest.param({"type": "allowed_tools", "tools": [F, {"type": "web_search"}]}, True, id="allowed"),
+    ],
+)
+def test_the_models_own_web_search_runs_only_where_the_client_permits_it(choice: Any, *, searches: bool) -> None:
+    """It runs unseen at the model's server: what it does there cannot be ruled out afterwards."""
+    table = offered({"type": "web_search"}, F, tool_choice=choice, web_search=True)
+    assert (table.web_search is not None) is searches
+
+
+@pytest.mark.parametrize(
+    ("allowed", "mode", "choice"),
+    [
+        ([LATER, G], "auto", Choice("auto")),
+        ([LATER, G], "required", Choice("required", "g")),
+        ([LATER], "auto", Choice("none")),
+    ],
+)
+def test_a_tool_that_waits_to_be_found_may_be_allowed(allowed: list[Any], mode: str, choice: Choice) -> None:
+    """A client says what it allows in every turn, before and after the search."""
+    tools = [{"type": tool["type"], "name": tool["name"]} for tool in allowed]
+    table = offered(LATER, SEARCH, G, tool_choice={"type": "allowed_tools", "mode": mode, "tools": tools})
+    assert (table.choice, names(table)) == (choice, ["tool_search", "g"])
+    assert [table.allows(name) for name in ("f", "tool_search")] == [True, False]
+
+
+@pytest.mark.parametrize("choice", [F, {"type": "allowed_tools", "mode": "required", "tools": [F]}])
+def test_a_tool_that_waits_to_be_found_cannot_be_demanded(choice: dict[str, Any]) -> None:
+    """The model is not told of it yet."""
+    code, path = refused(LATER, SEARCH, tool_choice=choice)
+    assert (code, path.split(".")[0]) == ("invalid_value", "tool_choice")
+
+
+def test_four_times_the_allowed_tools_take_about_four_times_as_long() -> None:
+    """A square would be sixteen times, and nothing else is served meanwhile."""
+
+    def least(count: int) -> float:
+        tools = [{"type": "function", "name": f"f{n}"} for n in range(count)]
+        request = request_of(*tools, tool_choice={"type": "allowed_tools", "mode": "auto", "tools": tools})
+        tries = []
+        for _ in range(3):
+            began = time.process_time()
+            BridgeTable(request.tools, request.tool_choice)
+            tries.append(time.process_time() - began)
+        return min(tries)
+
+    assert least(1024) < 10 * least(256)
 
 
 def test_a_function_that_nobody_spoke_of_is_passed_on() -> None:
