@@ -30,8 +30,16 @@ class _Call:
         self.name = ""
         self.arguments: list[str] = []
         self.halves = Halves()
+        self._last = ""
+        """The last character that is no white space."""
+
+    def add(self, arguments: str) -> None:
+        self.arguments.append(arguments)
+        self._last = arguments.rstrip()[-1:] or self._last
 
     def is_whole(self) -> bool:
+        if self._last != "}":  # asked on every fragment where names repeat: most must not cost a look at all before
+            return False
         try:
             return isinstance(msgspec.json.decode("".join(self.arguments)), dict)
         except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
@@ -63,7 +71,7 @@ class CallReader:
                 deltas.append(CallArguments(call.key, held))
         arguments = call.halves.whole(_arguments(function.get("arguments")))
         if arguments:
-            call.arguments.append(arguments)
+            call.add(arguments)
             if call.name:
                 deltas.append(CallArguments(call.key, arguments))
         return deltas
