@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--work", nargs="*", default=[], help="names of workloads")
     parser.add_argument("--no-write", action="store_true")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and no server stays behind to be measured next time
     targets = [target for target in TARGETS if target.at_hand and (not chosen.only or target.name in chosen.only)]
     works = [work for work in WORKLOADS if not chosen.work or work.name in chosen.work]
     results = measure(targets, works, chosen.rounds)

@@ -123,7 +123,7 @@ class _Reading:
             statuses.add("incomplete")
         require(response["status"] in statuses, "the last event and response.status agree")
         status = response["status"]
-        if status != "failed" and not (kind == "response.completed" and status == "incomplete"):
+        if status != "failed":
             require(not self._open, "nothing is open at the end")
         for open_item in self._open.values():
             is_call = not isinstance(open_item.kind.shape, Prose)

@@ -42,7 +42,7 @@ the response fails.
 
 One client, Codex, throws an answer away when it reads `response.incomplete`, and shows nothing of a message with a
 `refusal` part. Told that it talks to Codex, the emitter ends with `response.completed` instead, the response inside
-saying `incomplete` all the same, tells a refusal as text, and forgets a call that a limit cut: Codex reads no status
+saying `incomplete` all the same, tells a refusal as text, and fails where a limit cut a call: Codex reads no status
 and would run half a script.
 
 Text or thought that is only white space opens nothing: it is held back until more of its kind (or a citation of the
@@ -70,6 +70,10 @@ CUT: Final = Problem(
 )
 CUT_IN_SEVERAL_CALLS: Final = Problem(
     code="upstream_error", message="The model's server stopped at a limit in the middle of several tool calls."
+)
+CUT_IN_A_CALL: Final = Problem(
+    code="invalid_prompt",
+    message="The model reached a limit in the middle of a tool call. Ask for smaller steps, or raise its limit.",
 )
 CALL_NOT_OPEN: Final = Problem(
     code="upstream_error", message="The model's server sent arguments for a tool call that is not open."
@@ -306,9 +310,8 @@ class Emitter:
         whole = [call for call in self._calls.values() if _is_whole(call)]
         if any(item not in whole for item in items[:-1]):
             return self.fail(CUT_IN_SEVERAL_CALLS)
-        if self._for_codex:
-            self._calls = {call.place.seat: call for call in whole}
-            items = self._open_items()
+        if self._for_codex and len(whole) < len(self._calls):
+            return self.fail(CUT_IN_A_CALL)
         events = [
             event for item in items for event in self._close(item, "completed" if item in whole else "incomplete")
         ]

@@ -129,3 +129,18 @@ def test_tools_and_items_are_read_by_their_type() -> None:
     assert [each.type for each in found.tools] == ["function"]
     assert isinstance(message, AgentMessageItem)
     assert message.content == [TextPart(type="input_text", text="Go.")]
+
+
+def test_all_tools_of_a_turn_count_together_and_one_that_is_found_twice_is_one() -> None:
+    def space(count: int) -> dict[str, Any]:
+        return {"type": "namespace", "name": "X", "tools": [{**FUNCTION, "name": f"f{n}"} for n in range(count)]}
+
+    found = {"type": "tool_search_output", "tools": [space(2)]}
+    assert parse_request(msgspec.json.encode({**BODY, "tools": [space(2)], "input": [found, found]}), max_tools=2)
+    with pytest.raises(ProblemError) as raised:
+        parse_request(msgspec.json.encode({**BODY, "tools": [space(3)], "input": [found]}), max_tools=2)
+    assert raised.value.problem == Problem(
+        code="invalid_value",
+        message="Invalid value for 'tools': there are 3 in all, and at most 2 are allowed.",
+        param="tools",
+    )

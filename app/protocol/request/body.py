@@ -1,5 +1,6 @@
 """The body of `POST /v1/responses`."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -12,7 +13,7 @@ from app.protocol.request.policy import refuse_stateful, refuse_steering, warnin
 from app.protocol.request.shape import Shape, an_array, missing, validated, wrong_type
 from app.protocol.request.tool_choice import ToolChoice, parse_tool_choice
 from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
-from app.protocol.request.tools import Tool, parse_tools
+from app.protocol.request.tools import NamespaceTool, Tool, parse_tools
 
 MAX_ITEMS: Final = 16_384
 MAX_TOOLS: Final = 1_024
@@ -90,12 +91,10 @@ def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = M
         raise missing("input")
     known = {key: value for key, value in given.items() if key in KNOWN}
     known["input"] = _parse_input(known["input"], max_items)
-    for index, item in enumerate(known["input"]):
-        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
-            _within(item.tools, max_tools, f"input[{index}].tools")
     if "tools" in known:
         known["raw_tools"] = _within(an_array(known["tools"], "tools"), max_tools, "tools")
         known["tools"] = parse_tools(known["raw_tools"], "tools")
+    _count_tools(known.get("tools", []), known["input"], max_tools)
     if "tool_choice" in known:
         known["raw_tool_choice"] = known["tool_choice"]
         known["tool_choice"] = parse_tool_choice(known["tool_choice"])
@@ -150,6 +149,28 @@ def _parse_input(raw: object, limit: int) -> str | list[InputItem]:
     if not isinstance(raw, list):
         raise wrong_type("input", "a string or an array of items", raw)
     return [parse_item(item, f"input[{index}]") for index, item in enumerate(_within(raw, limit, "input"))]
+
+
+def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) -> None:
+    """All tools of a turn together, wherever they stand and however they are nested."""
+    told = _names(tools)
+    for index, item in enumerate(given if isinstance(given, list) else ()):
+        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
+            told |= _names(_within(item.tools, limit, f"input[{index}].tools"))
+    if len(told) > limit:
+        message = f"Invalid value for 'tools': there are {len(told)} in all, and at most {limit} are allowed."
+        raise refuse("invalid_value", message, "tools")
+
+
+def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str | None]]:
+    """What a model would be told of: a namespace is as many as it holds, a tool that is found twice is one."""
+    return {
+        (space, tool.type, getattr(tool, "name", None))
+        for outer in tools
+        for space, tool in (
+            [(outer.name, inner) for inner in outer.tools] if isinstance(outer, NamespaceTool) else [("", outer)]
+        )
+    }
 
 
 def _within(raw: list[Any], limit: int, path: str) -> list[Any]:
