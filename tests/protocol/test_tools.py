@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.protocol.problems import ProblemError
+from app.protocol.problems import Problem, ProblemError
 from app.protocol.request import (
     AgentMessageItem,
     CreateResponse,
@@ -136,7 +136,7 @@ def test_all_tools_of_a_turn_count_together_and_one_that_is_found_twice_is_one()
         return {"type": "namespace", "name": "X", "tools": [{**FUNCTION, "name": f"f{n}"} for n in range(count)]}
 
     found = {"type": "tool_search_output", "tools": [space(2)]}
-    assert parse_request(msgspec.json.encode({**BODY, "tools": [space(2)], "input": [found, found]}), max_tools=2)
+    parse_request(msgspec.json.encode({**BODY, "tools": [space(2)], "input": [found, found]}), max_tools=2)
     with pytest.raises(ProblemError) as raised:
         parse_request(msgspec.json.encode({**BODY, "tools": [space(3)], "input": [found]}), max_tools=2)
     assert raised.value.problem == Problem(
