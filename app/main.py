@@ -38,7 +38,7 @@ AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
 def build_app(settings: Settings) -> FastAPI:
     """The server, ready to be run."""
     mint = minting(os.urandom, lambda: time.time_ns() // 1_000_000)
-    upstreams = {name: _upstream(upstream) for name, upstream in settings.upstreams.items()}
+    upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     http = Http(
         catalogue=build_catalogue(settings, upstreams),
         gate=Gate(settings.keys),
@@ -95,7 +95,8 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     return Entry(model.upstream, upstream, model.name, options, told.timeout, card, dropped)
 
 
-def _upstream(upstream: Upstream) -> AnyUpstream:
+def upstream_of(upstream: Upstream) -> AnyUpstream:
+    """The lane that is configured. Whoever has one that can be closed closes it."""
     api_key = None if upstream.api_key is None else upstream.api_key.reveal()
     timeout = upstream.timeout + GRACE
     match upstream.via:

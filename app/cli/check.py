@@ -1,4 +1,7 @@
-"""`am-proxy check`: what the configuration comes to, without its secrets, and where each value was said."""
+"""`am-proxy check`: what the configuration comes to, without its secrets, and where each value was said.
+
+Or, with `--probe`, whether its upstreams answer.
+"""
 
 import json
 import sys
@@ -11,12 +14,19 @@ _WIDTH = 44
 """Where the comments stand."""
 
 
-def check(settings: Settings) -> int:
-    """Print it. Mistakes were told while it was read, all but one: only litellm knows its providers."""
+def check(settings: Settings, *, probed: bool = False, only: str | None = None) -> int:
+    """Print it, or what its upstreams answer (of `only`, if that is given).
+
+    Mistakes were told while it was read, all but one: only litellm knows its providers.
+    """
     if mistakes := list(_unknown_providers(settings)):
         print(*mistakes, sep="\n", file=sys.stderr)
         return 2
     print(f"# {settings.file or 'no file'}: no mistakes")
+    if probed:
+        from app.cli.probe import probe  # noqa: PLC0415 — the server and its HTTP library, which nothing else here needs
+
+        return probe(settings, only)
     print("\n".join(_lines(settings)))
     return 0
 

@@ -14,9 +14,12 @@ examples:
   am-proxy serve --upstream https://api.example.com/v1 --upstream-key env:EXAMPLE_KEY
   am-proxy serve --config proxy.toml --port 9000
   am-proxy check --config proxy.toml                    say what is wrong with it, or what it comes to
+  am-proxy check --probe                                ask the upstreams themselves, and say which lane suits each
 
 Settings come from flags, then the environment (AM_PORT, AM_UPSTREAM, AM_KEY, ...), then config.toml, then defaults.
 """
+
+_PROBE = "ask every upstream that has a base_url a word or two (of --upstream: only that), and say which lane suits it"
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -29,9 +32,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, purpose in (
         ("serve", "run the server"),
-        ("check", "read the configuration, say what is wrong with it or what it comes to; nothing is started"),
+        ("check", "read the configuration, say what is wrong with it or what it comes to; no server is started"),
     ):
-        commands.add_parser(
+        command = commands.add_parser(
             name,
             parents=[flags],
             help=purpose,
@@ -40,6 +43,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
             formatter_class=_AsWritten,
             allow_abbrev=False,
         )
+        if name == "check":
+            command.add_argument("--probe", action="store_true", help=_PROBE)
     return parser.parse_args(arguments)
 
 

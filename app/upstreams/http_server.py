@@ -107,15 +107,15 @@ class HttpServer:
         self._session: aiohttp.ClientSession | None = None
         self._leaving: set[asyncio.Task[None]] = set()
 
-    async def ask(self, body: bytes) -> Answer:
-        """Post this, and give the answer once its head is there. Raises one of `TROUBLE`."""
+    async def ask(self, body: bytes | None) -> Answer:
+        """Post this, or get if there is none, and give the answer once its head is there. Raises one of `TROUBLE`."""
         connection = SimpleNamespace(reused=False)
         try:
-            response = await self._post(body, connection)
+            response = await self._send(body, connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
             if not connection.reused:
                 raise
-            response = await self._post(body, connection)
+            response = await self._send(body, connection)
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
                 raise HttpRefusedError(response.status, await _words(response), response.headers)  # noqa: TRY301 — closed below
@@ -155,11 +155,16 @@ class HttpServer:
             case _:
                 return _failed("The connection to the upstream broke off.")
 
-    async def _post(self, body: bytes, connection: SimpleNamespace) -> aiohttp.ClientResponse:
+    async def _send(self, body: bytes | None, connection: SimpleNamespace) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = self._open()
-        return await self._session.post(
-            self._url, data=body, allow_redirects=False, proxy=self._proxy, trace_request_ctx=connection
+        return await self._session.request(
+            "GET" if body is None else "POST",
+            self._url,
+            data=body,
+            allow_redirects=False,
+            proxy=self._proxy,
+            trace_request_ctx=connection,
         )
 
     def _open(self) -> aiohttp.ClientSession:

@@ -1,0 +1,110 @@
+"""`am-proxy check --probe`: ask every upstream for a word or two, and say which lane suits it.
+
+What is asked goes through the lanes themselves, so what is found here is what clients will find. Each server is asked
+one question after the other, for small ones answer one at a time; several servers are asked side by side.
+"""
+
+import asyncio
+import re
+from typing import Final, NamedTuple
+
+from app.cli.probe_asks import Heard, Lane, Seen, ask, look
+from app.settings import Settings, Upstream
+from app.upstreams.litellm_chat import close_connections, load
+
+WITHOUT_A_NAME: Final = "default"
+"""The model asked for where nobody names one. Servers of a single model often do not mind."""
+SHORTEST_KEY: Final = 8
+"""Characters. What is shorter opens nothing (`none`, `ollama`), and taking it out would garble our own words."""
+
+_NO_TALKER: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
+_TITLES: Final[dict[Lane, str]] = {
+    "responses": "Responses",
+    "chat": "chat completions",
+    "litellm": "through litellm",
+}
+"""The lanes, from the one that does most and costs least to the one that reaches all."""
+
+
+class Report(NamedTuple):
+    """One upstream: whether its configured lane works, and what to print."""
+
+    works: bool
+    lines: list[str]
+
+
+def probe(settings: Settings, only: str | None = None) -> int:
+    """Print what is found of every upstream, or of `only`. Gives 1 where one does not work as it is configured."""
+    return asyncio.run(_probe(settings, only))
+
+
+async def _probe(settings: Settings, only: str | None) -> int:
+    works = True
+    async with asyncio.TaskGroup() as group:
+        names = [name for name in settings.upstreams if only in (None, name)]
+        for task in [group.create_task(_report(settings, name)) for name in names]:
+            report = await task
+            print("\n".join(_harmless(line, settings) for line in report.lines), flush=True)
+            works = works and report.works
+    await close_connections()
+    return 0 if works else 1
+
+
+def _harmless(line: str, settings: Settings) -> str:
+    """A line without keys, whoever wrote them into it, and without what steers a terminal."""
+    for upstream in settings.upstreams.values():
+        key = "" if upstream.api_key is None else upstream.api_key.reveal()
+        if len(key) >= SHORTEST_KEY:
+            line = line.replace(key, "…")
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+async def _report(settings: Settings, name: str) -> Report:
+    upstream = settings.upstreams[name]
+    if upstream.base_url is None:
+        why = "it runs inside this server" if upstream.via == "demo" else "without a base_url only litellm finds it"
+        return Report(works=True, lines=[f"upstreams.{name}: not probed, {why}"])
+    lines = [f"upstreams.{name}: {upstream.base_url}"]
+    seen = await look(upstream)
+    if seen.unreachable:
+        lines += [_line("reachable", f"no: {seen.unreachable}"), _configured(upstream, works=False)]
+        return Report(works=False, lines=lines)
+    model, why = _model(settings, name, seen)
+    if upstream.via == "litellm":
+        await asyncio.to_thread(load)  # it takes seconds that are not the server's
+    lanes = [lane for lane in _TITLES if lane != "litellm" or upstream.via == "litellm"]
+    heard = {lane: await ask(lane, upstream, model, seen) for lane in lanes}
+    works = any(lane == upstream.via and found.state == "works" for lane, found in heard.items())
+    lines += [_line("reachable", "yes"), _line("asked for", f"{model[:100]} ({why})")]
+    lines += [_line(_TITLES[lane], found.words) for lane, found in heard.items()]
+    lines += [_line("suits it", _suits(heard)), _configured(upstream, works=works)]
+    return Report(works=works, lines=lines)
+
+
+def _model(settings: Settings, name: str, seen: Seen) -> tuple[str, str]:
+    """The model to ask for, and why this one."""
+    for public, model in settings.models.items():
+        if model.upstream == name and (public != "*" or model.name is not None):
+            return model.name or public, "named in [models]"
+    if seen.names:
+        talkers = [known for known in seen.names if not _NO_TALKER.search(known)]
+        return (talkers or list(seen.names))[0], f"[models] names none; of {len(seen.names)} that the server lists"
+    return WITHOUT_A_NAME, "neither [models] nor the server names one"
+
+
+def _suits(heard: dict[Lane, Heard]) -> str:
+    for lane in _TITLES:
+        if lane in heard and heard[lane].state == "works":
+            return f'via = "{lane}"'
+    if any(found.state == "unclear" for found in heard.values()):
+        return "cannot be told from this"
+    return 'via = "litellm" with a provider, if litellm knows one for this server'
+
+
+def _configured(upstream: Upstream, *, works: bool) -> str:
+    provider = f' with provider = "{upstream.provider}"' if upstream.provider else ""
+    return _line("configured", f'via = "{upstream.via}"{provider}, which {"works" if works else "does not work"}')
+
+
+def _line(title: str, words: str) -> str:
+    return f"  {title:<18}{words}"

@@ -1,0 +1,390 @@
+"""`am-proxy check --probe` against servers of every kind, on real sockets."""
+
+import errno
+import socket
+import ssl
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from app.__main__ import main
+from app.cli import probe_asks
+from app.cli.probe_asks import unreachable
+from tests.running import run
+from tests.script import counts, says, stops
+from tests.serving import serving
+from tests.upstream import Ask, ChatUpstream, End, Hang, Json, ResponsesUpstream, Script, Status, Step
+from tests.upstream.responses import answer, begins, ends, message
+
+KEY = "sk-the-key-that-nobody-may-see"
+SAYS = [says("Hi"), says("!"), stops(), counts(7, 5)]
+TALKS = answer(message("msg_1", "H", "i"))
+NO_PATH = Status(404, {"error": {"message": "not found"}})
+HTML = Status(200, b"<html><body>It works</body></html>", {"content-type": "text/html"})
+
+
+def listing(*names: str) -> Status:
+    return Status(200, {"object": "list", "data": [{"id": name} for name in names]})
+
+
+class Server(ChatUpstream):
+    """A server of several paths, each with its script; what it is not told it does not know."""
+
+    def __init__(
+        self, *, models: Script = (NO_PATH,), chat: Script = (NO_PATH,), responses: Script = (NO_PATH,)
+    ) -> None:
+        self._paths = {"/v1/models": models, "/v1/chat/completions": chat, "/v1/responses": responses}
+        self._native = ResponsesUpstream.__new__(ResponsesUpstream)  # what it finds and frames, without its socket
+        super().__init__(self._steps)
+
+    def _steps(self, ask: Ask) -> list[Step]:
+        script = self._paths[ask.path]
+        return list(script(ask) if callable(script) else script)
+
+    def _all_faults(self, ask: Ask) -> list[str]:
+        if ask.path == "/v1/models":
+            return [] if ask.raw == b"" else ["a body that nobody asked for"]
+        return self._native.faults(ask) if ask.path == "/v1/responses" else super()._all_faults(ask)
+
+    def frame(self, step: Json, ask: Ask) -> bytes:
+        return self._native.frame(step, ask) if ask.path == "/v1/responses" else super().frame(step, ask)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("THE_KEY", KEY)
+    return tmp_path
+
+
+def probed(url: str, capsys: pytest.CaptureFixture[str], via: str = "chat", *flags: str) -> tuple[int, dict[str, str]]:
+    """The exit code, and what is said of this server, by its titles."""
+    code = main(["check", "--probe", "--upstream", url, "--via", via, "--upstream-key", "env:THE_KEY", *flags])
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert KEY not in told.out
+    first, title, *lines = told.out.splitlines()
+    assert (first, title) == ("# no file: no mistakes", f"upstreams.upstream: {url}")
+    return code, {line[:20].strip(): line[20:] for line in lines}
+
+
+YES_CHAT = "yes: streamed, with usage, finish reason stop"
+YES_RESPONSES = f"yes: {len(TALKS)} events from response.created to response.completed, with usage"
+NOBODY = "default (neither [models] nor the server names one)"
+NOWHERE = "no: there is no such path, or no such model"
+
+
+def test_a_server_of_chat_completions_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(models=[listing("text-embedding-3", "qwen3")], chat=SAYS) as server:
+        told = probed(server.url, capsys)
+        asked = [(ask.path, ask.headers.get("authorization"), ask.body) for ask in server.asks]
+    assert told == (
+        0,
+        {
+            "reachable": "yes",
+            "asked for": "qwen3 ([models] names none; of 2 that the server lists)",
+            "Responses": "no: there is no such path",
+            "chat completions": YES_CHAT,
+            "suits it": 'via = "chat"',
+            "configured": 'via = "chat", which works',
+        },
+    )
+    hi = {"role": "user", "content": "Say hi."}
+    counted = {"stream": True, "stream_options": {"include_usage": True}}
+    assert asked == [
+        ("/v1/models", f"Bearer {KEY}", None),
+        (
+            "/v1/responses",
+            f"Bearer {KEY}",
+            {"model": "qwen3", "stream": True, "input": "Say hi.", "store": False, "max_output_tokens": 16},
+        ),
+        (
+            "/v1/chat/completions",
+            f"Bearer {KEY}",
+            {"model": "qwen3", "messages": [hi], **counted, "max_tokens": 16},
+        ),
+    ]
+
+
+def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as url:
+        code, told = probed(f"{url}/v1", capsys, "responses")
+    assert told.pop("Responses").startswith("yes: ")
+    assert (code, told) == (
+        0,
+        {
+            "reachable": "yes",
+            "asked for": "demo ([models] names none; of 1 that the server lists)",
+            "chat completions": "no: there is no such path",
+            "suits it": 'via = "responses"',
+            "configured": 'via = "responses", which works',
+        },
+    )
+
+
+def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
+    """In a process of its own, as it is for those who use it."""
+    with Server(chat=SAYS, responses=TALKS) as server:
+        ended = run("check", "--probe", "--upstream", server.url, folder=folder)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (
+        ended.stdout
+        == f"""\
+# no file: no mistakes
+upstreams.upstream: {server.url}
+  reachable         yes
+  asked for         {NOBODY}
+  Responses         {YES_RESPONSES}
+  chat completions  {YES_CHAT}
+  through litellm   {YES_CHAT}
+  suits it          via = "responses"
+  configured        via = "litellm", which works
+"""
+    )
+
+
+def test_a_lane_that_does_not_work_is_an_exit_code_of_1_though_another_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Server(chat=SAYS) as server:
+        code, told = probed(server.url, capsys, "responses")
+    assert (code, told["suits it"], told["configured"]) == (
+        1,
+        'via = "chat"',
+        'via = "responses", which does not work',
+    )
+
+
+WRONG_KEY = Status(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+FAILED = ends(status="failed", error={"code": "server_error", "message": f"no room for {KEY}\x1b[2J"})
+AS_IT_MUST = "no: The upstream did not answer as it must: "
+UNCLEAR = "cannot be told from this"
+LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server'
+
+
+@pytest.mark.parametrize(
+    ("paths", "responses", "chat", "suits"),
+    [
+        (
+            {"models": [WRONG_KEY], "chat": [WRONG_KEY], "responses": [WRONG_KEY]},
+            "no: the key is refused",
+            "no: the key is refused",
+            UNCLEAR,
+        ),
+        (
+            {"models": [HTML], "chat": [HTML], "responses": [HTML]},
+            f"{AS_IT_MUST}the answer is not a stream of events.",
+            f"{AS_IT_MUST}the answer is neither a stream nor JSON.",
+            LITELLM,
+        ),
+        ({}, NOWHERE, NOWHERE, LITELLM),
+        (
+            {"chat": [Status(405)], "responses": [Status(501)]},
+            "no: The upstream failed with status 501.",
+            "no: The upstream failed with status 405.",
+            LITELLM,
+        ),
+        (
+            {"chat": [Status(503, {"error": "full"})], "responses": [FAILED]},
+            "no: it speaks them, but the answer failed: no room for …?[2J",
+            "no: The upstream failed with status 503: full",
+            UNCLEAR,
+        ),
+        (
+            {"chat": [says("Hi"), End()], "responses": [*begins(), End()]},
+            "no: its events are not those of Responses, from response.created to response.in_progress",
+            "no: it never says why it ends (finish_reason), so every answer counts as cut off",
+            UNCLEAR,
+        ),
+        (
+            {"chat": [Status(200, b"")], "responses": [Status(200, b"")]},
+            "no: the answer is empty",
+            "no: the answer is empty",
+            LITELLM,
+        ),
+        (
+            {"responses": [*begins(), TALKS[-1]]},
+            "no: its events are not those of Responses, from response.created to response.completed",
+            NOWHERE,
+            LITELLM,
+        ),
+    ],
+    ids=["key", "html", "nothing", "405", "failing", "without an end", "empty", "without items"],
+)
+def test_why_nothing_works_is_told(
+    paths: dict[str, list[Step]], responses: str, chat: str, suits: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Server(**paths) as server:
+        told = probed(server.url, capsys)
+    assert told == (
+        1,
+        {
+            "reachable": "yes",
+            "asked for": NOBODY,
+            "Responses": responses,
+            "chat completions": chat,
+            "suits it": suits,
+            "configured": 'via = "chat", which does not work',
+        },
+    )
+
+
+def test_a_server_that_wants_a_key_is_told_apart_from_one_that_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(chat=[Status(401)], responses=[Status(401)]) as server:
+        assert main(["check", "--probe", "--upstream", server.url, "--via", "chat"]) == 1
+    assert "  chat completions  no: it wants a key, and no api_key is set\n" in capsys.readouterr().out
+
+
+def whole(ask: Ask) -> list[Step]:
+    """A server that knows neither limits nor streams."""
+    if "max_tokens" in ask.body:
+        return [Status(400, {"error": {"message": "unknown parameter max_tokens"}})]
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    return [Status(200, {"object": "chat.completion", "choices": [choice]})]
+
+
+def test_a_server_that_neither_limits_nor_streams_nor_counts_works(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(chat=whole) as server:
+        code, told = probed(server.url, capsys)
+    assert (code, told["chat completions"]) == (
+        0,
+        "yes: not streamed, all in one piece, without usage, which is then estimated, finish reason stop",
+    )
+
+
+def test_a_server_that_never_ends_is_given_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_asks, "PATIENCE", 0.2)
+    with Server(models=[Hang()], chat=[says("Hi"), Hang()], responses=[Hang()]) as server:
+        code, told = probed(server.url, capsys)
+    late = "no: it did not end its answer within 0.2 seconds"
+    assert (code, told["reachable"], told["chat completions"], told["Responses"]) == (1, "yes", late, late)
+
+
+def test_a_port_where_nobody_listens_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert probed(f"http://127.0.0.1:{port}/v1", capsys) == (
+        1,
+        {
+            "reachable": "no: the connection is refused, nothing listens at that port",
+            "configured": 'via = "chat", which does not work',
+        },
+    )
+
+
+def test_https_where_there_is_none_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as url:
+        code, told = probed(f"{url.replace('http:', 'https:')}/v1", capsys)
+    assert (code, told["reachable"]) == (
+        1,
+        "no: TLS: no secure connection can be made (is it http:// perhaps?)",
+    )
+
+
+CONNECTION: Any = SimpleNamespace(ssl=True, host="h", port=1)
+UNTRUSTED = ssl.SSLCertVerificationError("no")
+UNTRUSTED.verify_message = "self-signed certificate"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (aiohttp.ClientConnectorDNSError(CONNECTION, socket.gaierror(-2, "x")), "the name h.test does not resolve"),
+        (
+            aiohttp.ClientConnectorCertificateError(CONNECTION, UNTRUSTED),
+            "TLS: its certificate is not trusted (self-signed certificate)",
+        ),
+        (aiohttp.ConnectionTimeoutError(), "no connection within 5 seconds"),
+        (
+            aiohttp.ClientConnectorError(CONNECTION, OSError(errno.EHOSTUNREACH, "No route to host")),
+            "No route to host",
+        ),
+        (aiohttp.ClientConnectorError(CONNECTION, OSError()), "there is no way to it"),
+        (
+            aiohttp.ClientProxyConnectionError(CONNECTION, ConnectionRefusedError()),
+            "the proxy that the environment names does not answer",
+        ),
+        (aiohttp.ServerDisconnectedError(), ""),
+        (TimeoutError(), ""),
+    ],
+)
+def test_each_way_of_not_being_there_has_its_words(error: Exception, told: str) -> None:
+    assert unreachable(error, "h.test") == told
+
+
+FILE = """\
+upstreams.demo.via = "demo"
+upstreams.far = {{provider = "deepseek"}}
+[upstreams.near]
+via = "chat"
+base_url = "{url}"
+[models]
+d.upstream = "demo"
+"*" = {{upstream = "near", name = "theirs"}}
+"""
+
+
+def test_every_upstream_of_the_file_is_told_of_and_asked_for_its_own_models(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Server(models=[listing("a", "b", "c", "d")], chat=SAYS) as server:
+        (folder / "config.toml").write_text(FILE.format(url=server.url))
+        assert main(["check", "--probe"]) == 0
+        assert [ask.body and ask.body["model"] for ask in server.asks] == [None, "theirs", "theirs"]
+    assert (
+        capsys.readouterr().out
+        == f"""\
+# config.toml: no mistakes
+upstreams.demo: not probed, it runs inside this server
+upstreams.far: not probed, without a base_url only litellm finds it
+upstreams.near: {server.url}
+  reachable         yes
+  asked for         theirs (named in [models])
+  Responses         no: there is no such path, or no such model; it lists a, b, c, …
+  chat completions  {YES_CHAT}
+  suits it          via = "chat"
+  configured        via = "chat", which works
+"""
+    )
+
+
+def test_of_an_upstream_on_the_command_line_only_that_is_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Server(chat=SAYS) as server, Server(chat=SAYS) as other:
+        (folder / "config.toml").write_text(FILE.format(url=other.url))
+        code, told = probed_beside_a_file(server.url, capsys)
+        assert (code, list(told), other.asks) == (0, [f"upstreams.upstream: {server.url}"], [])
+
+
+def probed_beside_a_file(url: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """The exit code, and the titles of the upstreams that were asked."""
+    code = main(["check", "--probe", "--upstream", url, "--via", "chat"])
+    return code, [line for line in capsys.readouterr().out.splitlines() if line.startswith("upstreams.")]
+
+
+@pytest.mark.parametrize(
+    "body", [b"[]", b'{"data": 5}', b'{"data": [1, {"id": 2}, {}]}', b"[" * 99_999, b"x" * 2_000_000]
+)
+def test_a_list_of_models_that_is_none_does_no_harm(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(models=[Status(200, body)], chat=SAYS) as server:
+        code, told = probed(server.url, capsys)
+    assert (code, told["asked for"]) == (0, NOBODY)
+
+
+def test_a_server_that_says_the_key_wherever_it_can_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(models=[listing(KEY)], chat=[says("Hi", finish=KEY)], responses=[{"type": KEY}, End()]) as server:
+        code, told = probed(server.url, capsys)
+    assert (code, told["asked for"][:1], told["chat completions"][-1:]) == (0, "…", "…")
+
+
+def test_the_flag_is_of_check_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--probe"])
+    assert "unrecognized arguments: --probe" in capsys.readouterr().err
