@@ -11,20 +11,23 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-# What the Node test drives. It is skipped, and says so, where there is no node or no package.
-NODE_CLIENT := openai@7.55.0 zod@4.1.12
-NPM_INSTALL = npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --prefix .cache/npm
+# What the Node test drives, at the versions of tests/conformance/clients.toml. It is skipped, and says so, where there
+# is no node or no package.
+NODE_CLIENT := openai zod
 
-.PHONY: help serve test bench bench-peers node-client lint format lock clean
+.PHONY: help serve test conformance bench bench-peers node-client lint format lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: $(VENV)/.serve ## run the server; more with ARGS="--port 9000"
 	@exec $(BIN)/python -m app serve $(ARGS)
 
 test: $(VENV)/.dev node-client ## every test, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-branch --cov-fail-under=95 $(ARGS)
+
+conformance: $(VENV)/.dev ## drive the real clients (fetched into .cache) and write docs/conformance.md
+	$(BIN)/python -m tests.conformance.run $(ARGS)
 
 lint: $(VENV)/.dev ## style, types, import plan, Dockerfile
 	$(BIN)/ruff check .
@@ -49,9 +52,9 @@ bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each 
 	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"
 	$(PYTHON) -m venv .cache/bench/llm-rosetta && .cache/bench/llm-rosetta/bin/pip install --quiet llm-rosetta==0.13.0
 
-node-client:
+node-client: $(VENV)/.dev
 	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/openai ]; then \
-		mkdir -p .cache/npm && $(NPM_INSTALL) $(NODE_CLIENT) || echo "the openai package for Node could not be had"; fi
+		$(BIN)/python -m tests.conformance.install $(NODE_CLIENT) || echo "the openai package for Node could not be had"; fi
 
 clean: ## remove what make made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist

@@ -27,7 +27,8 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             return {"content": [{"type": "text", "text": text}], "isError": False}
         case "ping":
             return {}
-    return None
+        case _:
+            return None
 
 
 def main() -> None:

@@ -1,0 +1,226 @@
+"""The clients: how each calls its tools, how it is driven, and what it cannot do by its own limits."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.codex import Codex
+from tests.conformance import lines
+from tests.conformance.agents import codex, opencode
+from tests.conformance.cells import CUT_OFF, FAILED, Call, Holds, Told, Tools
+from tests.conformance.install import NPM, PYTHON, ROOT, node, opencode_in
+
+
+class Note(NamedTuple):
+    """What is to be known of a cell: the client's own way, or its own limit."""
+
+    text: str
+    told: Told | None = None
+    """What the client has instead of what others have."""
+    tried: bool = True
+    """False: there is nothing to try."""
+    able: bool = True
+    """False: tried, and the client cannot do it."""
+
+
+def _never(text: str) -> Note:
+    return Note(text, tried=False)
+
+
+class Bench(NamedTuple):
+    """Where a client is driven."""
+
+    url: str
+    folder: Path
+    environ: Mapping[str, str]
+
+
+Drive = Callable[[Bench, Mapping[str, str]], dict[str, Told]]
+"""Drives a client through cells, each with the model it asks for."""
+
+
+_PLAIN: Final = Tools()
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client."""
+
+    title: str
+    package: str
+    drive: Drive
+    tools: Tools = _PLAIN
+    notes: Mapping[str, Note] = field(default_factory=dict)
+    more: tuple[str, ...] = ()
+    """Further packages whose versions matter."""
+    npm: bool = False
+
+
+def _answers(command: list[str], bench: Bench, cells: Mapping[str, str]) -> dict[str, Told]:
+    """What a driver of its own process says."""
+    words = {name: value for name, value in vars(lines).items() if name.isupper()}
+    ran = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=dict(bench.environ),
+        input=json.dumps({"url": bench.url, "cells": cells, "lines": words}),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if ran.returncode:
+        return {cell: {"driver": ran.stderr[-1000:]} for cell in cells}
+    told: dict[str, Told] = json.loads(ran.stdout)
+    return told
+
+
+def _python(module: str) -> Drive:
+    return lambda bench, cells: _answers([str(PYTHON), "-m", f"tests.conformance.drivers.{module}"], bench, cells)
+
+
+def _node(script: str, *arguments: str) -> Drive:
+    path = ROOT / "tests" / "conformance" / "drivers" / script
+    return lambda bench, cells: _answers([str(node()), str(path), str(NPM), *arguments], bench, cells)
+
+
+def _one_by_one(cells: Mapping[str, str], drive: Callable[[str, str], Told]) -> dict[str, Told]:
+    """Each cell by a run of its own."""
+    told: dict[str, Told] = {}
+    for cell, model in cells.items():
+        try:
+            told[cell] = drive(cell, model)
+        except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
+            told[cell] = {"driver": repr(error)}
+    return told
+
+
+def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Told]:
+    return _one_by_one(cells, lambda cell, model: codex.drive(Codex(NPM, bench.folder / model), bench.url, cell, model))
+
+
+def _opencode(bench: Bench, cells: Mapping[str, str]) -> dict[str, Told]:
+    program = opencode_in(NPM) or Path("opencode")
+    home = opencode.Opencode(program, bench.url, bench.folder / "opencode", bench.environ)
+    return _one_by_one(cells, lambda cell, model: opencode.drive(home, cell, model))
+
+
+def _failed(words: str, **more: str) -> Told:
+    return {"error": Holds(words), **more}
+
+
+_NO_TOOL = "it has no such tool"
+
+CLIENTS: Final[dict[str, Client]] = {
+    "codex": Client(
+        "Codex CLI",
+        "@openai/codex",
+        _codex,
+        codex.TOOLS,
+        {
+            "custom": Note("really edits a file with `apply_patch`", {"file": codex.AFTER, "text": lines.TEXT}),
+            "namespace": Note("a tool of a Model Context Protocol server, which Codex runs over standard input"),
+            "search": Note(
+                "finds a tool of that server; offered when the catalogue says `supports_search_tool`",
+                {"calls": [lines.CITIES[0]], "text": lines.TEXT},
+            ),
+            "refusal": Note("told as text, because Codex shows nothing of a `refusal` part (see codex.md)"),
+            "incomplete": Note(
+                "told as `response.completed`, because Codex throws the answer away otherwise (see codex.md)",
+                {"text": lines.PARTIAL, "ended": "turn.completed"},
+            ),
+            "failed_before": Note("shows the message, not the code", _failed(FAILED, text="", ended="turn.failed")),
+            "failed_in": Note(
+                "shows the message, not the code", _failed(FAILED, text=lines.PARTIAL, ended="turn.failed")
+            ),
+            "cut": Note("shows the message, not the code", _failed(CUT_OFF, text=lines.PARTIAL, ended="turn.failed")),
+            "wait": Note("counts it among `stream_max_retries`"),
+        },
+        npm=True,
+    ),
+    "opencode": Client(
+        "opencode",
+        "opencode-ai",
+        _opencode,
+        opencode.TOOLS,
+        {
+            "custom": _never(_NO_TOOL),
+            "namespace": Note("tools of a Model Context Protocol server are plain functions"),
+            "search": _never(_NO_TOOL),
+            "schema": _never("its command line asks for no schema"),
+            "refusal": Note(
+                "its own copy of the AI SDK drops refusals: the answer is empty", {"refusal": ""}, able=False
+            ),
+            "incomplete": Note("says `length`", {"text": lines.PARTIAL, "ended": "length"}),
+            "failed_before": Note("shows the message with the whole answer", _failed(FAILED, text="")),
+            "failed_in": Note("shows the whole event", _failed(FAILED, text=lines.PARTIAL)),
+            "cut": Note("shows the whole event", _failed(CUT_OFF, text=lines.PARTIAL)),
+        },
+        npm=True,
+    ),
+    "openai-python": Client("openai-python", "openai", _python("openai_python")),
+    "openai-node": Client("openai-node", "openai", _node("openai_node.mjs"), npm=True),
+    "openai-agents": Client(
+        "Agents SDK",
+        "openai-agents",
+        _python("openai_agents"),
+        notes={
+            "search": _never("its runner does not run a tool search on the client's side"),
+            "refusal": Note("raises `ModelRefusalError` with the words"),
+            "incomplete": Note("raises `ModelBehaviorError` that names the reason; the text has been streamed"),
+        },
+    ),
+    "ai-sdk-openai": Client(
+        "AI SDK, @ai-sdk/openai", "@ai-sdk/openai", _node("ai_sdk.mjs", "openai"), more=("ai",), npm=True
+    ),
+    "ai-sdk-open-responses": Client(
+        "AI SDK, @ai-sdk/open-responses",
+        "@ai-sdk/open-responses",
+        _node("ai_sdk.mjs", "open-responses"),
+        notes={
+            "custom": _never(_NO_TOOL),
+            "namespace": _never(_NO_TOOL),
+            "search": _never(_NO_TOOL),
+            "refusal": Note("knows no event of a refusal: the answer is empty", {"refusal": ""}, able=False),
+        },
+        more=("ai",),
+        npm=True,
+    ),
+    "pydantic-ai": Client(
+        "Pydantic AI",
+        "pydantic-ai-slim",
+        _python("pydantic_agent"),
+        Tools(search=Call("tool_search", json.dumps({"queries": [lines.SEARCH]}), "")),
+        notes={
+            "custom": _never(_NO_TOOL),
+            "namespace": _never(_NO_TOOL),
+            "search": Note("with a model profile that knows `tool_search`"),
+        },
+    ),
+    "langchain": Client(
+        "LangChain",
+        "langchain-openai",
+        _python("langchain_chat"),
+        Tools(interleaved=False),
+        notes={
+            "parallel": Note("one call after the other: it loses the arguments of calls that arrive interleaved"),
+            "namespace": Note("bound by `bind`: `bind_tools` knows no namespaces"),
+            "search": _never("it has no step that runs a tool search"),
+        },
+        more=("langchain-core",),
+    ),
+}
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """What a client sees of the machine: nothing of its user."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+
+
+def chosen(names: Iterable[str]) -> dict[str, Client]:
+    """The clients of these names, or all."""
+    return {name: CLIENTS[name] for name in names} or dict(CLIENTS)

@@ -1,0 +1,37 @@
+"""What all Python drivers share: the task comes in as JSON, each cell is tried, what the client has goes out as JSON.
+
+Nothing but the standard library: it runs in the clients' own environment.
+"""
+
+import asyncio
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Told = dict[str, Any]
+Drive = Callable[[str, str], Any]
+"""Drives the client through one cell: the server's base URL, the model's name; what it gives may be awaitable."""
+
+
+def thrown(error: BaseException) -> Told:
+    """An error as a program that catches it sees it."""
+    return {"threw": type(error).__name__, "error": str(error)}
+
+
+def play(drives: dict[str, Drive], caught: Callable[[BaseException], Told] = thrown) -> None:
+    """Try every cell of the task."""
+    task = json.load(sys.stdin)
+    told: dict[str, Told] = {}
+    for cell, model in task["cells"].items():
+        try:
+            given = drives[cell](f"{task['url']}/v1", model)
+            told[cell] = asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given
+        except Exception as error:  # noqa: BLE001 — whatever a client throws is what its user sees
+            told[cell] = caught(error)
+    json.dump(told, sys.stdout)
+
+
+async def _awaited(given: Any) -> Any:
+    return await asyncio.wait_for(given, 120)

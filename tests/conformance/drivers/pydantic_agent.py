@@ -1,0 +1,172 @@
+"""Pydantic AI over its `OpenAIResponsesModel`, streamed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from openai import AsyncOpenAI
+from pydantic import BaseModel
+from pydantic_ai import Agent, BinaryContent, ModelHTTPError, NativeOutput, Tool  # type: ignore[import-not-found]  # it has an environment of its own
+from pydantic_ai.capabilities import ToolSearch  # type: ignore[import-not-found]  # it has an environment of its own
+from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, ThinkingPart  # type: ignore[import-not-found]  # it has an environment of its own
+from pydantic_ai.models.openai import OpenAIResponsesModel  # type: ignore[import-not-found]  # it has an environment of its own
+from pydantic_ai.profiles.openai import openai_model_profile  # type: ignore[import-not-found]  # it has an environment of its own
+from pydantic_ai.providers.openai import OpenAIProvider  # type: ignore[import-not-found]  # it has an environment of its own
+from pydantic_ai.tools import ToolDefinition  # type: ignore[import-not-found]  # it has an environment of its own
+
+from tests.conformance import lines
+from tests.conformance.drivers.play import Told, play
+
+PROFILE = openai_model_profile("gpt-5.4")
+"""What to take the model for. Without it, tools are searched by an ordinary function, of whatever name is not known."""
+
+
+class Weather(BaseModel):
+    """A structured answer."""
+
+    city: str
+    degrees: int
+
+
+def agent(url: str, model: str, retries: int = 0, **fields: Any) -> Any:
+    client = AsyncOpenAI(base_url=url, api_key="any", max_retries=retries, timeout=120)
+    provider = OpenAIProvider(openai_client=client)
+    return Agent(OpenAIResponsesModel(model, provider=provider, profile=PROFILE), **fields)
+
+
+async def run(url: str, model: str, prompt: Any = lines.PROMPT, retries: int = 0, **fields: Any) -> Any:
+    """The result of a whole run, every model request streamed."""
+
+    async def hear(_context: Any, events: Any) -> None:
+        async for _ in events:
+            pass
+
+    return await agent(url, model, retries, **fields).run(prompt, event_stream_handler=hear)
+
+
+async def text(url: str, model: str) -> Told:
+    heard = ""
+    async with agent(url, model).run_stream(lines.PROMPT) as told:
+        async for piece in told.stream_text(delta=True, debounce_by=None):
+            heard += piece
+        read = await told.get_output()
+    return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
+
+
+async def reasoning(url: str, model: str) -> Told:
+    result = await run(url, model)
+    parts = result.all_messages()[-1].parts
+    return {"reasoning": "".join(p.content for p in parts if isinstance(p, ThinkingPart)), "text": result.output}
+
+
+async def parallel(url: str, model: str) -> Told:
+    made: list[str] = []
+
+    def get_weather(city: str) -> str:
+        made.append(city)
+        return lines.degrees(city)
+
+    result = await run(url, model, tools=[get_weather])
+    return {"calls": sorted(made), "text": result.output}
+
+
+async def search(url: str, model: str) -> Told:
+    told: Told = {"calls": []}
+
+    def get_weather(city: str) -> str:
+        told["calls"].append(city)
+        return lines.degrees(city)
+
+    def find(_context: Any, queries: Sequence[str], _tools: Sequence[ToolDefinition]) -> list[str]:
+        told["query"] = queries[0]
+        return [lines.WEATHER]
+
+    tools = [Tool(get_weather, defer_loading=True)]
+    result = await run(url, model, tools=tools, capabilities=[ToolSearch(strategy=find)])
+    return {**told, "text": result.output}
+
+
+async def schema(url: str, model: str) -> Told:
+    result = await run(url, model, output_type=NativeOutput(Weather))
+    return {"parsed": result.output.model_dump()}
+
+
+def image() -> BinaryContent:
+    found = BinaryContent.from_data_uri(lines.PICTURE)
+    return BinaryContent(data=found.data, media_type=found.media_type)
+
+
+async def picture(url: str, model: str) -> Told:
+    return {"text": (await run(url, model, [lines.PROMPT, image()])).output}
+
+
+async def picture_back(url: str, model: str) -> Told:
+    def take_picture() -> BinaryContent:
+        return image()
+
+    return {"text": (await run(url, model, tools=[take_picture])).output}
+
+
+async def refusal(url: str, model: str) -> Told:
+    """It raises; the words are in what it raises."""
+    try:
+        return {"text": (await run(url, model)).output}
+    except Exception as error:  # noqa: BLE001 — whatever it raises is what a program catches
+        return {"refusal": lines.REFUSAL if lines.REFUSAL in f"{error} {vars(error)}" else repr(error)}
+
+
+async def incomplete(url: str, model: str) -> Told:
+    result = await run(url, model)
+    return {"text": result.output, "ended": result.all_messages()[-1].provider_details["finish_reason"]}
+
+
+async def failed_before(url: str, model: str) -> Told:
+    try:
+        await run(url, model)
+    except ModelHTTPError as error:
+        body: Any = error.body
+        return {"error": body["message"], "code": body["code"]}
+    return {}
+
+
+async def failed_in(url: str, model: str) -> Told:
+    heard = ""
+
+    async def hear(_context: Any, events: Any) -> None:
+        nonlocal heard
+        async for event in events:
+            if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                heard += event.part.content
+            if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                heard += event.delta.content_delta
+
+    try:
+        await agent(url, model).run(lines.PROMPT, event_stream_handler=hear)
+    except Exception as error:  # noqa: BLE001 — whatever it raises is what a program catches
+        told = f"{error} {vars(error)}"
+        return {"text": heard, "error": told, "code": "server_error" if "server_error" in told else None}
+    return {"text": heard}
+
+
+async def wait(url: str, model: str) -> Told:
+    return {"text": (await run(url, model, retries=2)).output}
+
+
+if __name__ == "__main__":
+    play(
+        {
+            "text": text,
+            "reasoning": reasoning,
+            "parallel": parallel,
+            "search": search,
+            "schema": schema,
+            "picture": picture,
+            "picture_back": picture_back,
+            "refusal": refusal,
+            "incomplete": incomplete,
+            "failed_before": failed_before,
+            "failed_in": failed_in,
+            "wait": wait,
+            "cut": failed_in,
+            "silence": text,
+        }
+    )

@@ -1,0 +1,87 @@
+"""Drive the real clients: `python -m tests.conformance.run [--client NAME …] [--cell NAME …]`.
+
+Without a choice it drives all of them through everything, one after another, and writes docs/conformance.md. It ends
+with 1 when a cell is broken.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from app.settings import Model
+from tests.conformance.agents.opencode import TITLES
+from tests.conformance.cells import CELLS, Asked, faults
+from tests.conformance.clients import CLIENTS, Bench, Client, chosen, surroundings
+from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
+from tests.conformance.matrix import page
+from tests.conformance.stage import Stage, staged
+from tests.script import talk
+
+PAGE: Final = ROOT / "docs" / "conformance.md"
+SILENT: Final = "silence"
+
+
+def cells_of(client: Client, wanted: Sequence[str]) -> list[str]:
+    """What there is to try with a client."""
+    never = {cell for cell, note in client.notes.items() if not note.tried}
+    return [cell for cell in wanted if cell not in never]
+
+
+def play(stage: Stage, name: str, cells: Sequence[str], folder: Path) -> dict[str, list[str]]:
+    """Drive one client through cells; what is wrong with each."""
+    client = CLIENTS[name]
+    models = {cell: f"{name}-{cell}" for cell in cells}
+    for cell, model in models.items():
+        stage.say(model, CELLS[cell].play(client.tools))
+    told = client.drive(Bench(stage.url, folder, surroundings(folder)), models) if models else {}
+    found: dict[str, list[str]] = {}
+    for cell, model in models.items():
+        note = client.notes.get(cell)
+        expected = CELLS[cell].told if note is None or note.told is None else note.told
+        asked = Asked(stage.asks[model], stage.times[model])
+        found[cell] = faults(CELLS[cell], told[cell], expected, asked, client.tools) + stage.violations[model]
+        sys.stdout.write(f"{'✗' if found[cell] else '✓'} {name}: {CELLS[cell].title} {found[cell] or ''}\n")
+        sys.stdout.flush()
+    return found
+
+
+def drive(names: Sequence[str], wanted: Sequence[str], folder: Path) -> dict[str, dict[str, list[str]]]:
+    """One client after another; only the silence is heard by all of them at once, because it takes a minute."""
+    clients = chosen(names)
+    catalogued = {f"codex-{cell}": Model(upstream="scripted", context_window=64_000) for cell in CELLS}
+    found: dict[str, dict[str, list[str]]] = {}
+    with staged(catalogued) as stage:
+        stage.say(TITLES, [talk("A title")])
+        for name, client in clients.items():
+            loud = [cell for cell in cells_of(client, wanted) if cell != SILENT]
+            found[name] = play(stage, name, loud, folder)
+        if SILENT in wanted:
+            with ThreadPoolExecutor(len(clients)) as pool:
+                waiting = {name: pool.submit(play, stage, name, [SILENT], folder) for name in clients}
+            for name, heard in waiting.items():
+                found[name] |= heard.result()
+    return found
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="drive the real clients")
+    parser.add_argument("--client", action="append", choices=list(CLIENTS), default=[])
+    parser.add_argument("--cell", action="append", choices=list(CELLS), default=[])
+    told = parser.parse_args()
+    fetch_npm()
+    fetch_pypi()
+    with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
+        found = drive(told.client, told.cell or list(CELLS), Path(folder))
+    if not told.client and not told.cell:
+        PAGE.write_text(page(found))
+        sys.stdout.write(f"written: {PAGE.relative_to(ROOT)}\n")
+    return int(any(faults for cells in found.values() for faults in cells.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""What `make conformance` stands on: its judge finds faults, and its page is of these very clients."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.conformance import lines
+from tests.conformance.cells import CELLS, Asked, Told, Tools, faults
+from tests.conformance.clients import CLIENTS
+from tests.conformance.install import PINS, ROOT
+from tests.conformance.run import cells_of
+from tests.upstream import Ask
+
+PAGE = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+DRIVERS = ROOT / "tests" / "conformance" / "drivers"
+TOOLS = Tools()
+TOLD: Told = {"calls": list(lines.CITIES), "text": lines.TEXT}
+OFFERED = [{"type": "function", "function": {"name": lines.WEATHER}}]
+
+
+def call(call_id: str, city: str) -> dict[str, Any]:
+    arguments = json.dumps({"city": city})
+    return {"id": call_id, "type": "function", "function": {"name": lines.WEATHER, "arguments": arguments}}
+
+
+def output(call_id: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def asked(*histories: list[dict[str, Any]]) -> Asked:
+    bodies = [{"messages": history, "tools": OFFERED} for history in histories]
+    return Asked([Ask("/", {}, body, b"") for body in bodies], [0.0] * len(bodies))
+
+
+USER: dict[str, Any] = {"role": "user", "content": lines.PROMPT}
+CALLS = {"role": "assistant", "tool_calls": [call("call_a", "Paris"), call("call_b", "Rome")]}
+PARIS, ROME = output("call_a", lines.degrees("Paris")), output("call_b", lines.degrees("Rome"))
+WHOLE: list[dict[str, Any]] = [USER, CALLS, PARIS, ROME]
+SWAPPED = {"role": "assistant", "tool_calls": [call("call_a", "Rome"), call("call_b", "Paris")]}
+
+
+def test_a_cell_without_fault_is_green() -> None:
+    assert faults(CELLS["parallel"], TOLD, CELLS["parallel"].told, asked([USER], WHOLE), TOOLS) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "told_upstream", "words"),
+    [
+        ({**TOLD, "text": lines.TEXT[:-1]}, [[USER], WHOLE], "the client has"),
+        ({**TOLD, "calls": ["Paris"]}, [[USER], WHOLE], "the client has"),
+        ({**TOLD, "more": ""}, [[USER], WHOLE], "the client has"),
+        (TOLD, [[USER]], "asked 1 times, not 2"),
+        (TOLD, [[USER], WHOLE, WHOLE], "asked 3 times, not 2"),
+        (TOLD, [[USER], [USER, PARIS, ROME]], "does not hold the call call_a"),
+        (TOLD, [[USER], [USER, SWAPPED, PARIS, ROME]], "holds other arguments of call_a"),
+        (
+            TOLD,
+            [[USER], [USER, CALLS, PARIS, output("call_b", "no output recorded")]],
+            "does not hold what call_b gave",
+        ),
+    ],
+)
+def test_the_judge_finds(told: Told, told_upstream: list[list[dict[str, Any]]], words: str) -> None:
+    found = faults(CELLS["parallel"], told, CELLS["parallel"].told, asked(*told_upstream), TOOLS)
+    assert words in "; ".join(found)
+
+
+def test_a_client_that_comes_back_too_early_is_found() -> None:
+    early = Asked(asked([USER], [USER]).asks, [0.0, 1.0])
+    [found] = faults(CELLS["wait"], {"text": lines.TEXT}, CELLS["wait"].told, early, TOOLS)
+    assert "before it was told to" in found
+
+
+def test_a_tool_that_is_offered_before_it_was_found_is_a_fault() -> None:
+    found = faults(CELLS["search"], {}, {}, asked([USER], [USER], [USER]), TOOLS)
+    assert "ask 0 offers get_weather before it was found" in found
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_notes_are_of_cells_that_there_are_and_every_driver_knows_what_it_is_to_try(name: str) -> None:
+    client = CLIENTS[name]
+    assert set(client.notes) <= set(CELLS)
+    drivers = {
+        "openai-python": "openai_python.py",
+        "openai-node": "openai_node.mjs",
+        "openai-agents": "openai_agents.py",
+        "ai-sdk-openai": "ai_sdk.mjs",
+        "pydantic-ai": "pydantic_agent.py",
+        "langchain": "langchain_chat.py",
+    }
+    if name in drivers:
+        text = (DRIVERS / drivers[name]).read_text("utf-8")
+        known = text[text.rindex("play(") :]
+        assert [
+            cell for cell in cells_of(client, list(CELLS)) if not re.search(rf"^\W*{cell}\b", known, re.MULTILINE)
+        ] == []
+
+
+def test_the_page_shows_every_client_at_its_version_through_every_behaviour_and_nothing_broken() -> None:
+    _, *rows = re.findall(r"^\| (.+) \|$", PAGE[PAGE.index("| behaviour") :], re.MULTILINE)
+    shown = {title: cells for title, *cells in (row.split(" | ") for row in rows)}
+    pins = PINS["npm"] | {name.partition("[")[0]: version for name, version in PINS["pypi"].items()}
+    versions = [
+        PINS["npm" if client.npm else "pypi"].get(client.package) or pins[client.package] for client in CLIENTS.values()
+    ]
+    assert [told.partition(",")[0] for told in shown["version"]] == versions
+    assert [title for title in shown if title != "version" and not title.startswith("---")] == [
+        cell.title for cell in CELLS.values()
+    ]
+    assert all(len(cells) == len(CLIENTS) for title, cells in shown.items() if not title.startswith("---"))
+    assert "✗" not in "".join(sign for cells in shown.values() for sign in cells)
