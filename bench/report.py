@@ -60,7 +60,10 @@ def _table(told: dict[str, dict[str, float]], *, streamed: bool) -> list[str]:
     word = "µs CPU per chunk" if streamed else "ms CPU per request"
     memory = any("kb_per_stream" in figures for figures in told.values())
     head = f"| | {word} | × httpx copy | ms CPU per request | first word p50, ms | p99, ms | chunks/s |"
-    lines = [head + (" kB per stream |" if memory else ""), "| --- " * (8 if memory else 7) + "|"]
+    lines = [
+        head + (" kB per stream | MB more afterwards |" if memory else ""),
+        "| --- " * (9 if memory else 7) + "|",
+    ]
     base = told.get(FLOOR, {}).get(unit)
     for name, figures in told.items():
         if not figures:
@@ -70,7 +73,7 @@ def _table(told: dict[str, dict[str, float]], *, streamed: bool) -> list[str]:
             f"| {name} | {figures[unit]:.1f} | {ratio} | {figures['ms_per_request']:.2f} | "
             f"{figures['first_p50_ms']:.1f} | {figures['first_p99_ms']:.1f} | {figures['chunks_per_second']:.0f} |"
         )
-        lines.append(row + (f" {figures['kb_per_stream']:.0f} |" if memory else ""))
+        lines.append(row + (f" {figures['kb_per_stream']:.0f} | {figures['grown_mb']:.1f} |" if memory else ""))
     return lines
 
 

@@ -26,6 +26,8 @@ class Workload(NamedTuple):
     stream: bool = True
     request: Request = Request("Hello", [{"role": "user", "content": "Hello"}])
     memory: bool = False
+    """Whether memory is watched while it runs."""
+    ours_only: bool = False
     warm_up: int = 3
 
     @property
@@ -76,5 +78,6 @@ WORKLOADS = [
     Workload("long, paced", "one stream of 2,000 chunks, one each millisecond", 2000, 1, 1, 1),
     Workload("many, paced", "100 streams of 200 chunks, 20 ms apart", 200, 20, 100, 100),
     Workload("codex", "60 kB, 40 items, 20 tools, a short answer, one at a time", 5, 0, 100, 1, request=codex_like()),
+    Workload("million", "500 streams of 2,000 chunks, 4 at a time", 2000, 0, 500, 4, memory=True, ours_only=True),
     Workload("slow", "500 streams of 20 chunks, half a second apart", 20, 500, 500, 500, memory=True),
 ]
