@@ -144,3 +144,8 @@ def test_all_tools_of_a_turn_count_together_and_one_that_is_found_twice_is_one()
         message="Invalid value for 'tools': there are 3 in all, and at most 2 are allowed.",
         param="tools",
     )
+
+
+def test_a_name_that_a_tool_does_not_know_may_be_anything() -> None:
+    request = parse_request(msgspec.json.encode({**BODY, "tools": [{"type": "shell", "name": []}]}))
+    assert request.raw_tools == [{"type": "shell", "name": []}]

@@ -162,10 +162,10 @@ def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) ->
         raise refuse("invalid_value", message, "tools")
 
 
-def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str | None]]:
+def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
     """What a model would be told of: a namespace is as many as it holds, a tool that is found twice is one."""
     return {
-        (space, tool.type, getattr(tool, "name", None))
+        (space, tool.type, str(getattr(tool, "name", "")))  # a tool without names may bring anything under that key
         for outer in tools
         for space, tool in (
             [(outer.name, inner) for inner in outer.tools] if isinstance(outer, NamespaceTool) else [("", outer)]
