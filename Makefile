@@ -41,8 +41,8 @@ format: $(VENV)/.dev ## let ruff set the code
 	$(BIN)/ruff format .
 
 lock: $(VENV)/.dev ## resolve the dependencies anew, within what the lock files already hold
-	$(UV_COMPILE) pyproject.toml --output-file requirements.lock $(ARGS)
-	$(UV_COMPILE) pyproject.toml --group pyproject.toml:dev --constraint requirements.lock \
+	$(UV_COMPILE) pyproject.toml --extra seal --output-file requirements.lock $(ARGS)
+	$(UV_COMPILE) pyproject.toml --all-extras --group pyproject.toml:dev --constraint requirements.lock \
 		--output-file requirements-dev.lock $(ARGS)
 
 bench: $(VENV)/.dev ## speed, beside byte copies and other bridges; writes docs/performance.md
