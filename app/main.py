@@ -20,6 +20,7 @@ from app.settings import Model, Settings, Upstream
 from app.transports.envelope import Envelope, on_framework_error, on_problem
 from app.transports.gate import Gate
 from app.transports.http import Http
+from app.transports.walk import Walk
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Connected
@@ -39,12 +40,10 @@ def build_app(settings: Settings) -> FastAPI:
     """The server, ready to be run."""
     mint = minting(os.urandom, lambda: time.time_ns() // 1_000_000)
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
+    catalogue = build_catalogue(settings, upstreams)
+    walk = Walk(catalogue=catalogue, server=settings.server, mint=mint, now=lambda: int(time.time()))
     http = Http(
-        catalogue=build_catalogue(settings, upstreams),
-        gate=Gate(settings.keys),
-        server=settings.server,
-        mint=mint,
-        now=lambda: int(time.time()),
+        walk=walk, catalogue=catalogue, gate=Gate(settings.keys), server=settings.server, started=int(time.time())
     )
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 

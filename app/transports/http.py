@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -13,10 +13,8 @@ from fastapi.responses import JSONResponse
 
 from app.catalogue import Catalogue
 from app.protocol.codex import codex_model
-from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError, refuse
-from app.protocol.request import CreateResponse, parse_request
-from app.pump import Clocks, Pump, Turn
+from app.protocol.request import CreateResponse
 from app.settings import Key, Server
 from app.transports import json as whole
 from app.transports import sse
@@ -24,14 +22,12 @@ from app.transports.body import ClientGoneError, read_json_body
 from app.transports.envelope import answer
 from app.transports.gate import Gate
 from app.transports.turn_log import TurnLog
+from app.transports.walk import Walk
 
 T = TypeVar("T")
 
 WARNINGS_ROOM: Final = 4000
 """Characters of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
-
-LOGGED_NAME: Final = 200
-"""Characters of a model's name in the log: a client may send millions."""
 
 STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
@@ -44,18 +40,17 @@ class Http:
     def __init__(
         self,
         *,
+        walk: Walk,
         catalogue: Catalogue,
         gate: Gate,
         server: Server,
-        mint: Mint,
-        now: Callable[[], int],
+        started: int,
     ) -> None:
+        self._walk = walk
         self._catalogue = catalogue
         self._gate = gate
         self._server = server
-        self._mint = mint
-        self._now = now
-        self._started = now()
+        self._started = started
 
     def router(self) -> APIRouter:
         """Every path twice: people forget `/v1` in their base URL."""
@@ -93,9 +88,7 @@ class Http:
             caller = self._gate.admit(request.headers)
             turn_log.note(key=caller.name)
             body = await read_json_body(request, self._server.max_body_bytes)
-            create = parse_request(body, max_items=self._server.max_items, max_tools=self._server.max_tools)
-            turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
-            return await self._run(request, create, caller, turn_log)
+            return await self._run(request, self._walk.read(body, turn_log), caller, turn_log)
         except ProblemError as error:
             turn_log.refused(error.problem)
             return answer(error.problem)
@@ -104,49 +97,25 @@ class Http:
             return HttpResponse(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
 
     async def _run(self, request: Request, create: CreateResponse, caller: Key, turn_log: TurnLog) -> HttpResponse:
-        route = self._catalogue.route_for(create.model, caller.may_use)
-        turn_log.note(upstream=route.entry.upstream_name)
-        codex = request.headers.get("originator", "").startswith("codex")
-        turn = route.begin(create, self._mint, self._now, for_codex=codex)
-        turn.warnings += await route.left_out(turn)
-        headers = self._warn(turn, turn_log)
-        clocks = Clocks(keep_alive=self._server.keep_alive, first_payload=route.entry.timeout, idle=route.entry.timeout)
-        pump = Pump(turn, route.open(turn), clocks=clocks, request_id=request.state.request_id)
-
-        async def close() -> None:
-            await pump.close()
-            turn_log.note(**turn.notes)
-            turn_log.tell()
-
+        originator = request.headers.get("originator", "")
+        running = await self._walk.begin(
+            create, caller, turn_log, originator=originator, request_id=request.state.request_id
+        )
+        headers = _warn(running.warnings)
         try:
             if create.stream:
-                await _unless_gone(request, pump.open(self._server.first_payload_wait))
+                await _unless_gone(request, running.open(self._server.first_payload_wait))
                 turn_log.note(status=HTTPStatus.OK.value)
-                content = sse.frames(turn_log.watch(pump.batches()))
-                return sse.EventStream(content, headers, ping=self._server.keep_alive, close=close)
-            await _unless_gone(request, pump.open(clocks.first_payload))
-            response = await _unless_gone(request, whole.last_response(turn_log.watch(pump.batches())))
+                content = sse.frames(running.batches())
+                return sse.EventStream(content, headers, ping=self._server.keep_alive, close=running.close)
+            await _unless_gone(request, running.open(running.clocks.first_payload))
+            response = await _unless_gone(request, whole.last_response(running.batches()))
         except BaseException:
-            await pump.close()
+            await running.stop()
             raise
         turn_log.note(status=HTTPStatus.OK.value)
-        await close()
+        await running.close()
         return whole.body(response, headers)
-
-    def _warn(self, turn: Turn, turn_log: TurnLog) -> dict[str, str]:
-        """Warnings as a header, so that nobody has to read the server's log to learn why a tool was not used."""
-        if not turn.warnings:
-            return {}
-        turn_log.note(warnings=turn.warnings)
-        if self._server.strict:
-            raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
-        told: list[str] = []
-        for warning in turn.warnings:
-            if sum(map(len, told)) + len(warning) > WARNINGS_ROOM:
-                told.append(f"and {len(turn.warnings) - len(told)} more, in the server's log")
-                break
-            told.append(warning)
-        return {"x-am-warnings": json.dumps(told)}
 
     async def no_websocket(self) -> HttpResponse:
         """Codex may try a websocket first; anything but a 426 costs its user seconds."""
@@ -202,3 +171,14 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
 async def _hung_up(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _warn(warnings: list[str]) -> dict[str, str]:
+    """Warnings as a header, so that nobody has to read the server's log to learn why a tool was not used."""
+    told: list[str] = []
+    for warning in warnings:
+        if sum(map(len, told)) + len(warning) > WARNINGS_ROOM:
+            told.append(f"and {len(warnings) - len(told)} more, in the server's log")
+            break
+        told.append(warning)
+    return {"x-am-warnings": json.dumps(told)} if told else {}

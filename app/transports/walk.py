@@ -1,0 +1,80 @@
+"""The walk of one turn, whichever way it came in: from a body to an upstream that has been asked."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from app.catalogue import Catalogue
+from app.protocol.events import Event
+from app.protocol.ids import Mint
+from app.protocol.problems import refuse
+from app.protocol.request import CreateResponse, parse_request
+from app.pump import Clocks, Pump, Turn
+from app.settings import Key, Server
+from app.transports.turn_log import TurnLog
+
+LOGGED_NAME: Final = 200
+"""Characters of a model's name in the log: a client may send millions."""
+
+
+class Running:
+    """A turn whose upstream has been asked. Whoever has one ends it by `close`, or by `stop` where it never began."""
+
+    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog) -> None:
+        self.clocks = clocks
+        self.warnings = turn.warnings
+        """What the caller must know of what was not asked."""
+        self._turn = turn
+        self._pump = pump
+        self._log = turn_log
+
+    async def open(self, patience: float) -> None:
+        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
+        await self._pump.open(patience)
+
+    def batches(self) -> AsyncIterator[list[Event]]:
+        """Events, to be sent as they come; the last batch holds the last event."""
+        return self._log.watch(self._pump.batches())
+
+    async def stop(self) -> None:
+        """Stops asking, and returns when the upstream is closed."""
+        await self._pump.close()
+
+    async def close(self) -> None:
+        """Stops asking, and writes the turn's line."""
+        await self.stop()
+        self._log.note(**self._turn.notes)
+        self._log.tell()
+
+
+class Walk:
+    """Knows what every turn needs, and nothing of how its events travel."""
+
+    def __init__(self, *, catalogue: Catalogue, server: Server, mint: Mint, now: Callable[[], int]) -> None:
+        self._catalogue = catalogue
+        self._server = server
+        self._mint = mint
+        self._now = now
+
+    def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+        """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
+        create = parse_request(body, max_items=self._server.max_items, max_tools=self._server.max_tools)
+        turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
+        return create
+
+    async def begin(
+        self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str, request_id: str
+    ) -> Running:
+        """Asks the upstream. Raises `ProblemError` where that cannot be done, or not without a warning if it is strict.
+
+        `originator` is the header of that name: Codex is told two things differently.
+        """
+        route = self._catalogue.route_for(create.model, caller.may_use)
+        turn_log.note(upstream=route.entry.upstream_name)
+        turn = route.begin(create, self._mint, self._now, for_codex=originator.startswith("codex"))
+        turn.warnings += await route.left_out(turn)
+        if turn.warnings:
+            turn_log.note(warnings=turn.warnings)
+            if self._server.strict:
+                raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
+        clocks = Clocks(keep_alive=self._server.keep_alive, first_payload=route.entry.timeout, idle=route.entry.timeout)
+        return Running(turn, Pump(turn, route.open(turn), clocks=clocks, request_id=request_id), clocks, turn_log)
