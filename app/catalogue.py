@@ -12,6 +12,7 @@ from app.protocol.codex import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
+from app.pump import Clocks
 from app.upstreams.port import Upstream
 
 ANY = "*"
@@ -34,8 +35,8 @@ class Entry(NamedTuple):
     model: str | None
     """The model's name upstream; none means the public one, unchanged."""
     options: ChatOptions | RelayOptions
-    timeout: float = 120
-    """Seconds for which the upstream may be silent."""
+    clocks: Clocks = Clocks()
+    """How long the upstream may take."""
     card: Card = Card()
     dropped: Callable[[dict[str, Any]], Awaitable[list[str]]] | None = None
     """Names the settings of an ask that this upstream leaves out, if it ever does."""

@@ -16,6 +16,7 @@ from app.dialects.responses.options import RelayOptions
 from app.protocol.codex import Card
 from app.protocol.ids import minting
 from app.protocol.problems import ProblemError
+from app.pump import Clocks
 from app.settings import Model, Settings, Upstream
 from app.transports.envelope import Envelope, on_framework_error, on_problem
 from app.transports.gate import Gate
@@ -75,10 +76,16 @@ def build_catalogue(settings: Settings, upstreams: Mapping[str, AnyUpstream]) ->
 
 def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     told = settings.upstreams[model.upstream]
+    clocks = Clocks(
+        keep_alive=settings.server.keep_alive,
+        first_payload=told.first_payload_timeout or told.timeout,
+        idle=told.timeout,
+        turn=told.turn_timeout,
+    )
     card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
     if told.via == "responses":
         relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls)
-        return Entry(model.upstream, upstream, model.name, relay, told.timeout, card)
+        return Entry(model.upstream, upstream, model.name, relay, clocks, card)
     options = ChatOptions(
         system_messages=model.system_messages,
         raw_reasoning=model.reasoning == "text",
@@ -91,29 +98,32 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
     )
     dropped = upstream.dropped if isinstance(upstream, LitellmChat) else None
-    return Entry(model.upstream, upstream, model.name, options, told.timeout, card, dropped)
+    return Entry(model.upstream, upstream, model.name, options, clocks, card, dropped)
 
 
 def upstream_of(upstream: Upstream) -> AnyUpstream:
     """The lane that is configured. Whoever has one that can be closed closes it."""
     api_key = None if upstream.api_key is None else upstream.api_key.reveal()
-    timeout = upstream.timeout + GRACE
+    patience = {
+        "connect": upstream.connect_timeout,
+        "timeout": max(upstream.timeout, upstream.first_payload_timeout or 0) + GRACE,
+    }
     match upstream.via:
         case "demo":
             return Demo()
         case "chat":
-            return _http_chat(upstream, api_key, timeout)
+            return _http_chat(upstream, api_key, patience)
         case "responses":
             from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as below
 
-            return NativeResponses(upstream.base_url or "", api_key=api_key, timeout=timeout)
+            return NativeResponses(upstream.base_url or "", api_key=api_key, **patience)
         case "litellm":
-            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, timeout=timeout)
+            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, **patience)
         case other:
             assert_never(other)
 
 
-def _http_chat(upstream: Upstream, api_key: str | None, timeout: float) -> Connected[Any, Any]:
+def _http_chat(upstream: Upstream, api_key: str | None, patience: dict[str, float]) -> Connected[Any, Any]:
     from app.upstreams.chat_manners import ChatManners  # noqa: PLC0415 — as below
     from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
 
@@ -124,4 +134,4 @@ def _http_chat(upstream: Upstream, api_key: str | None, timeout: float) -> Conne
         strict_tools=upstream.strict_tools,
         reasoning_field=upstream.reasoning_field,
     )
-    return HttpChat(upstream.base_url or "", api_key=api_key, timeout=timeout, manners=manners)
+    return HttpChat(upstream.base_url or "", api_key=api_key, manners=manners, **patience)

@@ -192,6 +192,8 @@ class Pump:
         events: list[Event] = []
         while self._drawn and not self._turn.over:
             events += self._receive(self._drawn.popleft())
+        if not self._turn.over and self._heard >= self._started + self._clocks.turn:  # it never paused for breath
+            return events + self._tick()
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         if self._ended and not self._turn.over and not self._drawn:

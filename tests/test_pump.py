@@ -178,6 +178,16 @@ CLOCKS = [
 ]
 
 
+async def test_an_upstream_that_never_pauses_ends_with_its_time_too() -> None:
+    running = pump(Script(*[says(".")] * 200_000), turn=0.1)
+    await running.open(5)
+    told = await last(running.batches())
+    await running.close()
+    assert isinstance(told, ResponseFailed)
+    assert told.response.error is not None
+    assert "was still answering" in told.response.error.message
+
+
 @pytest.mark.parametrize(("words", "script", "clocks"), CLOCKS)
 async def test_every_clock_ends_the_turn_and_closes_the_upstream(
     words: str, script: Script, clocks: dict[str, float]

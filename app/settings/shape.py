@@ -143,8 +143,14 @@ class Upstream(Table):
     """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
     api_key: Secret | None = None
     base_url: Annotated[str, AfterValidator(_address)] | None = None
+    connect_timeout: Seconds = 5
+    """Seconds for finding and reaching the upstream, TLS included."""
+    first_payload_timeout: Seconds | None = None
+    """Seconds until its first word, after which there is a 504; the same as `timeout` unless given."""
     timeout: Seconds = 120
-    """Seconds for which the upstream may be silent: before its first word (then a 504) and after it."""
+    """Seconds for which the upstream may be silent. Comments that it sends to be kept alive are silence."""
+    turn_timeout: Seconds = 1800
+    """Seconds for one whole turn."""
     stream_options: bool = True
     """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

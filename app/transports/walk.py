@@ -76,5 +76,5 @@ class Walk:
             turn_log.note(warnings=turn.warnings)
             if self._server.strict:
                 raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
-        clocks = Clocks(keep_alive=self._server.keep_alive, first_payload=route.entry.timeout, idle=route.entry.timeout)
+        clocks = route.entry.clocks
         return Running(turn, Pump(turn, route.open(turn), clocks=clocks, request_id=request_id), clocks, turn_log)

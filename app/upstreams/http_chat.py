@@ -10,7 +10,7 @@ from app.protocol.problems import Problem
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.chat_manners import ChatManners, shaped
 from app.upstreams.faults import is_error, problem_in_stream
-from app.upstreams.http_server import TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
+from app.upstreams.http_server import CONNECT, TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
 Json = dict[str, Any]
@@ -35,9 +35,12 @@ class HttpChat:
         *,
         api_key: str | None = None,
         timeout: float = 300.0,
+        connect: float = CONNECT,
         manners: ChatManners = MANNERS,
     ) -> None:
-        self._server = HttpServer(f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout)
+        self._server = HttpServer(
+            f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect
+        )
         self._secret = api_key
         self._manners = manners
 

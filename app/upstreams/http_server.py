@@ -30,7 +30,7 @@ from app.protocol.sse_lines import TooLongError
 from app.upstreams.faults import problem_told
 
 CONNECT: Final = 5
-"""Seconds for finding and reaching the server, TLS included."""
+"""Seconds for finding and reaching a server, TLS included, unless told otherwise."""
 KEPT: Final = 60
 """Seconds an idle connection is kept: a new one costs a handshake."""
 LAST_WORDS: Final = 1
@@ -91,10 +91,10 @@ class Answer:
 class HttpServer:
     """One address that is asked. It must be closed, on the loop it was used on."""
 
-    def __init__(self, url: str, *, api_key: str | None, timeout: float) -> None:
+    def __init__(self, url: str, *, api_key: str | None, timeout: float, connect: float = CONNECT) -> None:
         self._url = url
         self._secret = api_key
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT, sock_read=timeout)
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=timeout)
         self._proxy = _proxy_for(url)
         self._headers = {
             "accept": "text/event-stream",

@@ -18,6 +18,7 @@ from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_as_is
 from app.upstreams.litellm_chunks import chunks_of, response_of
+from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
@@ -28,8 +29,13 @@ _ENVIRONMENT: Final = {
     "LITELLM_MODE": "PRODUCTION",  # otherwise importing it reads a .env file
     "LITELLM_LOG": "CRITICAL",  # its log lines quote the upstream's answers; ours do not
     "USE_LITELLM_PROXY": "False",  # otherwise every ask goes to somebody's litellm proxy
+    "AIOHTTP_CONNECTOR_LIMIT": "1000000",  # a turn that waits for a connection waits for another turn
+    "AIOHTTP_CONNECTOR_LIMIT_PER_HOST": "0",
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # a table full of the same cell is not a fault
 }
+
+CONNECT: Final = 5
+"""Seconds for finding and reaching a server, unless told otherwise."""
 
 _one_at_a_time = threading.Lock()
 _loaded: list[Any] = []
@@ -49,6 +55,7 @@ def load() -> Any:
             finally:
                 if collects:
                     gc.enable()
+            limit(import_module(HANDLER))
             litellm.suppress_debug_info = True
             litellm.disable_hf_tokenizer_download = True
             litellm.telemetry = False
@@ -126,11 +133,13 @@ class LitellmChat:
         api_key: str | None = None,
         base_url: str | None = None,
         timeout: float = 300.0,  # a plain number is what every provider of litellm obeys
+        connect: float = CONNECT,
     ) -> None:
         self._provider = provider
         self._api_key = api_key
         self._base_url = base_url
         self._timeout = timeout
+        self._connect = connect
 
     async def dropped(self, ask: Json) -> list[str]:
         """Name the settings of this ask that the provider does not know and litellm therefore leaves out."""
@@ -153,6 +162,7 @@ class LitellmChat:
         kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most_tokens)
         kwargs["api_key"] = key_for(self._provider, self._api_key, self._base_url)
         kwargs["timeout"] = self._timeout
+        connect_within(self._connect)
         spoken = False
         stream = None
         try:

@@ -11,6 +11,7 @@ from typing import Final
 
 from app.protocol.problems import Problem
 from app.upstreams.faults import problem_told
+from app.upstreams.litellm_connect import never_connected
 
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
@@ -26,6 +27,8 @@ def problem_of(error: BaseException, *, model: str, secret: str | None = None) -
     if "ContentPolicyViolationError" in kinds:
         return problem_told(400, "content_policy_violation", model=model, headers={}, secret=secret)
     status = _status(error)
+    if never_connected(error):
+        return Problem(code="upstream_error", message=_lost("cannot connect"))
     if kinds & {"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"}:
         status = 408
     elif kinds & {"APIConnectionError", "TransportError", "ConnectError"} or _unreachable(text):

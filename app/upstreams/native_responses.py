@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.sse_lines import SseEvents
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
-from app.upstreams.http_server import TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
+from app.upstreams.http_server import CONNECT, TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
 Json = dict[str, Any]
@@ -39,8 +39,11 @@ class _ToldError(Exception):
 class NativeResponses:
     """A server at `base_url` that speaks Responses. The key goes nowhere but to it."""
 
-    def __init__(self, base_url: str, *, api_key: str | None = None, timeout: float = 300.0) -> None:
-        self._server = HttpServer(f"{base_url.rstrip('/')}/responses", api_key=api_key, timeout=timeout)
+    def __init__(
+        self, base_url: str, *, api_key: str | None = None, timeout: float = 300.0, connect: float = CONNECT
+    ) -> None:
+        url = f"{base_url.rstrip('/')}/responses"
+        self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
         self._secret = api_key
 
     async def open(self, ask: Json) -> AsyncGenerator[Json]:
@@ -124,10 +127,11 @@ class _Reading:
         if not self.spoken and len(self._begun) < LONGEST_ERROR:
             self._begun += data
         for text in self._events.feed(data):
-            event = self._event(text)
-            if event is None:
+            if self.done:
                 return
-            yield event
+            event = self._event(text)
+            if event is not None:
+                yield event
 
     def end(self) -> None:
         """Nothing more comes. Without any event, the body is looked at: it may be an error."""
@@ -144,11 +148,13 @@ class _Reading:
             raise NotEventsError("the answer is not a stream of events")
 
     def _event(self, text: bytes) -> Json | None:
-        if self.done or text == b"[DONE]":
+        if text == b"[DONE]":
             self.done = True
             return None
         event = _parsed(text)
         kind = event.get("type")
+        if kind == "keepalive":  # strict clients break on it, and an upstream that says nothing else is silent
+            return None
         if kind == "error" or (event.get("error") and kind is None):
             raise _ToldError(event)
         if not isinstance(kind, str) or not kind.isprintable() or not kind:

@@ -53,12 +53,16 @@ models = ["*"]                              # default
 via = "litellm"                             # default
 provider = "deepseek"                       # config.toml:11
 api_key = "***"                             # set, from file:secret
+connect_timeout = 5                         # default
 timeout = 120                               # default
+turn_timeout = 1800                         # default
 
 [upstreams.local]
 via = "litellm"                             # default
 base_url = "http://localhost:11434/v1"      # config.toml:15
+connect_timeout = 5                         # default
 timeout = 120                               # default
+turn_timeout = 1800                         # default
 
 [models."gpt-4.1"]
 upstream = "local"                          # config.toml:18

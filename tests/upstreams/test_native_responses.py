@@ -42,8 +42,9 @@ async def hear(*script: Step, patience: float = 5) -> tuple[list[Json], Problem 
         [*HELLO, b"data: [DONE]\n\n"],
         [*HELLO, {"type": "response.output_text.delta"}, b"data: {nonsense\n\n", Cut()],
         [b": ping\n\n", *HELLO, End()],
+        [{"type": "keepalive"}, *HELLO[:3], {"type": "keepalive", "sequence_number": 3}, *HELLO[3:]],
     ],
-    ids=["plain", "with [DONE]", "with rubbish behind its end", "with a comment"],
+    ids=["plain", "with [DONE]", "with rubbish behind its end", "with a comment", "with keepalives"],
 )
 async def test_every_event_is_yielded_and_the_last_one_ends_it(script: list[Step]) -> None:
     assert await hear(*script) == (HELLO, None)

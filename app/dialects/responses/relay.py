@@ -13,8 +13,6 @@ We speak in the upstream's stead only where it does not:
     while it is silent         an empty delta of what is growing, otherwise `in_progress` again
     it broke, was cut, fell    what prose it opened is closed as incomplete, calls are forgotten; `response.failed`,
     silent, or said `error`    made of the last response it sent
-
-Its `keepalive` is left out: strict clients break on it, and we give our own.
 """
 
 import json
@@ -101,8 +99,6 @@ class RelayTurn:
         name = event.get("type")
         if not isinstance(name, str) or name == "error":
             return self.fail(UNREADABLE)
-        if name == "keepalive":
-            return []
         if "response" in event:
             return self._lifecycle(name, event)
         events = self._first_words(name)

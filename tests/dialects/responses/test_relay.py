@@ -114,13 +114,6 @@ def test_half_characters_pass_as_they_came() -> None:
     assert [event["delta"] for event in told if event["type"].endswith(".delta")] == ["\ud83d", "\ude00"]
 
 
-def test_the_upstreams_own_keepalive_is_left_out() -> None:
-    """Strict clients break on it."""
-    events = answer(HELLO)
-    events.insert(3, {"type": "keepalive", "sequence_number": 3})
-    assert heard(new_turn(), events) == marked(answer(HELLO))
-
-
 # Signs of life
 
 
