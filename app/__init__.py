@@ -6,6 +6,7 @@ The map
     main.py             composition root: `build_app(settings)`; the only file that knows every room
     settings/           config.toml, environment and flags -> frozen `Settings`
     catalogue.py        public model name -> route
+    sealing.py          the envelope in which clients carry what only this server may read
     pump.py             the only loop: payloads into the turn, batches of events out
     transports/         how requests come in and events travel to the client
     upstreams/          the servers that run the models

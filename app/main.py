@@ -16,8 +16,10 @@ from app.dialects.responses.options import RelayOptions
 from app.protocol.codex import Card
 from app.protocol.ids import minting
 from app.protocol.problems import ProblemError
+from app.protocol.seals import Sealer
 from app.pump import Clocks
-from app.settings import Model, Settings, Upstream
+from app.sealing import EnvelopeSealer
+from app.settings import Model, Seal, Settings, Upstream
 from app.transports.envelope import Envelope, on_framework_error, on_problem
 from app.transports.gate import Gate
 from app.transports.http import Http
@@ -31,6 +33,9 @@ DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 TAKE_HINTS: Final = {"openai", "azure"}
 """Providers that know the parameters which do not change the answer."""
 HINTS: Final = frozenset({"metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user"})
+ONE_MAKER: Final = {"anthropic", "azure", "deepseek", "gemini", "mistral", "openai", "xai"}
+"""Providers whose models are all of one maker: one model takes back what another one thought."""
+DAY: Final = 86_400
 GRACE: Final = 5
 """Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
 
@@ -38,10 +43,10 @@ AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
 
 
 def build_app(settings: Settings) -> FastAPI:
-    """The server, ready to be run."""
+    """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told."""
     mint = minting(os.urandom, lambda: time.time_ns() // 1_000_000)
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
-    catalogue = build_catalogue(settings, upstreams)
+    catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal))
     walk = Walk(catalogue=catalogue, server=settings.server, mint=mint, now=lambda: int(time.time()))
     http = Http(
         walk=walk, catalogue=catalogue, gate=Gate(settings.keys), server=settings.server, started=int(time.time())
@@ -67,14 +72,25 @@ def build_app(settings: Settings) -> FastAPI:
     return app
 
 
-def build_catalogue(settings: Settings, upstreams: Mapping[str, AnyUpstream]) -> Catalogue:
+def sealer_of(seal: Seal) -> Sealer | None:
+    """What seals as these settings say. Without a key of theirs, under one that no other process knows."""
+    if seal.when == "never":
+        return None
+    keys = [key.reveal() for key in seal.keys] or [os.urandom(32).hex()]
+    max_age = None if seal.max_age_days is None else seal.max_age_days * DAY
+    return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age)
+
+
+def build_catalogue(
+    settings: Settings, upstreams: Mapping[str, AnyUpstream], sealer: Sealer | None = None
+) -> Catalogue:
     """Models as the settings name them, each with its upstream."""
     return Catalogue(
-        {name: _entry(model, settings, upstreams[model.upstream]) for name, model in settings.models.items()}
+        {name: _entry(model, settings, upstreams[model.upstream], sealer) for name, model in settings.models.items()}
     )
 
 
-def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
+def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Sealer | None) -> Entry:
     told = settings.upstreams[model.upstream]
     clocks = Clocks(
         keep_alive=settings.server.keep_alive,
@@ -96,9 +112,18 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
         web_search=model.web_search,
         declare_past_tools=told.provider in DEMAND_TOOLS,
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
+        sealer=sealer,
+        seal_always=settings.seal.when == "always",
+        origin=_origin(told),
+        one_maker=told.provider in ONE_MAKER,
     )
     dropped = upstream.dropped if isinstance(upstream, LitellmChat) else None
     return Entry(model.upstream, upstream, model.name, options, clocks, card, dropped)
+
+
+def _origin(upstream: Upstream) -> str:
+    """What tells an upstream from others in every replica and after every change of its key or name."""
+    return " ".join(word for word in (upstream.via, upstream.provider, upstream.base_url) if word)
 
 
 def upstream_of(upstream: Upstream) -> AnyUpstream:

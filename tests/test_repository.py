@@ -14,7 +14,7 @@ import yaml
 
 from app.cli.parser import parse
 from app.cli.version import VERSION
-from app.settings import Model, Server, Settings, Upstream, load
+from app.settings import Model, Seal, Server, Settings, Upstream, load
 from tests.running import ROOT, run, running, surroundings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -94,11 +94,12 @@ def test_the_compose_file_joins_an_app_the_proxy_and_a_model_server(tmp_path: Pa
 
 def test_the_example_configuration_holds_every_setting_and_the_servers_defaults() -> None:
     text = (ROOT / "config.example.toml").read_text()
-    environ = {"ALICE_KEY": "a", "DEEPSEEK_API_KEY": "d", "OPENAI_API_KEY": "o"}
+    environ = {"ALICE_KEY": "a", "DEEPSEEK_API_KEY": "d", "OPENAI_API_KEY": "o", "AM_SEAL_KEY": "s" * 32}
     settings = load({"config": str(ROOT / "config.example.toml")}, environ, Path())
     assert settings.server == Settings().server
     told = tomllib.loads(text)
     assert set(told["server"]) == set(Server.model_fields)
+    assert set(told["seal"]) == set(Seal.model_fields)
     assert {name for table in told["upstreams"].values() for name in table} == set(Upstream.model_fields)
     assert {name for table in told["models"].values() for name in table} == set(Model.model_fields)
     assert {name for table in told["keys"] for name in table} == {"name", "value", "models"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import Key, Model, Secret, Server, Settings, Upstream, load
+from app.settings import Key, Model, Seal, Secret, Server, Settings, Upstream, load
 
 FILE = """\
 [server]
@@ -195,6 +195,23 @@ def test_a_given_upstream_takes_the_names_the_file_does_not_know(folder: Path) -
         "gpt-4.1": "my server",
         "*": "upstream",
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "environ", "keys"),
+    [
+        ("", {}, ()),
+        ("", {"AM_SEAL_KEY": "e" * 32}, ("e" * 32,)),
+        ("", {"AM_SEAL_KEY": "env:THEIRS", "THEIRS": "t" * 32}, ("t" * 32,)),
+        ('[seal]\nkeys = ["env:NEW", "file:old"]', {"NEW": "n" * 32, "AM_SEAL_KEY": "e" * 32}, ("n" * 32, "o" * 32)),
+    ],
+)
+def test_the_environment_gives_the_key_that_seals_where_the_file_names_none(
+    tmp_path: Path, file: str, environ: dict[str, str], keys: tuple[str, ...]
+) -> None:
+    (tmp_path / "config.toml").write_text(file)
+    (tmp_path / "old").write_text("o" * 32 + "\n")
+    assert load({}, environ, tmp_path).seal == Seal(keys=tuple(map(Secret, keys)))
 
 
 def test_a_client_key_of_the_environment_joins_those_of_the_file(folder: Path) -> None:

@@ -46,6 +46,8 @@ def _lines(settings: Settings) -> Iterator[str]:
     """The merged configuration, written as a configuration."""
     origins = settings.origins
     yield from _table("[server]", "server", settings.server.model_dump(), origins)
+    # `iter`, since it has a field named `keys`, which dict() would call
+    yield from _table("[seal]", "seal", dict(iter(settings.seal)), origins)
     for place, key in enumerate(settings.keys):
         path = f"keys[{place}]"
         said = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")
@@ -73,6 +75,11 @@ def _table(title: str, path: str, values: Mapping[str, object], origins: Mapping
         match value:
             case Secret():
                 line, origin = f'{name} = "***"', f"set, from {origin}"
+            case (Secret(), *_):
+                line = f"{name} = {json.dumps(['***'] * len(value))}"
+                origin = "set, from " + ", ".join(
+                    origins.get(f"{path}.{name}[{place}]", origin) for place in range(len(value))
+                )
             case float() if value.is_integer():
                 line = f"{name} = {int(value)}"
             case _:

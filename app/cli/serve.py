@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from app.cli.banner import banner
 from app.cli.logs import configure
 from app.main import build_app
+from app.sealing import SealingUnavailableError
 from app.settings import Settings
 
 _BACKLOG = 2048
@@ -21,7 +22,7 @@ _IDLE = 75
 
 
 def serve(settings: Settings) -> int:
-    """Serve until told to stop. Gives 1, with one clear line, where the port cannot be had."""
+    """Serve until told to stop. Gives 1, with one clear line, where this machine says no."""
     configure(settings.server.log_format)
     host, port = settings.server.host, settings.server.port
     try:
@@ -30,7 +31,12 @@ def serve(settings: Settings) -> int:
         print(f"am-proxy: cannot listen on {host} port {port}: {_advice(error)}", file=sys.stderr)
         return 1
     with listener:
-        Announced(build_app(settings), settings, listener).run(sockets=[listener])
+        try:
+            app = build_app(settings)
+        except SealingUnavailableError as error:
+            print(f"am-proxy: {error}", file=sys.stderr)
+            return 1
+        Announced(app, settings, listener).run(sockets=[listener])
     return 0
 
 

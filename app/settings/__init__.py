@@ -6,7 +6,7 @@
 from app.settings.load import load
 from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
-from app.settings.shape import Key, Model, Server, Settings, Upstream, is_loopback
+from app.settings.shape import Key, Model, Seal, Server, Settings, Upstream, is_loopback
 from app.settings.sources import GIVEN
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Key",
     "Mistake",
     "Model",
+    "Seal",
     "Secret",
     "Server",
     "Settings",

@@ -15,6 +15,7 @@ from app.settings.shape import (
     DEMO_UPSTREAMS,
     KeyTable,
     Model,
+    Seal,
     Server,
     Settings,
     Tables,
@@ -23,8 +24,9 @@ from app.settings.shape import (
 )
 from app.settings.sources import Sources
 
-_ROWS: dict[str, type[Server | KeyTable | Upstream | Model]] = {
+_ROWS: dict[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
     "server": Server,
+    "seal": Seal,
     "keys": KeyTable,
     "upstreams": Upstream,
     "models": Model,
@@ -88,6 +90,7 @@ def load(
     bare = not tables.models and not tables.upstreams
     return Settings(
         server=tables.server,
+        seal=tables.seal,
         keys=tuple(table.key() for table in tables.keys),
         upstreams=dict(DEMO_UPSTREAMS) if bare else tables.upstreams,
         models=dict(DEMO_MODELS) if bare else tables.models,

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from app.settings.secret import Secret
 
+SEAL_KEY_LENGTH: Final = 32
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
@@ -87,6 +88,24 @@ class Server(Table):
     """auto: text on a terminal, JSON elsewhere."""
     insecure_no_auth: bool = False
     """True: without keys, and yet on an address that others can reach."""
+
+
+def _long(key: Secret) -> Secret:
+    if len(key.reveal()) < SEAL_KEY_LENGTH:
+        message = f"must be at least {SEAL_KEY_LENGTH} characters that nobody can guess: `openssl rand -hex 32`"
+        raise ValueError(message)
+    return key
+
+
+class Seal(Table):
+    """What clients carry from turn to turn sealed: reasoning, and what upstreams want back with it."""
+
+    when: Literal["asked", "always", "never"] = "asked"
+    """asked: for clients that include `reasoning.encrypted_content`."""
+    keys: tuple[Annotated[Secret, AfterValidator(_long)], ...] = ()
+    """The first seals, every one opens. Without any, one is made at start that no other process has."""
+    max_age_days: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Days after which a seal no longer opens; without it all do."""
 
 
 class KeyTable(Table):
@@ -223,6 +242,7 @@ class Tables(Table):
     """The whole file."""
 
     server: Server = Server()
+    seal: Seal = Seal()
     keys: tuple[KeyTable, ...] = ()
     upstreams: dict[Name, Upstream] = {}
     models: dict[Name, Model] = {}
@@ -237,6 +257,7 @@ class Settings:
     """Everything the server was told. `Settings()` is the server without any configuration: the embedded model."""
 
     server: Server = field(default_factory=Server)
+    seal: Seal = field(default_factory=Seal)
     keys: tuple[Key, ...] = ()
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: dict(DEMO_UPSTREAMS))
     models: Mapping[str, Model] = field(default_factory=lambda: dict(DEMO_MODELS))

@@ -15,6 +15,8 @@ GIVEN = "upstream"
 """The name of the upstream that `--upstream` or `AM_UPSTREAM` makes."""
 ENVIRONMENT_KEY = "AM_KEY"
 """The one client key that the environment can hold, and the name it goes by."""
+SEAL_KEY = "AM_SEAL_KEY"
+"""The key that seals, where the file names none."""
 
 _MAX_SECRET_BYTES = 65_536
 _MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -165,10 +167,20 @@ class Sources:
                 path = ("keys", len(keys))
                 self.places[path] = ENVIRONMENT_KEY
                 keys.append({"name": ENVIRONMENT_KEY, "value": self._resolved(text, (*path, "value"), self.folder)})
-        known = {*_ENVIRONMENT, ENVIRONMENT_KEY, "AM_CONFIG"}
+        self._read_seal_key()
+        known = {*_ENVIRONMENT, ENVIRONMENT_KEY, SEAL_KEY, "AM_CONFIG"}
         for name in sorted(name for name in self.environ if name.startswith("AM_") and name not in known):
             if near := did_you_mean(name, known):
                 self.notes.append(f"{name} is not a setting{near}")
+
+    def _read_seal_key(self) -> None:
+        text = self.environ.get(SEAL_KEY)
+        seal = self.data.setdefault("seal", {}) if text else None
+        if text and isinstance(seal, dict) and not seal.get("keys"):  # no table is a mistake of the file
+            path = ("seal", "keys")
+            self.places[path] = SEAL_KEY
+            seal["keys"] = [self._resolved(text, (*path, 0), self.folder)]
+            self.origins[path] = SEAL_KEY
 
     def read_flags(self, flags: Mapping[str, object]) -> None:
         """Every flag that was given; None is one that was not."""

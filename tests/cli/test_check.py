@@ -44,6 +44,10 @@ allow_private_urls = false                  # default
 log_format = "auto"                         # default
 insecure_no_auth = false                    # default
 
+[seal]
+when = "asked"                              # default
+keys = ["***"]                              # set, from AM_SEAL_KEY
+
 [[keys]]
 name = "alice"                              # config.toml:7
 sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
@@ -92,6 +96,7 @@ def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets
     (folder / "config.toml").write_text(FILE)
     (folder / "secret").write_text("sk-deep")
     monkeypatch.setenv("ALICE_KEY", "let-alice-in")
+    monkeypatch.setenv("AM_SEAL_KEY", "s" * 32)
     monkeypatch.setenv("AM_MAX_ITEMS", "7")
     assert main(["check", "--strict"]) == 0
     told = capsys.readouterr()
@@ -102,7 +107,7 @@ def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets
 def test_what_it_prints_is_a_configuration_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     told = tomllib.loads(capsys.readouterr().out)
-    assert (list(told), told["models"]["demo"]["upstream"]) == (["server", "upstreams", "models"], "demo")
+    assert (list(told), told["models"]["demo"]["upstream"]) == (["server", "seal", "upstreams", "models"], "demo")
 
 
 def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from app.protocol.seals import Sealer
+
 CallIds = Literal["keep", "plain64", "alphanumeric9"]
 """Ids of calls: as the client has them; at most 64 plain characters; or nine letters and digits, as Mistral wants."""
 
@@ -29,6 +31,14 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
     web_search: bool = False
     """The upstream searches the web itself when it is asked to with `web_search_options`."""
+    sealer: Sealer | None = None
+    """Seals what the client carries for the upstream; without it nothing is sealed, and no seal is opened."""
+    seal_always: bool = False
+    """Seal for every client, not only for those that include `reasoning.encrypted_content`."""
+    origin: str = ""
+    """Which upstream this is: what it gave to be carried goes back to no other."""
+    one_maker: bool = False
+    """Its models are all of one maker, and take back what another of them gave."""
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are: of `metadata`,
     `prompt_cache_key`, `safety_identifier`, `service_tier` and `user`. Most chat servers refuse or ignore them."""

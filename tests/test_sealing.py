@@ -1,0 +1,161 @@
+"""The envelope: what opens it, and that nothing else does."""
+
+import builtins
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.cli.serve import serve
+from app.main import sealer_of
+from app.sealing import VERSION, EnvelopeSealer, SealingUnavailableError
+from app.settings import Seal, Secret, Server, Settings
+
+OLD, NEW, OTHER = "o" * 32, "n" * 32, "x" * 32
+THOUGHT: dict[str, Any] = {"text": "hm", "fields": {"thinking_blocks": [{"signature": "Eq0B" * 40}]}, "é": [1, None]}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+def counting() -> Callable[[int], bytes]:
+    """Chance that never repeats, and is the same in every run."""
+    drawn = iter(range(2**32))
+    return lambda size: next(drawn).to_bytes(size, "big")
+
+
+def sealer(*keys: str, at: float = 1_700_000_000, max_age: float | None = None) -> EnvelopeSealer:
+    """A sealer whose clock stands still."""
+    return EnvelopeSealer(keys or [OLD], chance=counting(), now=lambda: at, max_age=max_age)
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4))
+def test_what_was_sealed_is_what_is_opened(content: dict[str, Any]) -> None:
+    envelope = sealer().seal("reasoning", content)
+    assert sealer().open("reasoning", envelope) == content
+    assert envelope.startswith(VERSION)
+    assert envelope.isascii()
+
+
+@pytest.mark.parametrize("content", [{}, {"text": "h"}, {"text": "hm"}, {"text": "hmm"}, THOUGHT])
+def test_one_flipped_bit_anywhere_is_noticed(content: dict[str, Any]) -> None:
+    """In the bytes, and in the characters that spell them: the lengths above leave 0, 2 and 4 spare bits at the end."""
+    envelope = sealer().seal("reasoning", content)
+    text = envelope.encode()
+    flipped = {
+        bytes([*text[:at], text[at] ^ (1 << bit), *text[at + 1 :]]).decode("latin-1")
+        for at in range(len(text))
+        for bit in range(8)
+    }
+    raw = urlsafe_b64decode(envelope.removeprefix(VERSION) + "==")
+    flipped |= {
+        VERSION + urlsafe_b64encode(bytes([*raw[:at], raw[at] ^ (1 << bit), *raw[at + 1 :]])).rstrip(b"=").decode()
+        for at in range(len(raw))
+        for bit in range(8)
+    }
+    assert len(flipped) > 8 * len(text)
+    assert [other for other in flipped if sealer().open("reasoning", other) is not None] == []
+
+
+@pytest.mark.parametrize("length", range(0, 160, 7))
+def test_an_envelope_that_was_cut_or_prolonged_does_not_open(length: int) -> None:
+    envelope = sealer().seal("reasoning", THOUGHT)
+    assert sealer().open("reasoning", envelope[:length]) is None
+    assert sealer().open("reasoning", envelope + "A" * (length + 1)) is None
+    assert sealer().open("reasoning", envelope + "=") is None
+
+
+@given(st.text() | st.text("AMam1.-_=") | st.text().map(VERSION.__add__))
+def test_no_text_of_somebody_else_opens_or_breaks_anything(text: str) -> None:
+    assert sealer().open("reasoning", text) is None
+
+
+def test_an_envelope_of_one_kind_does_not_open_as_another() -> None:
+    assert sealer().open("compaction", sealer().seal("reasoning", THOUGHT)) is None
+    assert sealer().open("compaction", sealer().seal("compaction", THOUGHT)) == THOUGHT
+
+
+def test_keys_are_rotated_by_putting_the_new_one_first() -> None:
+    before, between, after = sealer(OLD), sealer(NEW, OLD), sealer(NEW)
+    old, new = before.seal("reasoning", THOUGHT), between.seal("reasoning", THOUGHT)
+    assert between.open("reasoning", old) == THOUGHT
+    assert after.open("reasoning", new) == THOUGHT
+    assert after.open("reasoning", old) is None
+    assert before.open("reasoning", new) is None
+
+
+def test_replicas_that_share_a_key_open_each_others_envelopes_and_strangers_do_not() -> None:
+    shared = Seal(keys=(Secret(OLD),))
+    one, other, stranger = sealer_of(shared), sealer_of(shared), sealer_of(Seal())
+    assert one
+    assert other
+    assert stranger
+    envelope = one.seal("reasoning", THOUGHT)
+    assert other.open("reasoning", envelope) == THOUGHT
+    assert stranger.open("reasoning", envelope) is None
+
+
+def test_an_envelope_opens_until_it_is_too_old() -> None:
+    """Another replica's clock may run a little ahead."""
+    envelope = sealer(at=1000).seal("reasoning", THOUGHT)
+    opened = {at: sealer(at=at, max_age=60).open("reasoning", envelope) for at in (800, 1000, 1060, 1062)}
+    assert opened == {800: THOUGHT, 1000: THOUGHT, 1060: THOUGHT, 1062: None}
+    assert sealer(at=10**10).open("reasoning", envelope) == THOUGHT
+
+
+def test_no_envelope_says_anything_in_clear_or_twice_the_same() -> None:
+    one = sealer()
+    first, second = one.seal("reasoning", THOUGHT), one.seal("reasoning", THOUGHT)
+    assert first != second
+    opened = urlsafe_b64decode(first.removeprefix(VERSION) + "==")
+    assert b"Eq0B" not in opened
+    assert b"text" not in opened
+
+
+def test_a_long_thought_travels_compressed() -> None:
+    content = {"text": "Let me think about that step by step. " * 400}
+    assert len(sealer().seal("reasoning", content)) < 1000
+
+
+@pytest.fixture
+def without_cryptography(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine where the package is not installed."""
+    real = builtins.__import__
+
+    def importing(
+        name: str,
+        globals: Mapping[str, object] | None = None,  # noqa: A002 — Python's names
+        locals: Mapping[str, object] | None = None,  # noqa: A002 — as above
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        if name.split(".", maxsplit=1)[0] == "cryptography":
+            raise ModuleNotFoundError(name)
+        return real(name, globals, locals, fromlist, level)
+
+    monkeypatch.setattr(builtins, "__import__", importing)
+
+
+@pytest.mark.usefixtures("without_cryptography")
+def test_without_its_package_the_server_does_not_start_rather_than_write_in_clear(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert serve(Settings(server=Server(port=0))) == 1
+    assert capsys.readouterr().err == (
+        "am-proxy: sealing what clients carry needs the package cryptography: "
+        "pip install 'am-proxy[seal]', or set when = \"never\" under [seal]\n"
+    )
+    with pytest.raises(SealingUnavailableError):
+        sealer_of(Seal(when="always"))
+    assert sealer_of(Seal(when="never")) is None
+
+
+def test_a_sealer_without_a_key_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="no key to seal with"):
+        EnvelopeSealer([], chance=counting(), now=lambda: 0)
