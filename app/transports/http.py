@@ -83,7 +83,7 @@ class Http:
     async def create_response(self, request: Request) -> HttpResponse:
         """One turn."""
         request_id: str = request.state.request_id
-        turn_log = TurnLog(request_id=request_id)
+        turn_log = self._walk.open_log(request_id=request_id)
         try:
             caller = self._gate.admit(request.headers)
             turn_log.note(key=caller.name)

@@ -1,13 +1,15 @@
-"""One log line a turn. It names no prompt and no output."""
+"""One log line a turn, which names no prompt and no output; and word of the turn to whoever else is a witness."""
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
+from app.protocol.request import CreateResponse
 from app.protocol.response import Response
+from app.transports.witness import Witness
 
 log = logging.getLogger("am_proxy.turn")
 
@@ -15,8 +17,9 @@ log = logging.getLogger("am_proxy.turn")
 class TurnLog:
     """Collects what is worth telling of one turn, and tells it once."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, witnesses: Sequence[Witness] = (), **fields: Any) -> None:
         self._fields: dict[str, Any] = fields
+        self._accounts = [witness.began(fields) for witness in witnesses]
         self._began = time.perf_counter()
         self._first: float | None = None
         self._told = False
@@ -24,6 +27,11 @@ class TurnLog:
     def note(self, **fields: Any) -> None:
         """More to tell."""
         self._fields |= fields
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
+        """The turn is understood."""
+        for account in self._accounts:
+            account.asked(request, ask, warnings)
 
     async def watch(self, batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
         """The same batches; on their way it is seen when the first item came and how it ended."""
@@ -33,6 +41,8 @@ class TurnLog:
             last = batch[-1] if batch else None
             if isinstance(last, LastEvent | RelayedLast):
                 self._note_end(last.response)
+            for account in self._accounts:
+                account.told(batch)
             yield batch
 
     def refused(self, problem: Problem) -> None:
@@ -50,6 +60,8 @@ class TurnLog:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
         log.info("turn", extra={"fields": self._fields})
+        for account in self._accounts:
+            account.ended(self._fields)
 
     def _note_end(self, response: Response | Ending) -> None:
         self.note(finish=response.status)

@@ -1,7 +1,7 @@
 """The walk of one turn, whichever way it came in: from a body to an upstream that has been asked."""
 
-from collections.abc import AsyncIterator, Callable
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final
 
 from app.catalogue import Catalogue
 from app.protocol.events import Event
@@ -11,6 +11,7 @@ from app.protocol.request import CreateResponse, parse_request
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.turn_log import TurnLog
+from app.transports.witness import Witness
 
 LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
@@ -49,11 +50,24 @@ class Running:
 class Walk:
     """Knows what every turn needs, and nothing of how its events travel."""
 
-    def __init__(self, *, catalogue: Catalogue, server: Server, mint: Mint, now: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue,
+        server: Server,
+        mint: Mint,
+        now: Callable[[], int],
+        witnesses: Sequence[Witness] = (),
+    ) -> None:
         self._catalogue = catalogue
         self._server = server
         self._mint = mint
         self._now = now
+        self._witnesses = tuple(witnesses)
+
+    def open_log(self, **fields: Any) -> TurnLog:
+        """The log of a turn that is about to come in."""
+        return TurnLog(self._witnesses, **fields)
 
     def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
         """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
@@ -76,5 +90,6 @@ class Walk:
             turn_log.note(warnings=turn.warnings)
             if self._server.strict:
                 raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
+        turn_log.asked(create, turn.ask, turn.warnings)
         clocks = route.entry.clocks
         return Running(turn, Pump(turn, route.open(turn), clocks=clocks, request_id=request_id), clocks, turn_log)

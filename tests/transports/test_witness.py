@@ -1,0 +1,64 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app.protocol.events import Event
+from app.protocol.problems import refuse
+from app.protocol.request import CreateResponse, parse_request
+from app.transports.turn_log import TurnLog
+from app.turn.deltas import TextDelta
+from tests.stage import COUNTED, END, new_emitter
+
+
+class Diary:
+    """A witness of one turn, who writes down everything."""
+
+    def __init__(self) -> None:
+        self.pages: list[tuple[Any, ...]] = []
+
+    def began(self, fields: Mapping[str, Any]) -> "Diary":
+        self.pages.append(("began", dict(fields)))
+        return self
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
+        self.pages.append(("asked", request.model, ask, warnings))
+
+    def told(self, events: list[Event]) -> None:
+        self.pages.append(("told", [type(event).__name__ for event in events]))
+
+    def ended(self, fields: Mapping[str, Any]) -> None:
+        self.pages.append(("ended", fields["finish"]))
+
+
+async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
+    diary = Diary()
+    log = TurnLog([diary], request_id="req_1")
+    log.asked(parse_request(b'{"model": "demo", "input": "Hi"}'), {"messages": []}, ["no"])
+    emitter = new_emitter()
+
+    async def batches() -> Any:
+        yield emitter.begin()
+        yield [*emitter.feed([TextDelta("Hi"), COUNTED, END]), *emitter.end()]
+
+    assert [len(batch) async for batch in log.watch(batches())] == [2, 7]
+    log.tell()
+    log.tell()
+    last = ["OutputItemAdded", "ContentPartAdded", "OutputTextDelta", "OutputTextDone", "ContentPartDone"]
+    assert diary.pages == [
+        ("began", {"request_id": "req_1"}),
+        ("asked", "demo", {"messages": []}, ["no"]),
+        ("told", ["ResponseCreated", "ResponseInProgress"]),
+        ("told", [*last, "OutputItemDone", "ResponseCompleted"]),
+        ("ended", "completed"),
+    ]
+
+
+@pytest.mark.parametrize(("refused", "finish"), [(True, "refused"), (False, "disconnected")])
+async def test_a_witness_hears_of_turns_that_never_began(refused: bool, finish: str) -> None:  # noqa: FBT001 — a column
+    diary = Diary()
+    log = TurnLog([diary])
+    if refused:
+        log.refused(refuse("invalid_value", "no").problem)
+    log.tell()
+    assert diary.pages == [("began", {}), ("ended", finish)]
