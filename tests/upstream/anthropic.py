@@ -32,7 +32,7 @@ class AnthropicUpstream(ScriptedUpstream):
         found += [f"header {name} is missing" for name in ("x-api-key", "anthropic-version") if name not in ask.headers]
         if not isinstance(body.get("max_tokens"), int):
             found.append("max_tokens is required")
-        if body.get("stream") is not True:
+        if body.get("stream") is not True and not self.speaks_whole:
             found.append("stream must be true")
         thinking = body.get("thinking") or {}
         if thinking.get("type") == "enabled" and not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:

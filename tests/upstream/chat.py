@@ -54,7 +54,7 @@ class ChatUpstream(ScriptedUpstream):
             return [f"there is no {ask.path}"]
         body = ask.body
         found = [f"unknown parameter {key}" for key in body if key not in _SETTINGS | self.also]
-        found += _setting_faults(body)
+        found += _setting_faults(body, speaks_whole=self.speaks_whole)
         found += _tool_faults(body)
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages:
@@ -78,13 +78,16 @@ class ChatUpstream(ScriptedUpstream):
         return b"data: [DONE]\n\n"
 
 
-def _setting_faults(body: Json) -> list[str]:
+def _setting_faults(body: Json, *, speaks_whole: bool) -> list[str]:
     found = []
     if not isinstance(body.get("model"), str) or not body["model"]:
         found.append("model must be a string that is not empty")
-    if body.get("stream") is not True:
+    streams = body.get("stream") is True
+    if not streams and not speaks_whole:
         found.append("stream must be true")
-    if (body.get("stream_options") or {}).get("include_usage") is not True:
+    if not streams and "stream_options" in body:
+        found.append("stream_options is for streams")
+    if not speaks_whole and (body.get("stream_options") or {}).get("include_usage") is not True:
         found.append("stream_options.include_usage must be true")
     for key, low, high in (("temperature", 0, 2), ("top_p", 0, 1), ("max_tokens", 1, 1e9), ("top_logprobs", 0, 20)):
         if key in body and not (isinstance(body[key], int | float) and low <= body[key] <= high):

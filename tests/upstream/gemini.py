@@ -7,6 +7,7 @@ from typing import Any, Final
 from tests.upstream.server import Ask, Json, ScriptedUpstream
 
 _PATH: Final = re.compile(r"/v1(beta)?/models/[^/?]+:streamGenerateContent\?(.*&)?alt=sse")
+_WHOLE_PATH: Final = re.compile(r"/v1(beta)?/models/[^/?]+:generateContent(\?|\Z)")
 _SETTINGS: Final = frozenset(
     {
         "cachedContent", "contents", "generationConfig", "generation_config", "labels", "safetySettings",
@@ -26,7 +27,7 @@ class GeminiUpstream(ScriptedUpstream):
 
     def faults(self, ask: Ask) -> list[str]:
         """Say what Gemini would refuse."""
-        if not _PATH.match(ask.path):
+        if not (_PATH.match(ask.path) or (self.speaks_whole and _WHOLE_PATH.match(ask.path))):
             return [f"there is no {ask.path}"]
         body = ask.body
         found = [f"unknown parameter {key}" for key in body if key not in _SETTINGS]

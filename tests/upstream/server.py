@@ -89,7 +89,15 @@ class Ask:
 
 Script = Sequence[Step] | Callable[[Ask], Sequence[Step]]
 
-_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    422: "Unprocessable Entity",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+}
 
 
 class _Connection(asyncio.StreamReaderProtocol):
@@ -112,6 +120,10 @@ class ScriptedUpstream:
     """A server that follows a script. Subclasses know one wire format: what a legal ask is, how a step looks."""
 
     base_path = ""
+    content_type = "text/event-stream"
+    """Of what is streamed."""
+    speaks_whole = False
+    """Whether it may be asked for a whole answer. This server never asks for one, so most scripts refuse it."""
 
     def __init__(self, *scripts: Script) -> None:
         self.scripts: tuple[Script, ...] = scripts or ([],)
@@ -143,6 +155,10 @@ class ScriptedUpstream:
     def error_body(self, status: int, message: str) -> Json:
         """Say how this server words an error."""
         return {"error": {"message": message, "type": "invalid_request_error", "code": str(status), "param": None}}
+
+    def refusal(self, ask: Ask, faults: list[str]) -> Status:  # noqa: ARG002 — some servers look at the ask again
+        """Say how this server answers an ask it refuses."""
+        return Status(400, self.error_body(400, "; ".join(faults)))
 
     # Life
 
@@ -237,17 +253,15 @@ class ScriptedUpstream:
     async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:
         if faults := self._all_faults(ask):
             self.violations += faults
-            return await self._whole(writer, Status(400, self.error_body(400, "; ".join(faults))))
+            return await self._whole(writer, self.refusal(ask, faults))
         steps = list(script(ask) if callable(script) else script)
         early = isinstance(steps[0], Pause | Gate | Hang | Reset) if steps else False
         if early and not await self._step(steps.pop(0), ask, writer):
             return False
         if steps and isinstance(steps[0], Status):
             return await self._whole(writer, steps[0])
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: req_scripted\r\n"
-            b"transfer-encoding: chunked\r\n\r\n"
-        )
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: {self.content_type}\r\nx-request-id: req_scripted\r\n"
+        writer.write(head.encode() + b"transfer-encoding: chunked\r\n\r\n")
         for step in steps:
             if not await self._step(step, ask, writer):
                 return False

@@ -1,0 +1,137 @@
+"""Gemini: the first call of every step carries a thought signature, which must come back on that very part."""
+
+import base64
+import json
+import re
+from typing import Final
+
+from tests.upstream.gemini import GeminiUpstream, answers
+from tests.upstream.server import Ask, Json, Step
+from tests.wires.chat_family import told
+from tests.wires.wire import (
+    CACHED,
+    COMPLETION,
+    PROMPT,
+    REASONING,
+    Answer,
+    Calls,
+    Count,
+    Hides,
+    Says,
+    Thinks,
+    Wire,
+    arguments_of,
+    pieces,
+    sealed,
+)
+
+_MODEL: Final = re.compile(r"/models/([^/:]+):")
+FOREIGN: Final = base64.b64encode(b"skip_thought_signature_validator").decode()
+"""What Google's documentation lets stand in for the signature of a call that another model made."""
+MISSING: Final = "Function call is missing a thought_signature in functionCall parts."
+_USAGE: Final = {
+    "promptTokenCount": PROMPT,
+    "cachedContentTokenCount": CACHED,
+    "candidatesTokenCount": COMPLETION - REASONING,
+    "thoughtsTokenCount": REASONING,
+    "totalTokenCount": PROMPT + COMPLETION,
+}
+
+
+class GeminiWire(Wire, GeminiUpstream):
+    """`POST /v1beta/models/…:streamGenerateContent?alt=sse` and `:generateContent`, asked for a Gemini 3."""
+
+    model = "gemini-3-pro-preview"
+    count = Count(cached=CACHED, reasoning=REASONING)
+
+    def forget(self) -> None:
+        """Forget what was said."""
+        self.said: list[tuple[Json, str | None]] = []
+        """Every call, and its signature if it got one."""
+        self.signatures: set[str] = set()
+
+    def key_of(self, ask: Ask) -> str | None:
+        """Google has a header of its own, and a query parameter that leaks into logs: it is not taken here."""
+        return ask.headers.get("x-goog-api-key")
+
+    def wants_stream(self, ask: Ask) -> bool:
+        """The path says it."""
+        return ":streamGenerateContent" in ask.path
+
+    def streamed(self, answer: Answer) -> list[Step]:
+        """Say it part by part; a call is never cut."""
+        chunks: list[Step] = []
+        for part in self._parts(answer):
+            cut = pieces(part["text"]) if part.get("text") else None
+            chunks += [answers({**part, "text": piece}) for piece in cut] if cut else [answers(part)]
+        return [*chunks, answers({"text": ""}, finish="STOP", **_USAGE)]
+
+    def whole(self, answer: Answer) -> Json:
+        """Say it in one body."""
+        return answers(*self._parts(answer), finish="STOP", **_USAGE)
+
+    def _parts(self, answer: Answer) -> list[Json]:
+        thoughts = "".join(word.text for word in answer if isinstance(word, Thinks | Hides))
+        unused = [sealed(thoughts)] if thoughts else []
+        parts: list[Json] = []
+        for word in answer:
+            match word:
+                case Thinks(text):
+                    parts.append({"text": text, "thought": True})
+                case Says(text):
+                    parts.append({"text": text})
+                case Calls(name):
+                    part: Json = {"functionCall": {"name": name, "args": arguments_of(word)}}
+                    signature = unused.pop() if unused else None
+                    self.said.append((part["functionCall"], signature))
+                    parts.append({**part, "thoughtSignature": signature} if signature else part)
+                case Hides():
+                    pass
+        if unused:  # there was no call: it stands at the end
+            parts.append({"text": "", "thoughtSignature": unused[0]})
+        self.signatures |= {part["thoughtSignature"] for part in parts if "thoughtSignature" in part}
+        return parts
+
+    def faults(self, ask: Ask) -> list[str]:
+        """Refuse calls without their signature, and signatures nobody gave."""
+        found = super().faults(ask)
+        if (named := _MODEL.search(ask.path)) and named[1] != self.model:
+            found.append(f"models/{named[1]} is not found")
+        for seat, content in enumerate(ask.body.get("contents") or []):
+            if content.get("role") != "model":
+                continue
+            signatures = [_signature(part) for part in content["parts"]]
+            found += [
+                f"contents[{seat}]: Corrupted thought signature: {told(signature)}"
+                for signature in signatures
+                if signature not in self.signatures | {None, FOREIGN}
+            ]
+            calls = [part for part in content["parts"] if _call(part)]
+            if calls and _signature(calls[0]) is None:
+                found.append(f"contents[{seat}]: {MISSING} Additional data, function call {_call(calls[0])}")
+            found += [f"contents[{seat}]: {fault}" for part in calls for fault in self._call_faults(part)]
+        return found
+
+    def _call_faults(self, part: Json) -> list[str]:
+        call = {key: value for key, value in (_call(part) or {}).items() if key in {"name", "args"}}
+        signed = [signature for said, signature in self.said if said == call]
+        if signed and _signature(part) not in signed:
+            return [f"the call {call} was signed {told(signed)}, not {told(_signature(part))}"]
+        return []
+
+    def frame(self, step: Json, ask: Ask) -> bytes:  # noqa: ARG002 — the other wire formats fill in from it
+        """Frame one chunk as Google does, without escapes."""
+        return b"data: " + json.dumps(step, ensure_ascii=False).encode() + b"\r\n\r\n"
+
+    def error_body(self, status: int, message: str) -> Json:
+        """Word an error as Google does."""
+        name = "UNAUTHENTICATED" if status == 401 else "INVALID_ARGUMENT"
+        return {"error": {"code": status, "message": message, "status": name}}
+
+
+def _call(part: Json) -> Json | None:
+    return part.get("functionCall") or part.get("function_call")
+
+
+def _signature(part: Json) -> str | None:
+    return part.get("thoughtSignature") or part.get("thought_signature")

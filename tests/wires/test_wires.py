@@ -1,0 +1,257 @@
+"""The servers themselves: they take back what they said, and refuse it once it is altered or lacks something."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import httpx
+import pytest
+
+from tests.wires import (
+    KEY,
+    Answer,
+    AnthropicWire,
+    Calls,
+    DeepSeekWire,
+    GeminiWire,
+    Hides,
+    MistralWire,
+    OllamaCompatibleWire,
+    OllamaWire,
+    OpenAIWire,
+    OpenRouterWire,
+    Says,
+    Thinks,
+    VllmWire,
+    Wire,
+)
+
+Json = dict[str, Any]
+
+THOUGHTFUL: Final[Answer] = [
+    Thinks("Rome first."),
+    Hides("Nobody may read this."),
+    Says("Let me look."),
+    Calls("weather", '{"city": "Rome"}'),
+    Calls("weather", '{"city": "Oslo"}'),
+]
+SCHEMA: Final = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+class Client(NamedTuple):
+    """The smallest client of a wire format: what it posts, and how it says again what it was told."""
+
+    path: str
+    headers: Json
+    ask: Json
+    said: Callable[[Json], Json]
+    """The assistant's message of a whole answer."""
+    outputs: Callable[[Json], list[Json]]
+    """What the tools say to that message."""
+    messages: str = "messages"
+
+    def body(self, *messages: Json) -> Json:
+        return {**copy.deepcopy(self.ask), self.messages: [copy.deepcopy(self.ask[self.messages][0]), *messages]}
+
+
+def _chat(wire: type[Wire], **ask: Any) -> Client:
+    function = {"name": "weather", "parameters": SCHEMA}
+    return Client(
+        "/chat/completions",
+        {"authorization": f"Bearer {KEY}"},
+        {
+            "model": wire.model,
+            "messages": [{"role": "user", "content": "Rome and Oslo?"}],
+            "tools": [{"type": "function", "function": function}],
+            **ask,
+        },
+        lambda answer: answer["choices"][0]["message"],
+        lambda said: [{"role": "tool", "tool_call_id": call["id"], "content": "fine"} for call in said["tool_calls"]],
+    )
+
+
+def _mistral_said(answer: Json) -> Json:
+    """Without thoughts: they may be left out."""
+    message = answer["choices"][0]["message"]
+    return {**message, "content": "".join(part["text"] for part in message["content"] if part["type"] == "text")}
+
+
+CLIENTS: Final[dict[type[Wire], Client]] = {
+    OpenAIWire: _chat(OpenAIWire),
+    DeepSeekWire: _chat(DeepSeekWire),
+    MistralWire: _chat(MistralWire)._replace(said=_mistral_said),
+    VllmWire: _chat(VllmWire),
+    OpenRouterWire: _chat(OpenRouterWire),
+    OllamaCompatibleWire: _chat(OllamaCompatibleWire),
+    AnthropicWire: Client(
+        "/v1/messages",
+        {"x-api-key": KEY, "anthropic-version": "2023-06-01"},
+        {
+            "model": AnthropicWire.model,
+            "max_tokens": 2048,
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+            "messages": [{"role": "user", "content": "Rome and Oslo?"}],
+            "tools": [{"name": "weather", "input_schema": SCHEMA}],
+        },
+        lambda answer: {"role": "assistant", "content": answer["content"]},
+        lambda said: [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": block["id"], "content": "fine"}
+                    for block in said["content"]
+                    if block["type"] == "tool_use"
+                ],
+            }
+        ],
+    ),
+    GeminiWire: Client(
+        f"/v1beta/models/{GeminiWire.model}:generateContent",
+        {"x-goog-api-key": KEY},
+        {
+            "contents": [{"role": "user", "parts": [{"text": "Rome and Oslo?"}]}],
+            "tools": [{"functionDeclarations": [{"name": "weather", "parameters": SCHEMA}]}],
+        },
+        lambda answer: answer["candidates"][0]["content"],
+        lambda said: [
+            {
+                "role": "user",
+                "parts": [
+                    {"functionResponse": {"name": "weather", "response": {"result": "fine"}}}
+                    for part in said["parts"]
+                    if "functionCall" in part
+                ],
+            }
+        ],
+        messages="contents",
+    ),
+    OllamaWire: Client(
+        "/api/chat",
+        {"authorization": f"Bearer {KEY}"},
+        {
+            "model": OllamaWire.model,
+            "stream": False,
+            "messages": [{"role": "user", "content": "Rome and Oslo?"}],
+            "tools": [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}],
+        },
+        lambda answer: answer["message"],
+        lambda said: [{"role": "tool", "tool_name": "weather", "content": "fine"} for _ in said["tool_calls"]],
+    ),
+}
+
+
+def _post(wire: Wire, client: Client, body: Json, **headers: str) -> httpx.Response:
+    url = f"http://127.0.0.1:{wire.port}{wire.base_path}{client.path}"
+    return httpx.post(url, headers={**client.headers, **headers}, json=body)
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_what_was_said_can_be_said_again(kind: type[Wire]) -> None:
+    client = CLIENTS[kind]
+    with kind(THOUGHTFUL, [Says("Fine.")]) as wire:
+        said = client.said(_post(wire, client, client.body()).json())
+        answer = _post(wire, client, client.body(said, *client.outputs(said)))
+    assert answer.status_code == 200
+    assert "Fine." in answer.text
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_nobody_comes_in_without_the_key(kind: type[Wire]) -> None:
+    client = CLIENTS[kind]
+    [header] = client.headers.keys() & {"authorization", "x-api-key", "x-goog-api-key"}
+    with kind([Says("Fine.")]) as wire:
+        wire.may_violate = True
+        answer = _post(wire, client, client.body(), **{header: "another"})
+    assert (answer.status_code, wire.violations) == (401, ["the key is not known"])
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_calls_without_outputs_are_refused(kind: type[Wire]) -> None:
+    client = CLIENTS[kind]
+    with kind(THOUGHTFUL, [Says("Fine.")]) as wire:
+        wire.may_violate = True
+        said = client.said(_post(wire, client, client.body()).json())
+        assert _post(wire, client, client.body(said)).status_code == 400
+
+
+class Altered(NamedTuple):
+    """One change to what was said: the value at the end of this path is replaced, or taken away where it is None."""
+
+    kind: type[Wire]
+    path: tuple[str | int, ...]
+    to: Any = None
+    status: int = 400
+
+    def __call__(self, said: Json) -> None:
+        held: Any = said
+        for step in self.path[:-1]:
+            held = held[step]
+        last: Any = self.path[-1]
+        if self.to is None:
+            del held[last]
+        elif self.to == "swapped":
+            held[last], held[last + 1] = held[last + 1], held[last]
+        else:
+            held[last] = self.to
+
+
+ALTERED: Final = {
+    "openai: thoughts": Altered(OpenAIWire, ("reasoning_content",), "Rome first."),
+    "openai: a long id": Altered(OpenAIWire, ("tool_calls", 0, "id"), "call_" + "x" * 36),
+    "openai: other spaces": Altered(OpenAIWire, ("tool_calls", 0, "function", "arguments"), '{"city":"Rome"}'),
+    "deepseek: no thoughts": Altered(DeepSeekWire, ("reasoning_content",)),
+    "deepseek: a space more": Altered(DeepSeekWire, ("reasoning_content",), "Rome first. "),
+    "mistral: an unknown key": Altered(MistralWire, ("reasoning_content",), "Rome first.", 422),
+    "mistral: a foreign id": Altered(MistralWire, ("tool_calls", 0, "id"), "call_1"),
+    "vllm: no thoughts": Altered(VllmWire, ("reasoning",)),
+    "vllm: thoughts twice": Altered(VllmWire, ("reasoning_content",), "Rome first."),
+    "ollama, compatible: no thoughts": Altered(OllamaCompatibleWire, ("reasoning",)),
+    "ollama, compatible: the other name": Altered(OllamaCompatibleWire, ("reasoning_content",), "Rome first."),
+    "openrouter: no details": Altered(OpenRouterWire, ("reasoning_details",)),
+    "openrouter: another order": Altered(OpenRouterWire, ("reasoning_details", 0), "swapped"),
+    "openrouter: another signature": Altered(OpenRouterWire, ("reasoning_details", 0, "signature"), "c2ln"),
+    "openrouter: nothing encrypted": Altered(OpenRouterWire, ("reasoning_details", 1)),
+    "anthropic: no thoughts": Altered(AnthropicWire, ("content", 0)),
+    "anthropic: nothing redacted": Altered(AnthropicWire, ("content", 1)),
+    "anthropic: another order of thoughts": Altered(AnthropicWire, ("content", 0), "swapped"),
+    "anthropic: text before thoughts": Altered(AnthropicWire, ("content", 1), "swapped"),
+    "anthropic: a space more": Altered(AnthropicWire, ("content", 0, "thinking"), "Rome first. "),
+    "anthropic: another signature": Altered(AnthropicWire, ("content", 0, "signature"), "c2ln"),
+    "anthropic: other data": Altered(AnthropicWire, ("content", 1, "data"), "c2ln"),
+    "gemini: no signature": Altered(GeminiWire, ("parts", 2, "thoughtSignature")),
+    "gemini: another signature": Altered(GeminiWire, ("parts", 2, "thoughtSignature"), "c2ln"),
+    "gemini: another order of calls": Altered(GeminiWire, ("parts", 2), "swapped"),
+    "ollama: no thoughts": Altered(OllamaWire, ("thinking",)),
+    "ollama: a space more": Altered(OllamaWire, ("thinking",), "Rome first. "),
+    "ollama: arguments as text": Altered(OllamaWire, ("tool_calls", 0, "function", "arguments"), '{"city": "Rome"}'),
+    "ollama: content as parts": Altered(OllamaWire, ("content",), [{"type": "text", "text": "Let me look."}]),
+}
+
+
+@pytest.mark.parametrize("altered", ALTERED.values(), ids=ALTERED)
+def test_what_was_altered_is_refused(altered: Altered) -> None:
+    client = CLIENTS[altered.kind]
+    with altered.kind(THOUGHTFUL, [Says("Fine.")]) as wire:
+        wire.may_violate = True
+        said = client.said(_post(wire, client, client.body()).json())
+        outputs = client.outputs(said)
+        altered(said)
+        answer = _post(wire, client, client.body(said, *outputs))
+    assert answer.status_code == altered.status
+    assert wire.violations
+
+
+def test_pieces_of_openrouters_details_count_as_the_whole() -> None:
+    """As they came in the stream they are just as good."""
+    client = CLIENTS[OpenRouterWire]
+    with OpenRouterWire(THOUGHTFUL, [Says("Fine.")]) as wire:
+        body = {**client.body(), "stream": True, "stream_options": {"include_usage": True}}
+        lines = _post(wire, client, body).text.split("\n\n")
+        chunks = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+        deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+        pieces = [piece for delta in deltas for piece in delta.get("reasoning_details", [])]
+        assert len(pieces) > 3
+        calls = wire.said[next(iter(wire.said))]["calls"]
+        said = {"role": "assistant", "content": "Let me look.", "reasoning_details": pieces, "tool_calls": calls}
+        assert _post(wire, client, client.body(said, *client.outputs(said))).status_code == 200
