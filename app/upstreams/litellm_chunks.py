@@ -29,7 +29,12 @@ _DELTA_FIELDS: Final = (
 )
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
-_KNOWN_PARSERS: Final = ("litellm.llms.anthropic.chat", "litellm.llms.vertex_ai.gemini.", "litellm.llms.openrouter.")
+_KNOWN_PARSERS: Final = (
+    "litellm.llms.anthropic.chat",
+    "litellm.llms.ollama.chat.",  # its wrapper asks the server for the model on the way, and waits
+    "litellm.llms.openrouter.",
+    "litellm.llms.vertex_ai.gemini.",
+)
 
 
 async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:

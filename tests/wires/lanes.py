@@ -1,0 +1,77 @@
+"""Every way to a provider that a configuration can name, and one server of ours before all of them."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final, NamedTuple
+
+from app.settings import Model, Secret, Settings, Upstream
+from tests.serving import serving
+from tests.wires import (
+    KEY,
+    AnthropicWire,
+    DeepSeekWire,
+    GeminiWire,
+    MistralWire,
+    OlderVllmWire,
+    OllamaCompatibleWire,
+    OllamaWire,
+    OpenAIWire,
+    OpenRouterWire,
+    VllmWire,
+    Wire,
+)
+
+
+class Lane(NamedTuple):
+    """A wire format, and how it is configured."""
+
+    wire: type[Wire]
+    upstream: dict[str, Any]
+    model: dict[str, Any]
+
+
+def _litellm(wire: type[Wire], provider: str | None, **model: Any) -> Lane:
+    return Lane(wire, {"via": "litellm", "provider": provider}, model)
+
+
+def _chat(wire: type[Wire], *, model: dict[str, Any] | None = None, **manners: Any) -> Lane:
+    return Lane(wire, {"via": "chat", **manners}, model or {})
+
+
+LANES: Final[dict[str, Lane]] = {
+    "openai": _litellm(OpenAIWire, "openai"),
+    "openai, directly": _chat(OpenAIWire, max_tokens_field="max_completion_tokens", reasoning_field="none"),
+    "deepseek": _litellm(DeepSeekWire, "deepseek"),
+    "deepseek, directly": _chat(DeepSeekWire),
+    "anthropic": _litellm(AnthropicWire, "anthropic"),
+    "gemini": _litellm(GeminiWire, "gemini"),
+    "mistral": _litellm(MistralWire, "mistral"),
+    "mistral, directly": _chat(MistralWire, stream_options=False, reasoning_field="none"),
+    "ollama": _litellm(OllamaWire, "ollama_chat"),
+    "ollama, directly": _chat(OllamaCompatibleWire, reasoning_field="reasoning"),
+    "vllm": _litellm(VllmWire, "hosted_vllm"),
+    "vllm, directly": _chat(VllmWire, reasoning_field="reasoning"),
+    "vllm before the field was renamed": _litellm(OlderVllmWire, "hosted_vllm"),
+    "openrouter": _litellm(OpenRouterWire, "openrouter"),
+    "openrouter, directly": _chat(OpenRouterWire),
+}
+
+
+class Wired(NamedTuple):
+    """A server of ours, and what is behind it by the lane's name, which is the model's public name as well."""
+
+    url: str
+    wires: dict[str, Wire]
+
+
+@contextmanager
+def wired() -> Iterator[Wired]:
+    """All lanes at once. `wired.wires[lane].say(…)` scripts one."""
+    with ExitStack() as stack:
+        wires = {name: stack.enter_context(lane.wire()) for name, lane in LANES.items()}
+        upstreams = {
+            name: Upstream(base_url=wires[name].url, api_key=Secret(KEY), **lane.upstream)
+            for name, lane in LANES.items()
+        }
+        models = {name: Model(upstream=name, name=lane.wire.model, **lane.model) for name, lane in LANES.items()}
+        yield Wired(stack.enter_context(serving(Settings(upstreams=upstreams, models=models))), wires)

@@ -1,0 +1,170 @@
+"""A tool loop of several steps through every lane, in the wire format of its provider, driven by the openai package.
+
+The servers do the checking: an ask that lost or altered what they want back is refused. See `tests/wires`.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import pytest
+from openai import OpenAI
+from openai.types.responses import Response, ResponseFunctionToolCall, ResponseReasoningItem
+
+from tests.acceptance.behaviours import WEATHER
+from tests.acceptance.frames import events_of, judged
+from tests.judges import judge_response
+from tests.wires import Answer, Calls, Hides, Says, Thinks, Wire
+from tests.wires.lanes import LANES, Wired, wired
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+Json = dict[str, Any]
+
+# thoughts with what is easily lost on the way: accents, line separators, white space at both ends
+FIRST: Final[Answer] = [
+    Thinks(" Two cités.\u2028Rome first.\n"),
+    Hides("Nobody may read this."),
+    Says("Let me look."),
+    Calls("get_weather", '{"city":  "Rome"}'),
+    Calls("get_weather", '{"city": "Zürich"}'),
+]
+SECOND: Final[Answer] = [Thinks("And the third?"), Calls("get_weather", '{"city": "Oslo"}')]
+THIRD: Final[Answer] = [Thinks("All fine."), Says("It is fine everywhere.")]
+FOURTH: Final[Answer] = [Says("You are welcome.")]
+
+
+@pytest.fixture(scope="module")
+def everything() -> Iterator[Wired]:
+    with wired() as everything:
+        yield everything
+
+
+NEEDS_AN_ENVELOPE: Final = ("anthropic", "gemini", "openrouter")
+
+
+@pytest.fixture(params=[lane for lane in LANES if not lane.startswith(NEEDS_AN_ENVELOPE)])
+def lane(request: pytest.FixtureRequest) -> str:
+    """The name of the model, too."""
+    return str(request.param)
+
+
+@pytest.fixture
+def wire(everything: Wired, lane: str) -> Iterator[Wire]:
+    """The server behind this lane. It found nothing to refuse."""
+    wire = everything.wires[lane]
+    wire.say(FIRST, SECOND, THIRD, FOURTH)
+    yield wire
+    assert wire.violations == []
+
+
+@pytest.fixture
+def client(everything: Wired) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{everything.url}/v1", api_key="any", max_retries=0) as client:
+        yield client
+
+
+class Loop(NamedTuple):
+    """A client that keeps the whole conversation and sends it again with every request."""
+
+    client: OpenAI
+    model: str
+    history: list[Any]
+    stream: bool
+
+    def ask(self, *items: Any) -> Response:
+        """Add these items to the conversation, then the answer to them."""
+        self.history.extend(items)
+        settings: Json = {
+            "model": self.model,
+            "input": list(self.history),
+            "tools": [WEATHER],
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+            "reasoning": {"effort": "low", "summary": "auto"},
+        }
+        with self.client.responses.with_streaming_response.create(**settings, stream=self.stream) as answer:
+            body = answer.read()
+        if not self.stream:
+            judge_response(json.loads(body))
+            response = Response.model_validate_json(body)
+            self.history.extend(response.output)
+            return response
+        said = events_of(body)
+        judged(said)
+        done = [event["item"] for event in said if event["type"] == "response.output_item.done"]
+        assert said[-1]["response"]["output"] == done
+        self.history.extend(as_codex_sends_it(item) for item in done)
+        return Response.model_validate(said[-1]["response"])
+
+    def run(self, response: Response) -> list[Json]:
+        """What the tools say to the calls of this answer, the last call first."""
+        return [
+            {"type": "function_call_output", "call_id": call.call_id, "output": f"fine: {call.arguments}"}
+            for call in reversed(calls_of(response))
+        ]
+
+
+def as_codex_sends_it(item: Json) -> Json:
+    """Without ids and statuses."""
+    kept = {key: value for key, value in item.items() if key not in {"id", "status"}}
+    return {**kept, "content": None} if item["type"] == "reasoning" else kept
+
+
+def calls_of(response: Response) -> list[ResponseFunctionToolCall]:
+    return [item for item in response.output if isinstance(item, ResponseFunctionToolCall)]
+
+
+def thoughts_of(response: Response) -> str:
+    items = [item for item in response.output if isinstance(item, ResponseReasoningItem)]
+    return "".join(part.text for item in items for part in item.summary)
+
+
+def told(answer: Answer, lane: str) -> str:
+    """What a client is told of this answer's thoughts. OpenAI's chat completions tell none."""
+    return "" if lane.startswith("openai") else "".join(word.text for word in answer if isinstance(word, Thinks))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_a_tool_loop_brings_back_all_that_the_provider_needs(
+    wire: Wire,
+    lane: str,
+    client: OpenAI,
+    stream: bool,  # noqa: FBT001 — one of the two ways to ask
+) -> None:
+    loop = Loop(client, lane, [], stream)
+
+    first = loop.ask({"role": "user", "content": "Rome and Zürich?"})
+    second = loop.ask(*loop.run(first))
+    third = loop.ask(*loop.run(second))
+    fourth = loop.ask({"role": "user", "content": "Thanks."})
+
+    answers = [(FIRST, first), (SECOND, second), (THIRD, third), (FOURTH, fourth)]
+    assert [thoughts_of(response) for _, response in answers] == [told(answer, lane) for answer, _ in answers]
+    assert [response.output_text for _, response in answers] == [
+        "Let me look.",
+        "",
+        "It is fine everywhere.",
+        "You are welcome.",
+    ]
+    called = [[(call.name, city_of(call)) for call in calls_of(response)] for _, response in answers]
+    assert called == [[("get_weather", "Rome"), ("get_weather", "Zürich")], [("get_weather", "Oslo")], [], []]
+    assert all(len(call.call_id) <= 64 for _, response in answers for call in calls_of(response))
+    assert [usage_of(response) for _, response in answers] == [tuple(wire.count)] * 4
+    assert len(wire.asks) == 4, "nothing is asked behind the client's back"
+
+
+def city_of(call: ResponseFunctionToolCall) -> str:
+    return str(json.loads(call.arguments)["city"])
+
+
+def usage_of(response: Response) -> tuple[int, int, int, int]:
+    usage = response.usage
+    assert usage is not None
+    assert usage.total_tokens == usage.input_tokens + usage.output_tokens
+    return (
+        usage.input_tokens,
+        usage.input_tokens_details.cached_tokens,
+        usage.output_tokens,
+        usage.output_tokens_details.reasoning_tokens,
+    )
