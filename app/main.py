@@ -5,7 +5,8 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias, assert_never
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -14,12 +15,13 @@ from app.catalogue import Catalogue, Entry
 from app.dialects.chat.options import ChatOptions
 from app.dialects.responses.options import RelayOptions
 from app.protocol.codex import Card
-from app.protocol.ids import minting
+from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
 from app.protocol.seals import Sealer
 from app.pump import Clocks
 from app.sealing import EnvelopeSealer
-from app.settings import Model, Seal, Settings, Upstream
+from app.settings import Model, Seal, Server, Settings, Upstream
+from app.transports.browsers import Browsers
 from app.transports.envelope import Envelope, on_framework_error, on_problem
 from app.transports.gate import Gate
 from app.transports.http import Http
@@ -44,7 +46,7 @@ AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
 
 def build_app(settings: Settings) -> FastAPI:
     """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told."""
-    mint = minting(os.urandom, lambda: time.time_ns() // 1_000_000)
+    mint = _minting()
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal))
     walk = Walk(catalogue=catalogue, server=settings.server, mint=mint, now=lambda: int(time.time()))
@@ -64,12 +66,30 @@ def build_app(settings: Settings) -> FastAPI:
             if not isinstance(upstream, Demo | LitellmChat):
                 await upstream.close()
 
-    app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, lifespan=lifespan)
+    # a redirect to the path with a slash more would lead to whatever the Host header says
+    app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
     app.include_router(http.router())
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
+    app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(Envelope, mint=mint)
     return app
+
+
+def build_door(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
+    """What uvicorn is to hear clients with: bounded, patient for a while, in OpenAI's words."""
+    try:
+        from app.transports.door import Door  # noqa: PLC0415 — its parser does not exist for every system
+    except ImportError:  # pragma: no cover — where there is no httptools, uvicorn has another
+        return "auto"
+    made = partial(
+        Door, max_header_bytes=server.max_header_bytes, header_timeout=server.header_timeout, mint=_minting()
+    )
+    return cast("type[asyncio.Protocol]", made)  # uvicorn only calls it
+
+
+def _minting() -> Mint:
+    return minting(os.urandom, lambda: time.time_ns() // 1_000_000)
 
 
 def sealer_of(seal: Seal) -> Sealer | None:

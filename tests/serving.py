@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from app.main import build_app
+from app.main import build_app, build_door
 from app.settings import Settings
 
 
@@ -16,8 +16,14 @@ from app.settings import Settings
 def serving(settings: Settings | None = None) -> Iterator[str]:
     """The address of a server that runs `settings` until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
+    settings = settings or Settings()
     config = uvicorn.Config(
-        build_app(settings or Settings()), log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2
+        build_app(settings),
+        http=build_door(settings.server),
+        log_config=None,
+        access_log=False,
+        ws="none",
+        timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

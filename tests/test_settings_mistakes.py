@@ -225,3 +225,19 @@ api_key = "secret"
 upstream = "u"
 """
     assert [word for word in mistakes(tmp_path, file) if "cret" in word] == []
+
+
+@pytest.mark.parametrize(
+    "origin", ["example.com", "https://a.example/", "https://a.example/x", "null", "https://u@a", "a b"]
+)
+def test_an_origin_is_written_as_browsers_write_it(tmp_path: Path, origin: str) -> None:
+    assert mistakes(tmp_path, f'[server]\ncors_origins = ["https://b.example", "{origin}"]\n') == [
+        'config.toml:2: server.cors_origins[1]: must be an origin such as "https://example.com", without a path, or "*"'
+    ]
+
+
+@pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "*.a.example", "a/b"])
+def test_an_allowed_host_is_a_bare_name(tmp_path: Path, host: str) -> None:
+    assert mistakes(tmp_path, f'[server]\nallowed_hosts = ["{host}"]\n') == [
+        'config.toml:2: server.allowed_hosts[0]: must be a host name or address without a port, or "*"'
+    ]

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from app.cli.banner import banner
 from app.cli.logs import configure
-from app.main import build_app
+from app.main import build_app, build_door
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
 
@@ -63,6 +63,8 @@ class Announced(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=build_door(settings.server),
+                h11_max_incomplete_event_size=settings.server.max_header_bytes,  # where there is no httptools
                 log_config=None,
                 log_level="error",
                 access_log=False,

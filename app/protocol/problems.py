@@ -19,6 +19,7 @@ _SERVER: Final = "server_error"
 _FINAL: Final = "invalid_prompt"
 
 ANSWERS: Final[dict[str, Answer]] = {
+    "invalid_http": Answer(400, _CLIENT, _FINAL),
     "invalid_json": Answer(400, _CLIENT, _FINAL),
     "invalid_type": Answer(400, _CLIENT, _FINAL),
     "invalid_value": Answer(400, _CLIENT, _FINAL),
@@ -30,13 +31,16 @@ ANSWERS: Final[dict[str, Answer]] = {
     "content_policy_violation": Answer(400, _CLIENT, _FINAL),
     "invalid_prompt": Answer(400, _CLIENT, _FINAL),
     "invalid_api_key": Answer(401, _CLIENT, _FINAL),
+    "origin_not_allowed": Answer(403, _CLIENT, _FINAL),
     "model_not_found": Answer(404, _CLIENT, "model_not_found"),
     "not_found": Answer(404, _CLIENT, _FINAL),
     "method_not_allowed": Answer(405, _CLIENT, _FINAL),
     "request_timeout": Answer(408, _CLIENT, _FINAL),
     "request_too_large": Answer(413, _CLIENT, _FINAL),
     "unsupported_media_type": Answer(415, _CLIENT, _FINAL),
+    "host_not_allowed": Answer(421, _CLIENT, _FINAL),
     "upgrade_required": Answer(426, _CLIENT, _FINAL),
+    "headers_too_large": Answer(431, _CLIENT, _FINAL),
     "rate_limit_exceeded": Answer(429, "rate_limit_error", "rate_limit_exceeded"),
     "insufficient_quota": Answer(429, "rate_limit_error", "insufficient_quota"),
     "internal_error": Answer(500, _SERVER, _SERVER),

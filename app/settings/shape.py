@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from app.settings.secret import Secret
 
@@ -51,7 +51,32 @@ def _digest(text: str) -> str:
     return text.lower()
 
 
+def _origin(text: str) -> str:
+    """A web page's origin, as browsers send it; or all of them."""
+    if text == "*":
+        return text
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", text.lower()):
+        message = 'must be an origin such as "https://example.com", without a path, or "*"'
+        raise ValueError(message)
+    return text.lower()
+
+
+def _host(text: str) -> str:
+    """A name or address as it stands in a Host header, without the port."""
+    if text != "*" and not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?", text):
+        message = 'must be a host name or address without a port, or "*"'
+        raise ValueError(message)
+    return text.strip("[]").lower()
+
+
+def _split(value: object) -> object:
+    """A list, also as an environment variable holds one: with commas."""
+    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+
+
 Name = Annotated[str, Field(max_length=256), AfterValidator(_told)]
+Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
+Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
 
 
 def is_loopback(host: str) -> bool:
@@ -80,14 +105,30 @@ class Server(Table):
     strict: bool = False
     """True: every warning is a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    body_timeout: Seconds = 30
+    """Seconds of silence while a body arrives; one that comes very slowly has a bound as well."""
+    max_header_bytes: int = Field(default=64 * 1024, ge=1024)
+    header_timeout: Seconds = 15
+    """Seconds for the headers of a request."""
     max_items: int = Field(default=16_384, ge=1)
     max_tools: int = Field(default=1_024, ge=0)
     allow_private_urls: bool = False
     """True: image and file URLs may point to private addresses."""
+    allowed_hosts: Hosts = ()
+    """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
+    cors_origins: Origins = ()
+    """Origins of the web pages that may come in; without any, none."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
     insecure_no_auth: bool = False
     """True: without keys, and yet on an address that others can reach."""
+
+    @property
+    def hosts(self) -> tuple[str, ...] | None:
+        """Whom a Host header may name beside this machine; none where it may name anybody."""
+        if "*" in self.allowed_hosts or not (self.allowed_hosts or is_loopback(self.host)):
+            return None
+        return (*self.allowed_hosts, self.host.strip("[]").lower())
 
 
 def _long(key: Secret) -> Secret:

@@ -71,6 +71,8 @@ class Envelope:
 def answer(problem: Problem, headers: dict[str, str] | None = None) -> HttpResponse:
     """A problem as an HTTP answer."""
     waiting = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
+    if problem.code == "request_timeout":
+        waiting["connection"] = "close"  # what was awaited would be taken for the next request
     return HttpResponse(
         msgspec.json.encode(problem.body()),
         status_code=problem.answer.status,
@@ -89,5 +91,5 @@ async def on_framework_error(request: Request, error: Exception) -> HttpResponse
     """For what the framework itself refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)  # noqa: S101 — registered for nothing else
     code = _CODES.get(HTTPStatus(error.status_code), "invalid_value")
-    problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.url.path[:200]}")
+    problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.scope['path'][:200]}")
     return answer(problem, dict(error.headers or {}))

@@ -87,7 +87,7 @@ class Http:
         try:
             caller = self._gate.admit(request.headers)
             turn_log.note(key=caller.name)
-            body = await read_json_body(request, self._server.max_body_bytes)
+            body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
             return await self._run(request, self._walk.read(body, turn_log), caller, turn_log)
         except ProblemError as error:
             turn_log.refused(error.problem)

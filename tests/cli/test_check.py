@@ -38,9 +38,14 @@ keep_alive = 2.5                            # config.toml:3
 first_payload_wait = 3                      # config.toml:4
 strict = true                               # --strict
 max_body_bytes = 33554432                   # default
+body_timeout = 30                           # default
+max_header_bytes = 65536                    # default
+header_timeout = 15                         # default
 max_items = 7                               # AM_MAX_ITEMS
 max_tools = 1024                            # default
 allow_private_urls = false                  # default
+allowed_hosts = []                          # default
+cors_origins = []                           # default
 log_format = "auto"                         # default
 insecure_no_auth = false                    # default
 

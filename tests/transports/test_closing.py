@@ -50,8 +50,8 @@ def address(upstream: Watched) -> Iterator[tuple[str, int]]:
 def post(address: tuple[str, int], *, stream: bool) -> socket.socket:
     body = json.dumps({"model": "demo", "input": "Hi", "stream": stream}).encode()
     client = socket.create_connection(address, timeout=5)
-    head = f"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-    client.sendall(head.encode() + b"\r\n\r\n" + body)
+    head = b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    client.sendall(head + b"content-length: %d\r\n\r\n" % len(body) + body)
     return client
 
 

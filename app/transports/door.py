@@ -1,0 +1,186 @@
+"""The first to hear a client: what is no request, comes too slowly or brings too long a head goes no further.
+
+Theory of operation
+-------------------
+uvicorn's own protocol reads with httptools, which refuses what is ambiguous: two lengths, a length beside chunks, line
+ends of one character, white space around names. It bounds neither the size of a head nor the time one takes, answers
+in plain text, and takes trailers for headers. Here every refusal has OpenAI's shape, and one clock per connection
+strikes for whatever is awaited of the client:
+
+    nothing said yet         IDLE               closed without a word
+    a head is arriving       header_timeout     408
+    a body nobody reads      LINGER             closed; the answer has been sent, and was to be read first
+    anything else            —                  bodies and answers have clocks of their own
+
+Nothing is ever written into an answer that has begun: then the connection ends instead.
+"""
+
+import asyncio
+import logging
+from typing import Any, Final
+
+import msgspec
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from app.protocol.ids import Mint
+from app.protocol.problems import Problem
+
+log = logging.getLogger("am_proxy")
+
+IDLE: Final = 75
+"""Seconds that a connection may say nothing: longer than the 60 after which common load balancers close theirs."""
+LINGER: Final = 10
+"""Seconds for which the rest of a refused body is read and thrown away. Closed at once, the client would often see a
+broken connection instead of the reason."""
+
+_BAD: Final = Problem(code="invalid_http", message="This is not a request in HTTP/1.1.")
+_NO_HOST: Final = Problem(code="invalid_http", message="A request needs one Host header, and no more than one.")
+
+
+class _RefusedError(Exception):
+    """Ends the parsing of a head; the reason stands in `Door._refusal`."""
+
+
+class Door(HttpToolsProtocol):
+    """One connection. To be given to uvicorn as `http`, with the last three arguments filled in."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        max_header_bytes: int,
+        header_timeout: float,
+        mint: Mint,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._max_header_bytes = max_header_bytes
+        self._header_timeout = header_timeout
+        self._mint = mint
+        self._heard = 0
+        """Bytes of the head that is arriving; none while a body is."""
+        self._in_head = True
+        self._in_body = False
+        self._refusal = _BAD
+        self._clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
+        """Somebody is there, and may say nothing for a while."""
+        super().connection_made(transport)
+        self._wind(IDLE)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """They are gone."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes. A head that is too long is refused before it has ended."""
+        if self.transport.is_closing():
+            return
+        self._heard = self._heard + len(data) if self._in_head else 0
+        super().data_received(data)
+        if self._in_head and self._heard and self._clock is None:
+            self._wind(self._header_timeout)  # a line end before a request stops uvicorn's clock, and begins nothing
+        if self._in_head and self._heard > self._max_header_bytes and not self.transport.is_closing():
+            self._refuse(self._too_long())
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        super().on_message_begin()
+        self._heard = max(self._heard, 1)
+        self._wind(self._header_timeout)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; or a trailer, which is thrown away: what decides must not come behind the body."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The whole head."""
+        self._in_head, self._in_body = False, True
+        self._stop()
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > self._max_header_bytes:
+            self._stop_parsing(self._too_long())
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        version = self.parser.get_http_version()
+        if hosts > 1 or (not hosts and version == "1.1"):
+            self._stop_parsing(_NO_HOST)
+        if version not in {"1.0", "1.1"}:
+            self._stop_parsing(_BAD)
+        super().on_headers_complete()
+        if self.parser.should_upgrade() and not self._should_upgrade():
+            self.cycle.keep_alive = False  # what follows is in a language that nobody here speaks
+
+    def on_message_complete(self) -> None:
+        """The whole request. The next byte is of another one."""
+        self._in_head, self._in_body, self._heard = True, False, 0
+        self._stop()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The whole answer, though perhaps not yet the whole request."""
+        super().on_response_complete()
+        if self._in_body and not self.transport.is_closing():
+            self._wind(LINGER)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its words are plain text
+        """For what uvicorn's own code cannot parse."""
+        self._refuse(self._refusal)
+
+    @property
+    def _answering(self) -> RequestResponseCycle | None:
+        """What is being answered."""
+        latest: RequestResponseCycle | None = self.cycle  # whatever uvicorn says: before the first request it is none
+        return None if latest is None or latest.response_complete else latest
+
+    def _too_long(self) -> Problem:
+        words = f"The headers are longer than the {self._max_header_bytes} bytes this server reads."
+        return Problem(code="headers_too_large", message=words)
+
+    def _stop_parsing(self, problem: Problem) -> None:
+        self._refusal = problem
+        raise _RefusedError
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer and close. Where an answer has begun, or an earlier one is awaited, close alone."""
+        self._stop()
+        cycle = self._answering
+        if cycle is None or (self._in_body and not cycle.response_started and not self.pipeline):
+            request_id = self._mint("req")
+            body = msgspec.json.encode(problem.body())
+            self.transport.write(
+                STATUS_LINE[problem.answer.status]
+                + b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
+                + b"x-request-id: %s\r\ncontent-length: %d\r\n\r\n" % (request_id.encode(), len(body))
+                + body
+            )
+            fields = {"request_id": request_id, "status": problem.answer.status, "error": problem.code}
+            log.info("refused at the door", extra={"fields": fields})
+        self.transport.close()
+
+    def _wind(self, seconds: float) -> None:
+        self._stop()
+        self._clock = self.loop.call_later(seconds, self._strike)
+
+    def _stop(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+    def _strike(self) -> None:
+        """Time is up. A head that is late behind an answer which is still being given may be late for longer."""
+        if self.transport.is_closing():
+            return
+        if self._answering is not None:
+            self._wind(self._header_timeout)
+        elif self._in_body or not self._heard:
+            self.transport.close()
+        else:
+            words = f"The headers took longer than {self._header_timeout:g} seconds."
+            self._refuse(Problem(code="request_timeout", message=words))

@@ -1,0 +1,208 @@
+"""What is no request, too long or too slow: refused in OpenAI's shape, before anything of it is believed."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app.settings import Server, Settings
+from tests.raw import Heard, say
+from tests.serving import serving
+
+BODY = json.dumps({"model": "demo", "input": "Hi"}).encode()
+HEAD = b"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+CLOSE = b"Connection: close\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A server without patience."""
+    server = Server(max_header_bytes=4096, header_timeout=0.3, body_timeout=0.3, max_body_bytes=20_000)
+    with serving(Settings(server=server)) as url:
+        yield url
+
+
+def refused(heard: Heard) -> tuple[int, str]:
+    """Status and code of a refusal, which has all that any other answer has, and behind which the connection ends."""
+    error = heard.json["error"]
+    assert error.keys() == {"message", "type", "param", "code"}
+    assert error["type"] == "invalid_request_error"
+    assert error["message"]
+    assert heard.headers["content-type"] == "application/json"
+    assert heard.headers["x-request-id"].startswith("req_AM-")
+    assert heard.headers["openai-processing-ms"].isdecimal()
+    return heard.status, error["code"]
+
+
+BAD: dict[str, bytes] = {
+    "no HTTP": b"hello there\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "HTTP/3": b"GET /health/live HTTP/3.0\r\nHost: localhost\r\n\r\n",
+    "HTTP/0.9": b"GET /health/live\r\n\r\n",
+    "a method of its own": b"BREW /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
+    "no Host": b"GET /health/live HTTP/1.1\r\n\r\n",
+    "two Hosts": LIVE + b"Host: example.com\r\n\r\n",
+    "two lengths": HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n" + BODY,
+    "the same length twice": HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\n" + BODY,
+    "a length and chunks": HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks and a length": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+    "chunks twice": HEAD + b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+    "nearly chunks": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "an unknown encoding": HEAD + b"Transfer-Encoding: gzip\r\n\r\n",
+    "a negative length": HEAD + b"Content-Length: -5\r\n\r\n",
+    "a length with a sign": HEAD + b"Content-Length: +5\r\n\r\n",
+    "a length beyond numbers": HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n",
+    "a chunk that is none": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    "a folded header": LIVE + b"X-A: b\r\n c\r\n\r\n",
+    "a space before a colon": LIVE + b"X-A : b\r\n\r\n",
+    "a NUL in a header": LIVE + b"X-A: b\0c\r\n\r\n",
+    "bare line ends": b"GET /health/live HTTP/1.1\nHost: localhost\n\n",
+    "a path in another alphabet": b"GET /health/\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_what_is_not_quite_http_is_refused_and_the_connection_closed(url: str, data: bytes) -> None:
+    heard = say(url, data)
+    assert refused(heard) == (400, "invalid_http")
+    assert heard.answers == 1
+    assert heard.closed
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LIVE + b"X-A: " + b"a" * 4096 + b"\r\n\r\n",
+        LIVE + b"X-A: " + b"a" * 10_000,
+        LIVE + b"X-A: b\r\n" * 600 + b"\r\n",
+        b"GET /" + b"a" * 4096 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\r\n" * 3000,
+    ],
+    ids=["one header", "one that does not end", "many headers", "the path", "line ends"],
+)
+def test_a_head_that_is_too_long_is_a_431(url: str, data: bytes) -> None:
+    heard = say(url, data)
+    assert refused(heard) == (431, "headers_too_large")
+    assert heard.closed
+
+
+def test_a_head_just_short_enough_is_welcome_in_pieces_too(url: str) -> None:
+    head = LIVE + b"X-A: " + b"a" * 3900 + b"\r\n" + CLOSE
+    assert say(url, head).status == 200
+    assert say(url, head[:1000], head[1000:]).status == 200
+
+
+def test_a_head_that_comes_too_slowly_is_a_408(url: str) -> None:
+    heard = say(url, LIVE + b"X-A:")
+    assert refused(heard) == (408, "request_timeout")
+    assert heard.closed
+
+
+def test_a_head_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
+    def trickle() -> Iterator[bytes]:
+        for _ in range(20):
+            yield b"X-A: b\r\n"
+            time.sleep(0.05)
+
+    assert refused(say(url, LIVE, trickle())) == (408, "request_timeout")
+
+
+def test_a_second_head_that_does_not_come_is_a_408_behind_the_first_answer(url: str) -> None:
+    heard = say(url, LIVE + b"\r\n" + LIVE)
+    assert (heard.status, heard.answers) == (200, 2)
+    assert b"request_timeout" in heard.raw
+    assert heard.closed
+
+
+def test_a_line_end_between_requests_starts_the_clock(url: str) -> None:
+    def later() -> Iterator[bytes]:
+        time.sleep(0.1)
+        yield b"\r\n"
+
+    heard = say(url, LIVE + b"\r\n", later(), wait=2)
+    assert (heard.status, heard.answers, heard.closed) == (200, 2, True)
+    assert b"request_timeout" in heard.raw
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        HEAD + b"Content-Length: 500\r\n\r\n" + BODY,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{    \r\n",
+        HEAD + b"Content-Length: 5\r\n\r\n",
+    ],
+    ids=["less than declared", "a chunk and no more", "nothing"],
+)
+def test_a_body_that_does_not_come_is_a_408(url: str, data: bytes) -> None:
+    heard = say(url, data)
+    assert refused(heard) == (408, "request_timeout")
+    assert heard.closed
+
+
+def test_a_body_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
+    def trickle() -> Iterator[bytes]:
+        for _ in range(10):
+            yield b" "
+            time.sleep(0.05)
+
+    assert refused(say(url, HEAD + b"Content-Length: 500\r\n\r\n", trickle())) == (408, "request_timeout")
+
+
+def test_a_slow_answer_is_not_cut_by_the_clock_of_the_head(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.upstreams.demo.SLOW", 0.02)
+    body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
+    head = HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    assert b"response.completed" in say(url, head + body, wait=20).raw
+
+
+def test_two_requests_at_once_are_answered_in_their_order(url: str) -> None:
+    heard = say(url, WHOLE + LIVE + CLOSE)
+    assert heard.answers == 2
+    assert heard.raw.index(b'"object":"response"') < heard.raw.index(b'"status":"ok"')
+
+
+def test_nothing_is_written_into_an_answer_that_has_begun(url: str) -> None:
+    body = json.dumps({"model": "demo", "input": "Hi", "stream": True}).encode()
+    heard = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body + b"junk\r\n\r\n")
+    assert heard.answers <= 1
+    assert b"invalid_http" not in heard.raw
+    assert heard.closed
+
+
+def test_a_trailer_is_no_header(url: str) -> None:
+    """It comes behind the body: too late for a key, and for a length."""
+    chunk = b"%x\r\n%s\r\n" % (len(BODY), BODY)
+    data = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunk + b"0\r\nX-Request-Id: mine\r\n\r\n"
+    heard = say(url, data, wait=0.5)
+    assert heard.status == 200
+    assert heard.headers["x-request-id"].startswith("req_AM-")
+
+
+def test_the_reason_for_a_refusal_arrives_though_the_body_is_still_being_sent(url: str) -> None:
+    heard = say(url, HEAD + b"Content-Length: 3000000\r\n\r\n", (b" " * 100_000 for _ in range(30)), wait=0.5)
+    assert (heard.status, heard.json["error"]["code"]) == (413, "request_too_large")
+
+
+def test_another_protocol_that_is_offered_is_not_taken_up(url: str) -> None:
+    heard = say(url, LIVE + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    assert heard.status == 200
+    assert heard.answers == 1
+    assert heard.closed
+
+
+def test_who_says_nothing_is_let_go_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.transports.door.IDLE", 0.2)
+    with serving() as url:
+        assert say(url) == Heard(b"", closed=True)
+
+
+def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.transports.door.LINGER", 0.2)
+    with serving() as url:
+        heard = say(url, b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+    assert (heard.status, heard.closed) == (404, True)
