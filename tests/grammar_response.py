@@ -37,6 +37,8 @@ def _is_usage(value: object) -> bool:
         and all(is_number(value.get(key)) for key in ("input_tokens", "output_tokens", "total_tokens"))
         and _counts(value.get("input_tokens_details"), "cached_tokens", "cache_write_tokens")
         and _counts(value.get("output_tokens_details"), "reasoning_tokens")
+        and value["total_tokens"] == value["input_tokens"] + value["output_tokens"]
+        and value.get("estimated", True) is True
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from app.protocol.items import OutputItem
 
@@ -30,6 +31,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     total_tokens: int
     input_tokens_details: InputTokensDetails = InputTokensDetails()
     output_tokens_details: OutputTokensDetails = OutputTokensDetails()
+    estimated: bool | UnsetType = UNSET
+    """True where the upstream counted nothing and these numbers are a guess; absent otherwise."""
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):

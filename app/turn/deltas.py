@@ -28,9 +28,14 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class AnnotationAdded(msgspec.Struct, frozen=True):
-    """A citation of the text just written, in the form the client is told."""
+    """A citation, in the form the client is told but for its place.
+
+    Its text begins `from_start` characters behind the last one written, and ends `from_end` behind it.
+    """
 
     annotation: dict[str, Any]
+    from_start: int = 0
+    from_end: int = 0
 
 
 class CallOpened(msgspec.Struct, frozen=True):

@@ -58,7 +58,7 @@ from msgspec.structs import replace
 
 from app.protocol import events as e
 from app.protocol.ids import Mint
-from app.protocol.items import ItemStatus, OutputItem
+from app.protocol.items import ItemStatus, Message, OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 from app.turn import deltas as d
@@ -134,6 +134,8 @@ class Emitter:
         self._stopped: d.Stopped | None = None
         self.ruled_out: list[str] = []
         """Names of calls the model made against the client's `tool_choice`: for the log."""
+        self.late_citations = 0
+        """How many citations came when their text had been told already: for the log."""
         self.problem: Problem | None = None
         """Why the response failed."""
 
@@ -216,9 +218,7 @@ class Emitter:
             case d.RefusalDelta():
                 return self._refuse(delta.text) if delta.text else []
             case d.AnnotationAdded():
-                events = self._say_held()
-                more, message = self._message()
-                return [*events, *more, *message.annotate(delta.annotation)]
+                return self._cite(delta)
             case d.UsageReported():
                 self._usage = delta.usage
                 return []
@@ -251,6 +251,21 @@ class Emitter:
         self._held = []
         events, message = self._message()
         return [*events, *message.add_refusal(text)]
+
+    def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
+        """A citation of what is open. One of text that is told already comes too late."""
+        events = self._say_held()
+        if not isinstance(self._prose, OpenMessage) and self._has_spoken():
+            self.late_citations += 1
+            return events
+        more, message = self._message()
+        cited = message.annotate(delta)
+        if cited is None:
+            self.late_citations += 1
+        return [*events, *more, *(cited or ())]
+
+    def _has_spoken(self) -> bool:
+        return any(isinstance(item, Message) for item in self._finished.values())
 
     def _think(self, text: str) -> list[e.Event]:
         if isinstance(self._prose, OpenSummary | OpenRawReasoning):

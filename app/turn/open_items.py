@@ -18,7 +18,7 @@ from app.protocol.items import (
     OutputText,
     Refusal,
 )
-from app.turn.deltas import TextDelta
+from app.turn.deltas import AnnotationAdded, TextDelta
 
 
 class Place(NamedTuple):
@@ -110,14 +110,21 @@ class _OpenText:
             logprobs=delta.logprobs,
         )
 
-    def annotate(self, annotation: dict[str, Any]) -> e.Event:
+    def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
+        written = sum(map(len, self._texts))
+        if cited.from_start > written and cited.from_end >= written:
+            return None
+        start, end = max(0, written - cited.from_start), max(0, written - cited.from_end)
+        annotation = {**cited.annotation, "start_index": start, "end_index": end}
         self._annotations.append(annotation)
-        return self._place.within(
-            e.OutputTextAnnotationAdded,
-            content_index=self._index,
-            annotation_index=len(self._annotations) - 1,
-            annotation=annotation,
-        )
+        return [
+            self._place.within(
+                e.OutputTextAnnotationAdded,
+                content_index=self._index,
+                annotation_index=len(self._annotations) - 1,
+                annotation=annotation,
+            )
+        ]
 
     def nudge(self) -> e.Event:
         return self._place.within(e.OutputTextDelta, content_index=self._index, delta="")
@@ -184,10 +191,14 @@ class OpenMessage:
         self._part = part = _OpenRefusal(self.place, len(self._finished))
         return [*events, part.open(), part.add(text)]
 
-    def annotate(self, annotation: dict[str, Any]) -> list[e.Event]:
-        """A citation of the text of the open part."""
+    def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
+        """A citation of the text of the open part. None if it is about an earlier one, which is told already."""
+        if isinstance(self._part, _OpenText):
+            return self._part.annotate(cited)
+        if self._part is not None:
+            return None
         events, part = self._text_part()
-        return [*events, part.annotate(annotation)]
+        return [*events, *(part.annotate(cited) or ())]
 
     def nudge(self) -> e.Event:
         """An empty delta on the open part. There is always one: whoever opens a message says something at once."""

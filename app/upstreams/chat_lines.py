@@ -19,6 +19,9 @@ TOO_LONG: Final = "a line of the stream is too long"
 _MOST_LINES: Final = 1000
 """Lines of one chunk: each is tried with all before it."""
 
+_BESIDE: Final = ("usage", "timings", "citations", "search_results")
+"""What an answer says beside its choices, and is read."""
+
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -127,5 +130,7 @@ def whole(body: bytes) -> Json:
         raise NotAStreamError("the answer is no chat completion") from error
     if delta.get("tool_calls"):
         delta["tool_calls"] = [{"index": seat, **call} for seat, call in enumerate(delta["tool_calls"])]
-    chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason")}]}
-    return chunk | ({"usage": told["usage"]} if told.get("usage") else {})
+    said = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason")}
+    if choice.get("logprobs"):
+        said["logprobs"] = choice["logprobs"]
+    return {"choices": [said]} | {key: told[key] for key in _BESIDE if told.get(key)}

@@ -24,9 +24,14 @@ _DELTA_FIELDS: Final = (
     "refusal",
     "reasoning_content",
     "annotations",
+    "images",
+    "audio",
     "thinking_blocks",
     "provider_specific_fields",
 )
+_CHUNK_FIELDS: Final = ("vertex_ai_grounding_metadata", "citations", "search_results")
+_BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fields": {"block": "begins"}}}]}
+"""Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
 _KNOWN_PARSERS: Final = (
@@ -126,6 +131,8 @@ async def _parsed(source: Any) -> AsyncGenerator[Json]:
             continue  # Gemini's parser waits for more; or a line held nothing, or is the end
         told = chunk_dict(chunk)
         if spoken and told == _SILENCE:
+            if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun to gather another
+                yield _BLOCK_BEGINS
             continue
         spoken = True
         yield told
@@ -137,7 +144,12 @@ async def _wrapped(wrapper: Any) -> AsyncGenerator[Json]:
         finished = any(choice.get("finish_reason") for choice in told["choices"])
         if finished and getattr(wrapper, "received_finish_reason", "unknown") is None:
             return  # invented: the upstream gave no reason, so it was cut
+        told.pop("usage", None)  # litellm's own guess, wholly or in part
         yield told
+    # what the upstream counted itself lies below
+    counted = [held.usage for held in wrapper.chunks if getattr(held, "usage", None) is not None]
+    if counted:
+        yield {"choices": [], "usage": _usage(counted[-1])}
 
 
 def chunk_dict(chunk: Any) -> Json:
@@ -146,6 +158,9 @@ def chunk_dict(chunk: Any) -> Json:
     usage = getattr(chunk, "usage", None)
     if usage is not None:
         told["usage"] = _usage(usage)
+    for name in _CHUNK_FIELDS:
+        if value := getattr(chunk, name, None):
+            told[name] = _plain(value)
     return told
 
 
@@ -206,4 +221,6 @@ def _plain(value: Any) -> Any:
         return value.model_dump(exclude_none=True)
     if isinstance(value, list):
         return [_plain(held) for held in value]
+    if isinstance(value, dict):  # litellm puts objects into those of some providers
+        return {key: _plain(held) for key, held in value.items()}
     return value

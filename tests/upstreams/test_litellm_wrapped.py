@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.script import calls, more, says, thinks, turn
+from tests.script import calls, more, says, stops, thinks, turn
 from tests.upstream import Step
 from tests.upstreams.lane import KEY, answers, asks, said, server
 
 
+# litellm looks at every attribute of its own models, deprecated ones too
+@pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
@@ -23,14 +25,24 @@ from tests.upstreams.lane import KEY, answers, asks, said, server
             {"calls": [[0, "c1", "weather", "{}"]], "finish": "tool_calls"},
         ),
         ([says("Hi")], {"text": "Hi"}),
+        ([says("Hi"), stops()], {"text": "Hi", "finish": "stop"}),
     ],
-    ids=["text", "reasoning", "a call", "without a finish: litellm would invent one"],
+    ids=[
+        "text",
+        "reasoning",
+        "a call",
+        "without a finish: litellm would invent one",
+        "without usage: litellm would guess it",
+    ],
 )
 async def test_an_unknown_provider_is_heard_all_the_same(script: list[Step], expected: dict[str, Any]) -> None:
     with server("cometapi", script) as upstream:
         chat = LitellmChat("cometapi", api_key=KEY, base_url=upstream.url)
-        chunks, _ = await answers(chat, asks())
+        chunks, problem = await answers(chat, asks())
+    assert problem is None
     told = said(chunks)
     usage = told.pop("usage", None)
     assert told == expected
+    counted = any(step.get("usage") for step in script if isinstance(step, dict))
+    assert (usage is not None) == counted
     assert usage is None or (usage["prompt_tokens"], usage["completion_tokens"]) == (7, 5)

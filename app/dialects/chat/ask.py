@@ -51,6 +51,11 @@ def to_chat(request: CreateResponse, *, model: str, table: BridgeTable, options:
     return ChatAsk(body, warnings)
 
 
+def wants_logprobs(request: CreateResponse) -> bool:
+    """Whether the client asks for log probabilities."""
+    return bool(request.top_logprobs) or "message.output_text.logprobs" in request.include
+
+
 def _lost(request: CreateResponse, options: ChatOptions) -> list[str]:
     """Hints that stay behind. Not `metadata`: the response echoes it, which is all it is for."""
     given = _given(request, HINTS)
@@ -64,7 +69,7 @@ def _settings(request: CreateResponse) -> dict[str, Any]:
     settings = _given(request, SAME_NAME)
     if request.max_output_tokens is not None:
         settings["max_tokens"] = request.max_output_tokens
-    if request.top_logprobs or "message.output_text.logprobs" in request.include:
+    if wants_logprobs(request):
         settings["logprobs"] = True
     if request.top_logprobs:
         settings["top_logprobs"] = request.top_logprobs

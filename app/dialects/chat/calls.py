@@ -18,6 +18,9 @@ from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.protocol.problems import Problem
 from app.turn.deltas import Broke, CallArguments, CallOpened, Delta
 
+RUN_UPSTREAM: Final = "srvtoolu_"
+"""What ids of calls begin with that Claude's own server runs and answers: they are nobody's to run."""
+
 NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
 
 
@@ -62,6 +65,8 @@ class CallReader:
         call_id = _text(fragment.get("id"))
         name = _text(function.get("name"))
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
+        if call.call_id.startswith(RUN_UPSTREAM):
+            return []
         deltas: list[Delta] = []
         if name and not call.name:
             call.name = name
@@ -80,6 +85,8 @@ class CallReader:
         """What is left when nothing more comes."""
         deltas: list[Delta] = []
         for call in self._calls:
+            if call.call_id.startswith(RUN_UPSTREAM):
+                continue
             if not call.name:
                 return [*deltas, Broke(NAMELESS)]
             if rest := call.halves.rest():

@@ -3,12 +3,12 @@
 from typing import Any, Final
 
 from app.dialects.chat.calls import CallReader
-from app.dialects.chat.surrogates import Halves, mended, mended_all
+from app.dialects.chat.citations import Citations, objects
+from app.dialects.chat.surrogates import Halves, mended
 from app.dialects.chat.think_tags import ThinkTags
+from app.dialects.chat.usage import BEYOND_BELIEF, UsageReader
 from app.protocol.problems import Problem
-from app.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from app.turn.deltas import (
-    AnnotationAdded,
     Broke,
     CallArguments,
     Delta,
@@ -31,9 +31,6 @@ STOPPED: Final = {
 }
 """Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
 
-BEYOND_BELIEF: Final = 1e15
-"""No number of tokens and no logarithm: NaN, infinity, and what clients cannot hold."""
-
 BROKE_OFF: Final = {"error", "abort", "insufficient_system_resource"}
 """Reasons that are failures: OpenRouter's when the model behind it failed, those of vLLM and DeepSeek when they gave up
 in the middle of an answer."""
@@ -42,12 +39,16 @@ in the middle of an answer."""
 class ChunkReader:
     """Reads the chunks of one turn."""
 
-    def __init__(self, *, think_tags: bool = False) -> None:
+    def __init__(self, *, think_tags: bool = False, logprobs: bool = True) -> None:
+        self._logprobs = logprobs
+        """Whether the client wants them: some upstreams send them unasked."""
         self._tags = ThinkTags() if think_tags else None
         self._text = Halves()
         self._thought = Halves()
         self._refusal = Halves()
         self._calls = CallReader()
+        self._usage = UsageReader()
+        self.citations = Citations()
         self.said = 0
         """How many characters the model has written: what usage is estimated from where the upstream counts nothing."""
 
@@ -60,10 +61,9 @@ class ChunkReader:
         deltas: list[Delta] = []
         choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            deltas = self._choice(choices[0])
-        usage = chunk.get("usage")
-        if isinstance(usage, dict):
-            deltas.append(UsageReported(_usage(usage)))
+            deltas = self._choice(choices[0], chunk)
+        if (usage := self._usage.read(chunk)) is not None:
+            deltas.append(UsageReported(usage))
         return deltas
 
     def rest(self) -> list[Delta]:
@@ -77,11 +77,18 @@ class ChunkReader:
             deltas.append(TextDelta(text))
         if refusal := self._refusal.rest():
             deltas.append(RefusalDelta(refusal))
-        return deltas + self._calls.rest()
+        return deltas + self.citations.rest() + self._calls.rest()
 
-    def _choice(self, choice: dict[str, Any]) -> list[Delta]:
+    def _choice(self, choice: dict[str, Any], chunk: dict[str, Any]) -> list[Delta]:
         delta = choice.get("delta") or choice.get("message")
-        deltas = self._delta(delta, choice.get("logprobs")) if isinstance(delta, dict) else []
+        if not isinstance(delta, dict):
+            delta = {}
+        deltas = self._delta(delta, choice.get("logprobs") if self._logprobs else None)
+        deltas += self.citations.read(chunk, delta)
+        for fragment in objects(delta.get("tool_calls")):
+            deltas += self._call(fragment)
+        if isinstance(delta.get("function_call"), dict):  # what tool_calls were called before they were many
+            deltas += self._call({"function": delta["function_call"]})
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
             broke = reason.lower() in BROKE_OFF
@@ -98,21 +105,17 @@ class ChunkReader:
             deltas += self._say(content, logprobs)
         elif isinstance(content, list):
             for part in content:
-                deltas += self._part(part)
+                deltas += self._part(part, logprobs)
+                logprobs = None  # those of all parts came with the first
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self.said += len(refusal)
             deltas.append(RefusalDelta(self._refusal.whole(refusal)))
-        for annotation in _objects(delta.get("annotations")):
-            deltas += _annotation(annotation)
-        for fragment in _objects(delta.get("tool_calls")):
-            deltas += self._call(fragment)
-        if isinstance(delta.get("function_call"), dict):  # what tool_calls were called before they were many
-            deltas += self._call({"function": delta["function_call"]})
         return deltas
 
     def _say(self, text: str, logprobs: Any) -> list[Delta]:
         self.said += len(text)
+        self.citations.wrote(text)
         said = TextDelta(self._text.whole(text), _logprobs(logprobs) if logprobs else [])
         return self._tags.split(said) if self._tags else [said]
 
@@ -120,50 +123,30 @@ class ChunkReader:
         self.said += len(thought)
         return ReasoningDelta(self._thought.whole(thought))
 
-    def _part(self, part: Any) -> list[Delta]:
+    def _part(self, part: Any, logprobs: Any) -> list[Delta]:
         """A part of a content list; Mistral puts thoughts there as `{"type": "thinking", "thinking": [parts]}`."""
         if not isinstance(part, dict):
             return []
         if isinstance(part.get("text"), str):
-            return self._say(part["text"], None)
+            return self._say(part["text"], logprobs)
         return [
             self._think(thought["text"])
-            for thought in _objects(part.get("thinking"))
+            for thought in objects(part.get("thinking"))
             if isinstance(thought.get("text"), str)
         ]
 
     def _call(self, fragment: Any) -> list[Delta]:
-        deltas = self._calls.read(fragment)
+        deltas = self.citations.settle() + self._calls.read(fragment)
         self.said += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
         return deltas
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _annotation(annotation: dict[str, Any]) -> list[Delta]:
-    """A citation of a web page: the only kind chat servers give. Chat nests what Responses keeps flat.
-
-    Strict clients end the stream at one that lacks a field or is of a kind they do not know.
-    """
-    if annotation.get("type") != "url_citation":
-        return []
-    nested = annotation.get("url_citation")
-    flat = mended_all(nested if isinstance(nested, dict) else annotation)
-    if not isinstance(flat.get("url"), str):
-        return []
-    title = flat.get("title")
-    spot = {key: _count(flat, key) for key in ("start_index", "end_index")}
-    return [AnnotationAdded({**flat, "type": "url_citation", "title": title if isinstance(title, str) else "", **spot})]
 
 
 def _logprobs(logprobs: Any) -> list[dict[str, Any]]:
     if not isinstance(logprobs, dict):
         return []
     return [
-        {**_logprob(entry), "top_logprobs": [_logprob(top) for top in _objects(entry.get("top_logprobs"))]}
-        for entry in _objects(logprobs.get("content"))
+        {**_logprob(entry), "top_logprobs": [_logprob(top) for top in objects(entry.get("top_logprobs"))]}
+        for entry in objects(logprobs.get("content"))
     ]
 
 
@@ -174,27 +157,6 @@ def _logprob(entry: dict[str, Any]) -> dict[str, Any]:
     raw = entry.get("bytes")
     whole = isinstance(raw, list) and all(type(byte) is int for byte in raw)
     return {"token": token, "logprob": logprob if known else 0, "bytes": raw if whole else list(token.encode())}
-
-
-def _usage(usage: dict[str, Any]) -> Usage:
-    prompt = _count(usage, "prompt_tokens")
-    completion = _count(usage, "completion_tokens")
-    into = usage.get("prompt_tokens_details")
-    out = usage.get("completion_tokens_details")
-    return Usage(
-        input_tokens=prompt,
-        output_tokens=completion,
-        total_tokens=_count(usage, "total_tokens") or prompt + completion,
-        input_tokens_details=InputTokensDetails(
-            cached_tokens=_count(into, "cached_tokens"), cache_write_tokens=_count(into, "cache_write_tokens")
-        ),
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=_count(out, "reasoning_tokens")),
-    )
-
-
-def _count(counts: Any, name: str) -> int:
-    value = counts.get(name) if isinstance(counts, dict) else None
-    return int(value) if isinstance(value, int | float) and 0 < value < BEYOND_BELIEF else 0
 
 
 def _reported(error: Any) -> Problem:

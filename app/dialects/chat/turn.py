@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from app.bridges.table import BridgeTable
-from app.dialects.chat.ask import to_chat
+from app.dialects.chat.ask import to_chat, wants_logprobs
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.reader import ChunkReader
 from app.protocol.echo import opening_response
@@ -40,7 +40,7 @@ class ChatTurn:
         self.ask = chat.body
         self.warnings = [*request.warnings, *table.warnings, *chat.warnings]
         self._usage_is_estimated = False
-        self._reader = ChunkReader(think_tags=options.think_tags)
+        self._reader = ChunkReader(think_tags=options.think_tags, logprobs=wants_logprobs(request))
         self._emitter = Emitter(
             opening_response(request, id=mint("resp"), created_at=now()),
             carriers=table,
@@ -62,12 +62,14 @@ class ChatTurn:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """For the log: calls made against the client's `tool_choice`, and whether usage is only estimated."""
+        """For the log: calls made against the client's `tool_choice`, estimated usage, citations nobody could be told."""
         notes: dict[str, Any] = {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out
         if self._usage_is_estimated:
             notes["usage"] = "estimated"
+        if left_out := self._reader.citations.left_out + self._emitter.late_citations:
+            notes["citations_left_out"] = left_out
         return notes
 
     def begin(self) -> list[Event]:
@@ -98,4 +100,4 @@ class ChatTurn:
     def _estimate(self) -> Usage:
         asked = len(msgspec.json.encode(self.ask["messages"])) // CHARACTERS_PER_TOKEN + 1
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
-        return Usage(input_tokens=asked, output_tokens=said, total_tokens=asked + said)
+        return Usage(input_tokens=asked, output_tokens=said, total_tokens=asked + said, estimated=True)

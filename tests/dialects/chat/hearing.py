@@ -1,0 +1,44 @@
+"""What a client hears of chunks: shared by the tests of this dialect."""
+
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.protocol.request import parse_request
+from tests.consumer import check_heard
+from tests.grammar import check
+from tests.judges import judge, judge_response
+from tests.script import Chunk
+
+DEFAULT = ChatOptions()
+
+
+def turn(options: ChatOptions = DEFAULT, **fields: object) -> ChatTurn:
+    """A turn for the smallest request with these fields."""
+    numbers = count(1)
+    return ChatTurn(
+        parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields})),
+        model="m",
+        options=options,
+        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        now=lambda: 1_700_000_000,
+    )
+
+
+def heard(turn: ChatTurn, *chunks: Chunk) -> list[dict[str, Any]]:
+    """Every event of the turn, sound in the eyes of the grammar, of both judges and of the reference consumer."""
+    events = turn.begin()
+    for chunk in chunks:
+        if not turn.over:
+            events += turn.receive(chunk)
+    if not turn.over:
+        events += turn.end()
+    told = [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
+    check(told)
+    judge(told)
+    judge_response(told[-1]["response"])
+    check_heard(told)
+    return told

@@ -1,0 +1,109 @@
+"""Tokens, in the spellings of those who count them; every answer as it was recorded or documented."""
+
+from typing import Any
+
+import pytest
+
+from tests.dialects.chat.hearing import heard, turn
+from tests.script import Chunk, chunk, says, stops, talk
+
+
+def usage(read: int, wrote: int, *, cached: int = 0, written: int = 0, thought: int = 0) -> dict[str, Any]:
+    return {
+        "input_tokens": read,
+        "output_tokens": wrote,
+        "total_tokens": read + wrote,
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
+        "output_tokens_details": {"reasoning_tokens": thought},
+    }
+
+
+def says_usage(prompt: int, completion: int, total: int, **more: Any) -> Chunk:
+    told = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **more}
+    return chunk(usage=told)
+
+
+CASES: dict[str, tuple[list[Chunk], dict[str, Any]]] = {
+    "OpenAI": (
+        [
+            says_usage(
+                20, 9, 29,
+                prompt_tokens_details={"cached_tokens": 8, "audio_tokens": 0},
+                completion_tokens_details={"reasoning_tokens": 4},
+            )
+        ],
+        usage(20, 9, cached=8, thought=4),
+    ),
+    "OpenRouter": (
+        [says_usage(20, 9, 29, prompt_tokens_details={"cached_tokens": 8, "cache_write_tokens": 2}, cost=0.1)],
+        usage(20, 9, cached=8, written=2),
+    ),
+    "xAI, whose thoughts are in the total only": (
+        [says_usage(20, 9, 129, completion_tokens_details={"reasoning_tokens": 100})],
+        usage(20, 109, thought=100),
+    ),
+    "Gemini's chat endpoint, which does not tell them at all": ([says_usage(20, 9, 129)], usage(20, 109, thought=100)),
+    "Gemini, whose search read something": (
+        [says_usage(20, 109, 140, completion_tokens_details={"reasoning_tokens": 100})],
+        usage(31, 109, thought=100),
+    ),
+    "DeepSeek": (
+        [says_usage(20, 9, 29, prompt_cache_hit_tokens=16, prompt_cache_miss_tokens=4)],
+        usage(20, 9, cached=16),
+    ),
+    "Moonshot": (
+        [chunk({"index": 0, "delta": {}, "usage": {"prompt_tokens": 20, "completion_tokens": 9, "cached_tokens": 3}})],
+        usage(20, 9, cached=3),
+    ),
+    "Mistral": ([says_usage(20, 9, 29, num_cached_tokens=3, prompt_audio_seconds=None)], usage(20, 9, cached=3)),
+    "Perplexity": ([says_usage(20, 9, 29, reasoning_tokens=5, citation_tokens=700)], usage(20, 9, thought=5)),
+    "Groq": ([chunk(x_groq={"usage": {"prompt_tokens": 20, "completion_tokens": 9}})], usage(20, 9)),
+    "Claude, in its own words": (
+        [
+            chunk(usage={"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 3}),
+            chunk(usage={"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}}),
+        ],
+        usage(15, 9, cached=7, written=3, thought=4),
+    ),
+    "Claude behind litellm": (
+        [says_usage(15, 9, 24, cache_read_input_tokens=7, cache_creation_input_tokens=3)],
+        usage(15, 9, cached=7, written=3),
+    ),
+    "a Responses server's words": (
+        [
+            chunk(
+                usage={
+                    "input_tokens": 20, "output_tokens": 9, "total_tokens": 29,
+                    "input_tokens_details": {"cached_tokens": 7}, "output_tokens_details": {"reasoning_tokens": 2},
+                }
+            )
+        ],
+        usage(20, 9, cached=7, thought=2),
+    ),
+    "llama.cpp without usage": (
+        [chunk(timings={"cache_n": 12, "prompt_n": 8, "predicted_n": 9, "prompt_ms": 1.5})],
+        usage(20, 9, cached=12),
+    ),
+    "llama.cpp with usage": ([{**says_usage(20, 9, 29), "timings": {"cache_n": 12, "prompt_n": 8}}], usage(20, 9, cached=12)),
+    "counts in two halves": ([says_usage(20, 0, 20), says_usage(0, 9, 9)], usage(20, 9)),
+    "counts that grow": ([says_usage(20, 1, 21), says_usage(20, 5, 25), says_usage(20, 9, 29)], usage(20, 9)),
+    "a total that is too small": ([says_usage(20, 9, 3)], usage(20, 9)),
+    "nonsense": ([says_usage(20, 9, 29, prompt_tokens_details="x", cached_tokens=-3, reasoning_tokens=1e30)], usage(20, 9)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("chunks", "expected"), CASES.values(), ids=CASES.keys())
+def test_usage_is_read_in_every_spelling(chunks: list[Chunk], expected: dict[str, Any]) -> None:
+    """And is the upstream's own: nothing says that it is estimated."""
+    told = turn()
+    assert heard(told, says("Hi"), stops(), *chunks)[-1]["response"]["usage"] == expected
+    assert "usage" not in told.notes
+
+
+def test_what_is_estimated_says_so() -> None:
+    """In the response and in the log."""
+    told = turn()
+    last = heard(told, *talk("Hello, world")[:-1])[-1]["response"]
+    asked = last["usage"]["input_tokens"]
+    assert last["usage"] == usage(asked, 3) | {"estimated": True}
+    assert told.notes == {"usage": "estimated"}
