@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
@@ -16,6 +16,8 @@ from app.pump import Clocks
 from app.upstreams.port import Upstream
 
 ANY = "*"
+
+AnyTurn: TypeAlias = ChatTurn | RelayTurn
 
 IN_THE_REQUEST: Final = {
     "logprobs": "top_logprobs",
@@ -48,9 +50,7 @@ class Route(NamedTuple):
     model: str
     entry: Entry
 
-    def begin(
-        self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
-    ) -> ChatTurn | RelayTurn:
+    def begin(self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False) -> AnyTurn:
         """A turn in the upstream's dialect. Raises `ProblemError` where the request cannot be said in it."""
         model = self.entry.model or self.model
         match self.entry.options:
@@ -61,13 +61,13 @@ class Route(NamedTuple):
             case other:
                 assert_never(other)
 
-    async def left_out(self, turn: ChatTurn | RelayTurn) -> list[str]:
+    async def left_out(self, turn: AnyTurn) -> list[str]:
         """A sentence for the caller about each setting that the upstream will leave out of this ask."""
         dropped = [] if self.entry.dropped is None else await self.entry.dropped(turn.ask)
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
         return [f"'{name}' has no effect on this model." for name in names]
 
-    def open(self, turn: ChatTurn | RelayTurn) -> AsyncGenerator[dict[str, Any]]:
+    def open(self, turn: AnyTurn) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
         return self.entry.upstream.open(turn.ask)
 

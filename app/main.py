@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 from app.catalogue import Catalogue, Entry
 from app.dialects.chat.options import ChatOptions
 from app.dialects.responses.options import RelayOptions
+from app.inspector.recorder import Recorder
+from app.inspector.routes import Inspector
 from app.protocol.codex import Card
 from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
@@ -49,10 +51,16 @@ def build_app(settings: Settings) -> FastAPI:
     mint = _minting()
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal))
-    walk = Walk(catalogue=catalogue, server=settings.server, mint=mint, now=lambda: int(time.time()))
-    http = Http(
-        walk=walk, catalogue=catalogue, gate=Gate(settings.keys), server=settings.server, started=int(time.time())
+    gate = Gate(settings.keys)
+    recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
+    walk = Walk(
+        catalogue=catalogue,
+        server=settings.server,
+        mint=mint,
+        now=lambda: int(time.time()),
+        witnesses=[] if recorder is None else [recorder],
     )
+    http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     @asynccontextmanager
@@ -69,6 +77,9 @@ def build_app(settings: Settings) -> FastAPI:
     # a redirect to the path with a slash more would lead to whatever the Host header says
     app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
     app.include_router(http.router())
+    if settings.serves_page:
+        inspector = Inspector(walk=walk, gate=gate, server=settings.server, recorder=recorder)
+        app.include_router(inspector.router())
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
     app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)

@@ -143,6 +143,8 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         "AM_ALLOWED_HOSTS": "proxy.example.com, [fd00::1]",
         "AM_CORS_ORIGINS": "https://a.example,http://b.example:3000",
         "AM_LOG_FORMAT": "json",
+        "AM_UI": "off",
+        "AM_WATCH": "7",
         "AM_INSECURE_NO_AUTH": "1",
     }
     assert {name.removeprefix("AM_").lower() for name in environ} == set(Server.model_fields)
@@ -162,6 +164,8 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         allowed_hosts=("proxy.example.com", "fd00::1"),
         cors_origins=("https://a.example", "http://b.example:3000"),
         log_format="json",
+        ui=False,
+        watch=7,
         insecure_no_auth=True,
     )
 

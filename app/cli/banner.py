@@ -24,7 +24,7 @@ def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
 {_bold(title) if colour else title}
   models  {_models(settings)}
   keys    {_keys(settings)}
-  config  {settings.file or "no file: defaults, environment and flags"}
+  config  {settings.file or "no file: defaults, environment and flags"}{_page(settings, url)}
 
 Try it with curl:
   curl {url}/responses{header} -H "Content-Type: application/json" -d '{body}'
@@ -67,6 +67,10 @@ def _keys(settings: Settings) -> str:
     if is_loopback(settings.server.host):
         return "none needed: only this machine can reach it"
     return "NONE NEEDED: whoever reaches this address can use it (--insecure-no-auth)"
+
+
+def _page(settings: Settings, url: str) -> str:
+    return f"\n  look    {url.removesuffix('v1')} shows answers event by event" if settings.serves_page else ""
 
 
 def _bold(text: str) -> str:

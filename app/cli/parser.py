@@ -62,6 +62,8 @@ def _settings_flags() -> argparse.ArgumentParser:
     flags.add_argument("--via", metavar="LANE", help="how it is spoken to: litellm (default), chat or responses")
     flags.add_argument("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH, which `ps` does not show")
     flags.add_argument("--log-format", metavar="FORMAT", help="auto (default), text or json")
+    flags.add_argument("--no-ui", dest="ui", action="store_false", default=None, help="no inspector at /")
+    flags.add_argument("--watch", metavar="TURNS", help="let the inspector show so many of the last turns (default: 0)")
     flags.add_argument("--strict", action="store_true", default=None, help="every warning is a 400")
     flags.add_argument(
         "--insecure-no-auth",

@@ -120,6 +120,10 @@ class Server(Table):
     """Origins of the web pages that may come in; without any, none."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
+    ui: bool = True
+    """False: no inspector at `/`. Beyond this machine, without keys, there is none anyway."""
+    watch: int = Field(default=0, ge=0, le=10_000)
+    """How many of the last turns the inspector shows, with all that was said in them. They are kept in memory only."""
     insecure_no_auth: bool = False
     """True: without keys, and yet on an address that others can reach."""
 
@@ -309,3 +313,8 @@ class Settings:
     """Where each value was said, by its path: `{"server.port": "--port", "upstreams.x.api_key": "env:X_KEY"}`."""
     notes: tuple[str, ...] = ()
     """What is no mistake, but worth a look."""
+
+    @property
+    def serves_page(self) -> bool:
+        """Whether the inspector is there: it is told not to be, or strangers could use it."""
+        return self.server.ui and (bool(self.keys) or is_loopback(self.server.host))

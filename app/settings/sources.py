@@ -187,7 +187,7 @@ class Sources:
         for name, path in _FLAGS.items():
             value = flags.get(name)
             if value is not None:
-                self._put(path, f"--{name.replace('_', '-')}", value)
+                self._put(path, f"--{'no-' if value is False else ''}{name.replace('_', '-')}", value)
         if self.given:
             self._serve_given()
 

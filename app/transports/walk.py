@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final
 
-from app.catalogue import Catalogue
+from app.catalogue import AnyTurn, Catalogue, Route
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import refuse
@@ -82,6 +82,20 @@ class Walk:
 
         `originator` is the header of that name: Codex is told two things differently.
         """
+        route, turn = await self._translate(create, caller, turn_log, originator)
+        turn_log.asked(create, turn.ask, turn.warnings)
+        clocks = route.entry.clocks
+        return Running(turn, Pump(turn, route.open(turn), clocks=clocks, request_id=request_id), clocks, turn_log)
+
+    async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
+        """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""
+        unheard = TurnLog()
+        _, turn = await self._translate(self.read(body, unheard), caller, unheard, originator)
+        return turn.ask, turn.warnings
+
+    async def _translate(
+        self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
+    ) -> tuple[Route, AnyTurn]:
         route = self._catalogue.route_for(create.model, caller.may_use)
         turn_log.note(upstream=route.entry.upstream_name)
         turn = route.begin(create, self._mint, self._now, for_codex=originator.startswith("codex"))
@@ -90,6 +104,4 @@ class Walk:
             turn_log.note(warnings=turn.warnings)
             if self._server.strict:
                 raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
-        turn_log.asked(create, turn.ask, turn.warnings)
-        clocks = route.entry.clocks
-        return Running(turn, Pump(turn, route.open(turn), clocks=clocks, request_id=request_id), clocks, turn_log)
+        return route, turn

@@ -12,6 +12,7 @@ AM Proxy 0.1.0 is ready: http://127.0.0.1:8080/v1
   models  demo (embedded and scripted: no key, no network; --upstream URL serves a real one)
   keys    none needed: only this machine can reach it
   config  no file: defaults, environment and flags
+  look    http://127.0.0.1:8080/ shows answers event by event
 
 Try it with curl:
   curl http://127.0.0.1:8080/v1/responses -H "Content-Type: application/json" -d '{"model": "demo", "input": "Hello!"}'
@@ -58,7 +59,7 @@ def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str
     entries = {name: Model(upstream=upstream) for name, upstream in models.items()}
     lines = banner(Settings(upstreams=UPSTREAMS, models=entries), 1).splitlines()
     assert lines[1] == f"  models  {told}"
-    assert f'"model": "{example}"' in lines[6]
+    assert f'"model": "{example}"' in lines[7]
 
 
 def test_an_open_door_is_told_in_capitals() -> None:

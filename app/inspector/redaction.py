@@ -1,0 +1,32 @@
+"""What a person who watches need not see: sealed text, pictures and files by the megabyte, anything like a key."""
+
+import re
+from typing import Any, Final
+
+_LONG: Final = 256
+_SEALED: Final = {"encrypted_content", "signature", "thought_signature"}
+_DATA: Final = {"file_data", "data", "result", "b64_json"}
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
+
+
+def redacted(value: Any) -> Any:
+    """The same JSON, with words for what is left out."""
+    match value:
+        case dict():
+            return {key: _entry(key, entry) for key, entry in value.items()}
+        case list():
+            return [redacted(entry) for entry in value]
+        case str() if value.startswith("data:") and len(value) > _LONG:
+            head = value.partition(",")[0][:80]
+            return f"{head},… ({len(value)} characters)"
+        case _:
+            return value
+
+
+def _entry(key: str, value: Any) -> Any:
+    if isinstance(value, str):
+        if key in _SEALED and value:
+            return f"… ({len(value)} characters, sealed)"
+        if key in _DATA and len(value) > _LONG and _BASE64.fullmatch(value):
+            return f"… ({len(value)} characters of base64)"
+    return redacted(value)

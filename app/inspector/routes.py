@@ -1,0 +1,94 @@
+"""The inspector's addresses: the page and its files for everybody, what it shows only for those who may ask."""
+
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from fastapi import APIRouter, Request
+from fastapi import Response as HttpResponse
+from fastapi.responses import JSONResponse
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from app.inspector.recorder import Recorder
+from app.inspector.redaction import redacted
+from app.protocol.problems import refuse
+from app.settings import Server
+from app.transports.body import read_json_body
+from app.transports.gate import ANYONE, Gate
+from app.transports.walk import Walk
+
+_STATIC: Final = Path(__file__).parent / "static"
+_KINDS: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_GUARDED: Final = {
+    # nothing from elsewhere, nothing written into the page, and in nobody's frame
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "cache-control": "no-cache",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+
+class Inspector:
+    """A page that needs nothing but this server."""
+
+    def __init__(self, *, walk: Walk, gate: Gate, server: Server, recorder: Recorder | None) -> None:
+        self._walk = walk
+        self._gate = gate
+        self._server = server
+        self._recorder = recorder
+        self._files = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _KINDS}
+
+    def router(self) -> APIRouter:
+        """Its addresses, none of them part of the API."""
+        router = APIRouter(include_in_schema=False)
+        router.add_api_route("/", self.page, methods=["GET", "HEAD"], response_model=None)
+        router.add_api_route("/inspector/ask", self.ask, methods=["POST"], response_model=None)
+        router.add_api_route("/inspector/turns", self.turns, methods=["GET"], response_model=None)
+        router.add_api_route("/inspector/{name}", self.file, methods=["GET", "HEAD"], response_model=None)
+        return router
+
+    async def page(self, request: Request) -> HttpResponse:
+        """The page itself."""
+        return await self.file(request, "index.html")
+
+    async def file(self, request: Request, name: str) -> HttpResponse:
+        """One of its files, by its exact name."""
+        content = self._files.get(name)
+        if content is None:
+            raise refuse("not_found", "The inspector has no such file.")
+        tag = f'"{sha256(content).hexdigest()[:20]}"'
+        headers = {**_GUARDED, "etag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return HttpResponse(status_code=304, headers=headers)
+        return HttpResponse(content, media_type=_KINDS[Path(name).suffix], headers=headers)
+
+    async def ask(self, request: Request) -> HttpResponse:
+        """What an upstream would be asked for this request, and what could not be said. Nothing is sent."""
+        caller = self._gate.admit(request.headers)
+        body = await read_json_body(request, self._server.max_body_bytes)
+        ask, warnings = await self._walk.rehearse(body, caller, originator=request.headers.get("originator", ""))
+        return JSONResponse({"ask": redacted(ask), "warnings": warnings})
+
+    async def turns(self, request: Request) -> HttpResponse:
+        """The last turns, then each new one as it goes. Who has a key sees the turns of that key alone."""
+        caller = self._gate.admit(request.headers)
+        if self._recorder is None:
+            raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
+        notes = self._told(self._recorder, None if caller is ANYONE else caller.name)
+        return EventSourceResponse(notes, ping=int(self._server.keep_alive) or 1, sep="\n", headers=dict(_GUARDED))
+
+    @staticmethod
+    async def _told(recorder: Recorder, owner: str | None) -> AsyncIterator[ServerSentEvent]:
+        async for note in recorder.watch(lambda name: owner is None or name == owner):
+            yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")

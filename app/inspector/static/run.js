@@ -1,0 +1,129 @@
+// One turn on the page: sent from here, or seen passing.
+
+import { Answer } from "./answer.js";
+import { eventsOf } from "./sse.js";
+import { Timeline } from "./timeline.js";
+
+const LAST = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+export class Run {
+  constructor(title) {
+    this.element = document.getElementById("run").content.firstElementChild.cloneNode(true);
+    this.element.querySelector("h2").textContent = title;
+    this.answer = new Answer(this.#one(".answer"));
+    this.timeline = new Timeline(this.#one(".events"), this.#one(".strip"));
+    this.stopping = new AbortController();
+    this.first = null;
+    for (const tab of this.element.querySelectorAll(".tabs button")) {
+      tab.addEventListener("click", () => this.#show(tab.dataset.pane));
+    }
+  }
+
+  /** Send `body`, and tell what comes back. */
+  async send(body, headers) {
+    this.began = performance.now();
+    this.#state("waiting");
+    try {
+      const answer = await fetch("/v1/responses", {
+        method: "POST", headers, body: JSON.stringify(body), signal: this.stopping.signal,
+      });
+      this.warn(JSON.parse(answer.headers.get("x-am-warnings") ?? "[]"));
+      if (!answer.ok) return await this.#refused(answer);
+      if (body.stream) {
+        for await (const { data } of eventsOf(answer)) {
+          if (data !== "[DONE]") this.take(JSON.parse(data), performance.now());
+        }
+        if (!this.over) this.#state("cut");
+      } else {
+        const response = await answer.json();
+        this.answer.whole(response);
+        this.#ended(response);
+        this.#show("whole");
+      }
+    } catch (error) {
+      this.#state(error.name === "AbortError" ? "stopped" : `failed: ${error.message}`);
+    } finally {
+      this.timeline.end();
+    }
+  }
+
+  /** One event, whenever it came. */
+  take(event, at) {
+    this.began ??= at;
+    this.timeline.take(event, at);
+    this.answer.take(event);
+    if (typeof event.delta === "string" && event.delta && this.first === null) {
+      this.first = at - this.began;
+    }
+    if (LAST.has(event.type)) {
+      this.over = true;
+      this.took = at - this.began;
+      this.#ended(event.response);
+    } else {
+      this.#state("streaming");
+    }
+  }
+
+  asked(ask) {
+    this.#one('[data-pane="asked"] pre').textContent = typeof ask === "string" ? ask : JSON.stringify(ask, null, 2);
+  }
+
+  warn(warnings) {
+    const place = this.#one(".warnings");
+    place.replaceChildren(...warnings.map((warning) => Object.assign(document.createElement("p"), { textContent: warning })));
+    place.hidden = !warnings.length;
+  }
+
+  stop() {
+    this.stopping.abort();
+  }
+
+  async #refused(answer) {
+    const text = await answer.text();
+    let error;
+    try {
+      error = JSON.parse(text).error;
+    } catch {
+      error = { message: text };
+    }
+    this.#state(`${answer.status} ${error.code ?? ""}`);
+    this.#one('[data-pane="whole"] pre').textContent = JSON.stringify({ error }, null, 2);
+    this.answer.take({ type: "response.failed", response: { error } });
+  }
+
+  #ended(response) {
+    this.#state(response.status);
+    this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(response, null, 2);
+    const { usage } = response;
+    this.took ??= performance.now() - this.began;
+    const figures = [
+      this.first === null ? "" : `first word ${ms(this.first)}`,
+      `all ${ms(this.took)}`,
+      usage ? `${usage.input_tokens} → ${usage.output_tokens} tokens` : "",
+      usage?.output_tokens_details?.reasoning_tokens ? `${usage.output_tokens_details.reasoning_tokens} thinking` : "",
+      usage?.estimated ? "estimated" : "",
+    ];
+    this.#one(".figures").textContent = figures.filter(Boolean).join(" · ");
+  }
+
+  #state(text) {
+    const place = this.#one(".status");
+    place.textContent = text;
+    place.dataset.state = text.split(/[ :]/)[0];
+  }
+
+  #show(pane) {
+    for (const tab of this.element.querySelectorAll(".tabs button")) {
+      tab.setAttribute("aria-selected", String(tab.dataset.pane === pane));
+    }
+    for (const section of this.element.querySelectorAll(".pane")) section.hidden = section.dataset.pane !== pane;
+  }
+
+  #one(selector) {
+    return this.element.querySelector(selector);
+  }
+}
+
+function ms(value) {
+  return value < 10_000 ? `${value.toFixed(0)} ms` : `${(value / 1000).toFixed(1)} s`;
+}

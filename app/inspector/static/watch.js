@@ -1,0 +1,116 @@
+// The last turns that passed through the server, whoever sent them, and each new one as it goes.
+
+import { Run } from "./run.js";
+import { eventsOf } from "./sse.js";
+
+const AGAIN = 2000; // milliseconds until a lost connection is tried anew
+
+export class Watch {
+  constructor(headers) {
+    this.headers = headers;
+    this.list = document.getElementById("turns");
+    this.state = document.getElementById("watch-state");
+    this.place = document.getElementById("watched");
+    this.turns = new Map();
+    this.shown = null;
+    this.list.addEventListener("click", (click) => this.#choose(click.target.closest("li")));
+    this.list.addEventListener("keydown", (key) => this.#key(key));
+  }
+
+  /** Listen, for as long as the page is there. */
+  async listen() {
+    if (this.listening) return;
+    this.listening = true;
+    for (;;) {
+      const wait = await this.#hear().catch(() => AGAIN);
+      if (wait === null) break;
+      this.#say("the connection was lost; trying again …");
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+    this.listening = false;
+  }
+
+  async #hear() {
+    const answer = await fetch("/inspector/turns", { headers: this.headers() });
+    if (!answer.ok) {
+      const { error } = await answer.json();
+      this.#say(error.message);
+      return null;
+    }
+    this.#say("live");
+    for await (const { type, data } of eventsOf(answer)) this.#take(type, JSON.parse(data));
+    return AGAIN;
+  }
+
+  #take(type, told) {
+    const turn = this.turns.get(told.id) ?? this.#add(told);
+    if (type === "began") Object.assign(turn, told);
+    if (type === "asked") turn.asked = told;
+    if (type === "told") turn.events.push(...told.events.map((event) => ({ event, at: told.at })));
+    if (type === "ended") turn.ended = told.fields;
+    if (type === "forgotten") {
+      turn.row.remove();
+      this.turns.delete(told.id);
+    }
+    this.#line(turn);
+    if (this.shown?.id === told.id) this.#follow(type, told);
+  }
+
+  #add(told) {
+    const row = document.createElement("li");
+    row.setAttribute("role", "option");
+    row.dataset.id = told.id;
+    const turn = { id: told.id, events: [], row };
+    this.turns.set(told.id, turn);
+    this.list.prepend(row);
+    return turn;
+  }
+
+  #line(turn) {
+    const ended = turn.ended ?? {};
+    const parts = [
+      ["when", turn.when ?? ""],
+      ["model", turn.model ?? ""],
+      ["finish", ended.finish ?? "…"],
+      ["took", ended.duration_ms === undefined ? "" : `${ended.duration_ms} ms`],
+      ["client", turn.key ?? ""],
+    ];
+    turn.row.dataset.finish = ended.finish ?? "running";
+    turn.row.replaceChildren(...parts.map(([name, text]) => Object.assign(document.createElement("span"), { className: name, textContent: text })));
+  }
+
+  #choose(row) {
+    const turn = row && this.turns.get(row.dataset.id);
+    if (!turn) return;
+    this.list.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
+    row.setAttribute("aria-selected", "true");
+    this.shown = { id: turn.id, run: new Run(`${turn.model ?? ""} · ${turn.id}`) };
+    this.shown.run.began = 0; // events say when they came, from the turn's beginning on
+    this.place.replaceChildren(this.shown.run.element);
+    if (turn.asked) this.#follow("asked", turn.asked);
+    for (const { event, at } of turn.events) this.shown.run.take(event, at);
+    this.shown.run.timeline.end();
+  }
+
+  #follow(type, told) {
+    const { run } = this.shown;
+    if (type === "asked") {
+      run.asked({ request: told.request, ask: told.ask });
+      run.warn(told.warnings ?? []);
+    }
+    if (type === "told") for (const event of told.events) run.take(event, told.at);
+  }
+
+  #key(key) {
+    const rows = [...this.list.children];
+    const here = rows.findIndex((row) => row.getAttribute("aria-selected") === "true");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key.key];
+    if (step === undefined || !rows.length) return;
+    this.#choose(rows[Math.min(Math.max(here + step, 0), rows.length - 1)]);
+    key.preventDefault();
+  }
+
+  #say(text) {
+    this.state.textContent = text;
+  }
+}

@@ -1,0 +1,103 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.inspector import recorder as module
+from app.inspector.recorder import Note, Recorded, Recorder
+from app.protocol.request import parse_request
+from tests.stage import new_emitter
+
+REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')
+
+
+def turn(recorder: Recorder, request_id: str, key: str = "alice") -> Recorded:
+    """A turn that has been asked."""
+    told = recorder.began({"request_id": request_id, "key": key})
+    told.asked(REQUEST, {"messages": []}, ["a warning"])
+    return told
+
+
+def everybody(_owner: str) -> bool:
+    return True
+
+
+async def taken(notes: AsyncIterator[Note], count: int) -> list[tuple[str, dict[str, Any]]]:
+    """The next notes."""
+    async with asyncio.timeout(5):
+        found = [await anext(notes) for _ in range(count)]
+    return [(note.name, msgspec.json.decode(note.data)) for note in found]
+
+
+def ids(notes: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str]]:
+    return [(name, data["id"]) for name, data in notes]
+
+
+async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
+    recorder = Recorder(5)
+    first = turn(recorder, "req_1")
+    notes = recorder.watch(everybody)
+    before = await taken(notes, 2)
+    assert ids(before) == [("began", "req_1"), ("asked", "req_1")]
+    assert before[1][1] == {
+        "id": "req_1",
+        "request": {"model": "demo", "input": "Hi"},
+        "ask": {"messages": []},
+        "warnings": ["a warning"],
+    }
+    first.told(new_emitter().begin())
+    first.ended({"finish": "completed", "key": "alice"})
+    told, ended = await taken(notes, 2)
+    assert [event["type"] for event in told[1]["events"]] == ["response.created", "response.in_progress"]
+    assert ended == ("ended", {"id": "req_1", "fields": {"finish": "completed", "key": "alice"}})
+
+
+async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> None:
+    recorder = Recorder(2)
+    first, _, _ = turn(recorder, "req_1"), turn(recorder, "req_2"), turn(recorder, "req_3")
+    first.told(new_emitter().begin())
+    notes = recorder.watch(everybody)
+    kept = [("began", "req_2"), ("asked", "req_2"), ("began", "req_3"), ("asked", "req_3")]
+    assert ids(await taken(notes, 4)) == kept
+    turn(recorder, "req_4")
+    assert ids(await taken(notes, 3)) == [("forgotten", "req_2"), ("began", "req_4"), ("asked", "req_4")]
+
+
+async def test_who_may_not_see_a_turn_is_told_nothing_of_it() -> None:
+    recorder = Recorder(5)
+    turn(recorder, "req_1", "alice")
+    notes = recorder.watch(lambda owner: owner == "bob")
+    turn(recorder, "req_2", "bob")
+    assert ids(await taken(notes, 2)) == [("began", "req_2"), ("asked", "req_2")]
+
+
+async def test_a_turn_that_was_refused_is_told_too() -> None:
+    recorder = Recorder(5)
+    recorder.began({"request_id": "req_1"}).ended({"finish": "refused", "model": "nobody"})
+    notes = recorder.watch(everybody)
+    assert ids(await taken(notes, 2)) == [("began", "req_1"), ("ended", "req_1")]
+
+
+async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 3000)
+    recorder = Recorder(5)
+    told = turn(recorder, "req_1")
+    for _ in range(50):
+        told.told(new_emitter().begin())
+    told.ended({"finish": "completed"})
+    assert [note.name for note in told.notes][-1] == "ended"
+    assert sum(len(note.data) for note in told.notes) < 2 * 3000
+
+
+async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BEHIND", 3)
+    recorder = Recorder(50)
+    notes = recorder.watch(everybody)
+    turn(recorder, "req_0")
+    await taken(notes, 1)
+    for number in range(10):
+        turn(recorder, f"req_{number + 1}")
+    rest = [note async for note in notes]
+    assert len(rest) < 10
