@@ -76,7 +76,7 @@ class Inspector:
     async def ask(self, request: Request) -> HttpResponse:
         """What an upstream would be asked for this request, and what could not be said. Nothing is sent."""
         caller = self._gate.admit(request.headers)
-        body = await read_json_body(request, self._server.max_body_bytes)
+        body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
         ask, warnings = await self._walk.rehearse(body, caller, originator=request.headers.get("originator", ""))
         return JSONResponse({"ask": redacted(ask), "warnings": warnings})
 
