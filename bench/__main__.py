@@ -20,6 +20,9 @@ from bench.report import write
 from bench.targets import ROOT, TARGETS, UPSTREAM_PORT, Target
 from bench.workloads import WORKLOADS, Workload
 
+WARM_UP = 5
+"""Requests before the clock runs, without any pauses."""
+
 Results = dict[str, dict[str, dict[str, float]]]
 """workload -> target -> figure -> median over the rounds."""
 
@@ -92,8 +95,7 @@ def once(target: Target, work: Workload, server: Measured) -> dict[str, float]:
         "concurrency": work.concurrency,
         "stream": work.stream,
     }
-    if work.warm_up:
-        _load({**job, "requests": work.warm_up, "concurrency": 1})
+    _load({**job, "body": target.ask(work.unpaced, work.stream, work.request)[1], "requests": WARM_UP, "concurrency": 1})
     rss, before = server.rss(), server.cpu()
     load = subprocess.Popen(
         pinned(OTHER_CORE, [sys.executable, "-m", "bench.load"]),

@@ -1,12 +1,14 @@
 """The scripted upstream: chat completions and Responses, as fast or as slow as the model's name says.
 
-`b-200-20` answers with 200 chunks, 20 ms apart; with 0 it sends all at once.
+`b-200-20` answers with 200 chunks, 20 ms apart; with 0 it sends all at once. What opens an answer comes together with
+its first word in either dialect, or the time until that word would tell how many events each of them opens with.
 """
 
 import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from itertools import islice
 
 import uvloop
 
@@ -15,6 +17,8 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding
 JSON_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 BATCH = 20
 """Chunks in one write where nothing paces them."""
+OPENING = {False: 2, True: 5}
+"""Frames up to the first word: of chat completions, and of Responses."""
 
 
 def chat_frames(count: int) -> Iterator[bytes]:
@@ -78,6 +82,12 @@ def response_frames(count: int) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
+def together(frames: Iterator[bytes], first: int) -> Iterator[bytes]:
+    """The first frames as one, then the others."""
+    yield b"".join(islice(frames, first))
+    yield from frames
+
+
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """One connection."""
     try:
@@ -103,7 +113,7 @@ async def answer(ask: dict[str, object], responses: object, writer: asyncio.Stre
     frames = response_frames(int(count)) if responses else chat_frames(int(count))
     writer.write(HEAD)
     if int(pace):
-        for frame in frames:
+        for frame in together(frames, OPENING[bool(responses)]):
             writer.write(b"%x\r\n%b\r\n" % (len(frame), frame))
             await asyncio.sleep(int(pace) / 1000)
     else:

@@ -28,12 +28,16 @@ class Workload(NamedTuple):
     memory: bool = False
     """Whether memory is watched while it runs."""
     ours_only: bool = False
-    warm_up: int = 3
 
     @property
     def model(self) -> str:
         """The name that tells the upstream what to do."""
         return f"b-{self.chunks}-{self.pace_ms}"
+
+    @property
+    def unpaced(self) -> str:
+        """The same without pauses."""
+        return f"b-{self.chunks}-0"
 
 
 def codex_like() -> Request:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError
+from app.transports.sse import afterwards
 
 log = logging.getLogger("am_proxy")
 
@@ -54,7 +55,7 @@ class Envelope:
             await send(message)
 
         try:
-            await self._app(scope, receive, stamped)
+            await afterwards(self._app, scope, receive, stamped)
         except Exception:
             log.exception("a request failed in a way nobody foresaw", extra={"request_id": request_id})
             if not sent:

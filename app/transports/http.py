@@ -1,11 +1,8 @@
 """POST /v1/responses, GET /v1/models, health. Chooses SSE or JSON by the body's `stream` alone."""
 
-import asyncio
 import json
-from collections.abc import Coroutine
-from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
@@ -21,10 +18,9 @@ from app.transports import sse
 from app.transports.body import ClientGoneError, read_json_body
 from app.transports.envelope import answer
 from app.transports.gate import Gate
+from app.transports.presence import WhileThere
 from app.transports.turn_log import TurnLog
 from app.transports.walk import Walk
-
-T = TypeVar("T")
 
 WARNINGS_ROOM: Final = 4000
 """Characters of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
@@ -103,17 +99,15 @@ class Http:
         )
         headers = _warn(running.warnings)
         try:
-            if create.stream:
-                await _unless_gone(request, running.open(self._server.first_payload_wait))
-                turn_log.note(status=HTTPStatus.OK.value)
-                content = sse.frames(running.batches())
-                return sse.EventStream(content, headers, ping=self._server.keep_alive, close=running.close)
-            await _unless_gone(request, running.open(running.clocks.first_payload))
-            response = await _unless_gone(request, whole.last_response(running.batches()))
+            async with WhileThere(request.receive):
+                await running.open(self._server.first_payload_wait if create.stream else running.clocks.first_payload)
+                response = None if create.stream else await whole.last_response(running.batches())
         except BaseException:
             await running.stop()
             raise
         turn_log.note(status=HTTPStatus.OK.value)
+        if response is None:
+            return sse.EventStream(sse.frames(running.batches()), headers, close=running.close)
         await running.close()
         return whole.body(response, headers)
 
@@ -150,27 +144,6 @@ class Http:
 
     def _model(self, name: str) -> dict[str, Any]:
         return {"id": name, "object": "model", "created": self._started, "owned_by": "am-proxy"}
-
-
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`, which is cancelled when the client hangs up first."""
-    working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(_hung_up(request))
-    try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise ClientGoneError
-    finally:
-        for task in (working, watching):
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await task
-
-
-async def _hung_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _warn(warnings: list[str]) -> dict[str, str]:

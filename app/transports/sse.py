@@ -1,21 +1,24 @@
 """Events -> ready SSE bytes; one send per batch."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from typing import Final
 
 import msgspec
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Receive, Scope, Send
+from sse_starlette import EventSourceResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.protocol.events import Event, Relayed
+from app.transports.body import ClientGoneError
+from app.transports.presence import WhileThere
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
 
 
-GRACE: Final = 8
-"""Seconds that a running stream has to end when the server is told to stop; fewer than the server itself waits."""
+AFTERWARDS: Final = "am_proxy_streams"
+"""Where in a request's state its stream waits for all that led to it to return."""
 
 
 @cache
@@ -54,39 +57,36 @@ async def frames(batches: AsyncIterator[list[Event]]) -> AsyncGenerator[bytes]:
 class EventStream(EventSourceResponse):
     """A stream that closes its turn however it ends, even if it never began.
 
-    The comment ping beside our own signs of life is for load balancers; clients do not count it.
+    sse-starlette sets it up; it runs without its tasks, and not in the place where it was made but where its request
+    came in (`afterwards`), when all that led to it has returned: what a stream holds, it holds while its model thinks.
     """
 
     def __init__(
-        self,
-        content: AsyncIterator[bytes],
-        headers: dict[str, str],
-        *,
-        ping: float,
-        close: Callable[[], Awaitable[None]],
+        self, content: AsyncIterator[bytes], headers: dict[str, str], *, close: Callable[[], Awaitable[None]]
     ) -> None:
-        super().__init__(
-            content,
-            headers=headers,
-            ping=ping,
-            sep="\n",
-            ping_message_factory=lambda: ServerSentEvent(comment="ping", sep="\n"),
-            shutdown_grace_period=GRACE,
-        )
+        super().__init__(content, headers=headers)
         self._close = close
 
-    async def _stream_response(self, send: Send) -> None:
-        """As sse-starlette does it, without a cancel scope and a log line for every piece: they cost more than it."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async for piece in self.body_iterator:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        async with self._send_lock:  # no ping may follow the end
-            self.active = False
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """ASGI. Nothing may be awaited between this and `afterwards`: what is not begun is not closed."""
+        scope["state"][AFTERWARDS].append(partial(self._run, receive, send))
+
+    async def _run(self, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            with suppress(ClientGoneError):
+                async with WhileThere(receive):
+                    await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                    async for piece in self.body_iterator:
+                        await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             await self._close()
+
+
+async def afterwards(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Let the application answer, and run here the stream that it may have made."""
+    streams: list[Callable[[], Awaitable[None]]] = []
+    scope.setdefault("state", {})[AFTERWARDS] = streams
+    await app(scope, receive, send)
+    for run in streams:
+        await run()

@@ -54,13 +54,12 @@ def says(text: str) -> dict[str, Any]:
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 
 
-def test_silence_is_filled_with_events_that_say_nothing_and_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_is_filled_with_events_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     playing(monkeypatch, 0.3, says("Hi"), 0.3, STOP)
     with serving(Settings(server=Server(keep_alive=0.1, first_payload_wait=0.05))) as url:
         text = httpx.post(f"{url}/v1/responses", json=ASK).text
     events = events_of(text)
     check(events)
-    assert ": ping\n\n" in text
     assert [event["type"] for event in events].count("response.in_progress") >= 3
     assert [event.get("delta") for event in events].count("") >= 2
 
