@@ -16,6 +16,7 @@ from app.dialects.chat.options import ChatOptions
 from app.dialects.responses.options import RelayOptions
 from app.inspector.recorder import Recorder
 from app.inspector.routes import Inspector
+from app.metrics import Metrics, Served
 from app.protocol.codex import Card
 from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
@@ -31,6 +32,7 @@ from app.transports.walk import Walk
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Connected
+from app.version import VERSION
 
 DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 """Providers that refuse a history of calls in an ask without tools."""
@@ -53,12 +55,13 @@ def build_app(settings: Settings) -> FastAPI:
     catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal))
     gate = Gate(settings.keys)
     recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
+    metrics = metrics_of(settings)
     walk = Walk(
         catalogue=catalogue,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
-        witnesses=[] if recorder is None else [recorder],
+        witnesses=[witness for witness in (recorder, metrics) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
@@ -80,11 +83,21 @@ def build_app(settings: Settings) -> FastAPI:
     if settings.serves_page:
         inspector = Inspector(walk=walk, gate=gate, server=settings.server, recorder=recorder)
         app.include_router(inspector.router())
+    if metrics is not None:
+        app.include_router(metrics.router(gate if settings.server.metrics == "key" else None))
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
     app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(Envelope, mint=mint)
     return app
+
+
+def metrics_of(settings: Settings) -> Metrics | None:
+    """What counts turns, if somebody may read it."""
+    if settings.server.metrics == "off":
+        return None
+    providers = {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
+    return Metrics(Served(frozenset(settings.models), providers), VERSION)
 
 
 def build_door(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from app.cli.parser import parse
-from app.cli.version import VERSION
 from app.settings import Model, Seal, Server, Settings, Upstream, load
+from app.version import VERSION
 from tests.running import ROOT, run, running, surroundings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

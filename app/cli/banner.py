@@ -2,8 +2,8 @@
 
 import json
 
-from app.cli.version import VERSION
 from app.settings import Settings, is_loopback
+from app.version import VERSION
 
 _SHOWN_MODELS = 8
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is told, not listened on

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from app.cli.version import VERSION
+from app.version import VERSION
 
 _ABOUT = "AM Proxy gives any language model the OpenAI Responses API."
 

@@ -120,6 +120,8 @@ class Server(Table):
     """Origins of the web pages that may come in; without any, none."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
+    metrics: Literal["key", "open", "off"] = "key"
+    """Who may read `/metrics`: who has a key (everybody, where there are none), everybody, or nobody."""
     ui: bool = True
     """False: no inspector at `/`. Beyond this machine, without keys, there is none anyway."""
     watch: int = Field(default=0, ge=0, le=10_000)

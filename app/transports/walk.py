@@ -44,6 +44,8 @@ class Running:
         """Stops asking, and writes the turn's line."""
         await self.stop()
         self._log.note(**self._turn.notes)
+        if self._turn.problem is not None:
+            self._log.note(cause=self._turn.problem.code)
         self._log.tell()
 
 

@@ -47,6 +47,7 @@ allow_private_urls = false                  # default
 allowed_hosts = []                          # default
 cors_origins = []                           # default
 log_format = "auto"                         # default
+metrics = "key"                             # default
 ui = true                                   # default
 watch = 0                                   # default
 insecure_no_auth = false                    # default

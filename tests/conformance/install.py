@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.version import VERSION
+from app.version import VERSION
 
 ROOT: Final = Path(__file__).parents[2]
 CACHE: Final = ROOT / ".cache"

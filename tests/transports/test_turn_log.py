@@ -27,7 +27,17 @@ def line(caplog: pytest.LogCaptureFixture, **fields: object) -> tuple[str, dict[
     [
         ("Hi", {"status": 200, "finish": "completed"}),
         ("incomplete", {"status": 200, "finish": "incomplete", "reason": "max_output_tokens"}),
-        ("cut", {"status": 200, "finish": "failed", "error": "server_error", "problem": CUT, "usage": "estimated"}),
+        (
+            "cut",
+            {
+                "status": 200,
+                "finish": "failed",
+                "error": "server_error",
+                "cause": "upstream_error",
+                "problem": CUT,
+                "usage": "estimated",
+            },
+        ),
         ("busy", {"status": 429, "finish": "refused", "error": "rate_limit_exceeded"}),
     ],
 )

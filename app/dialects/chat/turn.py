@@ -39,6 +39,7 @@ class ChatTurn:
         chat = to_chat(request, model=model, table=table, options=options)
         self.ask = chat.body
         self.warnings = [*request.warnings, *table.warnings, *chat.warnings]
+        self._dropped_tools = len(table.warnings)
         self._usage_is_estimated = False
         self._reader = ChunkReader(think_tags=options.think_tags, logprobs=wants_logprobs(request))
         self._emitter = Emitter(
@@ -63,7 +64,7 @@ class ChatTurn:
     @property
     def notes(self) -> dict[str, Any]:
         """For the log: calls made against the client's `tool_choice`, estimated usage, citations nobody could be told."""
-        notes: dict[str, Any] = {}
+        notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out
         if self._usage_is_estimated:

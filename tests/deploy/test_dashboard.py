@@ -1,0 +1,58 @@
+"""Every query of the dashboard asks for what the server really exposes, with labels that it really has."""
+
+import json
+import re
+from collections import defaultdict
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.metrics import Metrics, Served
+from tests.running import ROOT
+
+DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
+QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+QUERIES += [variable["definition"] for variable in DASHBOARD["templating"]["list"] if "definition" in variable]
+FROM_OUTSIDE = {"instance", "le", "job"}
+"""Labels that Prometheus itself adds, or that every histogram has."""
+WORDS = {
+    "sum", "by", "rate", "max", "count", "histogram_quantile", "label_values", "le", "instance", "model",
+}  # fmt: skip
+
+
+def exposed() -> dict[str, set[str]]:
+    """The label names of every sample of a server on which everything has happened once."""
+    metrics = Metrics(Served(frozenset({"m"}), {"u": "p"}), "1", lambda: {"u": True})
+    fields = {
+        "model": "m", "upstream": "u", "duration_ms": 9, "first_token_ms": 1, "input_tokens": 2, "output_tokens": 3,
+        "warnings": ["w"], "dropped_tools": 1, "retries": 1, "error": "upstream_error",
+    }  # fmt: skip
+    for finish in ("completed", "refused", "failed", "disconnected"):
+        metrics.began({}).ended({**fields, "finish": finish})
+    found: dict[str, set[str]] = defaultdict(set)
+    for family in text_string_to_metric_families(metrics.page().decode()):
+        for sample in family.samples:
+            found[sample.name] |= set(sample.labels)
+    return found
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_every_query_asks_for_what_is_there(query: str) -> None:
+    known = exposed()
+    bare = re.sub(r'"[^"]*"|\[[^\]]*\]', "", query)
+    names = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", bare))
+    metrics = names & set(known)
+    assert len(metrics) == 1
+    (metric,) = metrics
+    grouped = {label.strip() for group in re.findall(r"by \(([^)]*)\)", bare) for label in group.split(",")}
+    filtered = set(re.findall(r"([a-z_]+)=~", bare))
+    assert (grouped | filtered) - FROM_OUTSIDE <= known[metric]
+    assert names - metrics - WORDS - grouped - filtered == set()
+
+
+def test_every_metric_of_ours_has_a_panel() -> None:
+    shown = " ".join(QUERIES)
+    base = {
+        re.sub(r"_(bucket|sum|count)$", "", name) for name in exposed() if not name.startswith(("process_", "python_"))
+    }
+    assert [name for name in sorted(base) if name not in shown] == []
