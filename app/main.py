@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from app.catalogue import Catalogue, Entry
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.options import CallIds, ChatOptions
 from app.dialects.responses.options import RelayOptions
 from app.inspector.recorder import Recorder
 from app.inspector.routes import Inspector
@@ -41,6 +41,14 @@ TAKE_HINTS: Final = {"openai", "azure"}
 HINTS: Final = frozenset({"metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user"})
 ONE_MAKER: Final = {"anthropic", "azure", "deepseek", "gemini", "mistral", "openai", "xai"}
 """Providers whose models are all of one maker: one model takes back what another one thought."""
+CALL_IDS: Final[Mapping[str | None, CallIds]] = {
+    "azure": "plain40",
+    "codestral": "alphanumeric9",
+    "github_copilot": "plain40",
+    "mistral": "alphanumeric9",
+    "openai": "plain40",
+}
+"""What ids of calls a provider takes, where it does not take all. A conversation may have begun at another."""
 DAY: Final = 86_400
 GRACE: Final = 5
 """Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
@@ -152,7 +160,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         think_tags=model.think_tags,
         give_back_reasoning=model.give_back_reasoning,
         allow_private_urls=settings.server.allow_private_urls,
-        call_ids=model.call_ids,
+        call_ids=CALL_IDS.get(told.provider, "keep") if model.call_ids == "auto" else model.call_ids,
         web_search=model.web_search,
         declare_past_tools=told.provider in DEMAND_TOOLS,
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
@@ -202,5 +210,6 @@ def _http_chat(upstream: Upstream, api_key: str | None, patience: dict[str, floa
         system_role=upstream.system_role,
         strict_tools=upstream.strict_tools,
         reasoning_field=upstream.reasoning_field,
+        blank_reasoning=upstream.blank_reasoning,
     )
     return HttpChat(upstream.base_url or "", api_key=api_key, manners=manners, **patience)

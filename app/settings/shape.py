@@ -196,6 +196,7 @@ _ONLY: Final = {
     "system_role": "chat",
     "strict_tools": "chat",
     "reasoning_field": "chat",
+    "blank_reasoning": "chat",
     "ids": "responses",
 }
 """Settings of one kind of upstream."""
@@ -227,6 +228,8 @@ class Upstream(Table):
     """False: `strict` is taken off tools."""
     reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
     """Under which name earlier thoughts go back; none: they do not."""
+    blank_reasoning: bool = False
+    """True: where they are missing a blank one goes back, for servers that demand them (DeepSeek)."""
     ids: Literal["am", "keep"] = "am"
     """Ids of responses and items: marked as this server's, the original inside, or as the upstream gave them."""
 
@@ -273,8 +276,9 @@ class Model(Table):
     """Whether earlier thoughts go back to the upstream."""
     think_tags: bool = False
     """True: `<think>…</think>` at the start of the text is reasoning."""
-    call_ids: Literal["keep", "plain64", "alphanumeric9"] = "keep"
-    """Ids of past calls: as the client has them, at most 64 plain characters, or nine letters and digits (Mistral)."""
+    call_ids: Literal["auto", "keep", "plain64", "plain40", "alphanumeric9"] = "auto"
+    """Ids of past calls: as litellm's provider is known to want them, as the client has them, at most 64 plain
+    characters, or 40 (OpenAI), or nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself, when the client offers `web_search`."""
     context_window: int | None = Field(default=None, ge=1)

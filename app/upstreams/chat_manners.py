@@ -1,8 +1,11 @@
 """What differs between chat servers in how they want to be asked. Pure."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 Json = dict[str, Any]
+
+BLANK: Final = " "
+"""The shortest thought that DeepSeek takes for one."""
 
 
 class ChatManners(NamedTuple):
@@ -18,6 +21,9 @@ class ChatManners(NamedTuple):
     """False: `strict` is taken off tools, for servers that refuse a key they do not know."""
     reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
     """Under which name earlier thoughts go back; none: they do not."""
+    blank_reasoning: bool = False
+    """True: what the assistant said without thoughts goes back with a blank one, for servers that demand them. Another
+    model may have said it, or the client may have forgotten what was thought."""
 
 
 def shaped(ask: Json, manners: ChatManners) -> Json:
@@ -29,9 +35,18 @@ def shaped(ask: Json, manners: ChatManners) -> Json:
         body[manners.max_tokens_field] = body.pop("max_tokens")
     if not manners.strict_tools and "tools" in body:
         body["tools"] = [_not_strict(tool) for tool in body["tools"]]
+    if manners.blank_reasoning:
+        body["messages"] = [thoughtful(message) for message in body["messages"]]
     if manners.system_role != "system" or manners.reasoning_field != "reasoning_content":
         body["messages"] = [_message(message, manners) for message in body["messages"]]
     return body
+
+
+def thoughtful(message: Json) -> Json:
+    """The message, with a blank thought where an assistant's has none."""
+    if message["role"] != "assistant" or message.get("reasoning_content"):
+        return message
+    return {**message, "reasoning_content": BLANK}
 
 
 def _not_strict(tool: Json) -> Json:

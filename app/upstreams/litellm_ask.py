@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
+from app.upstreams.chat_manners import thoughtful
 from app.upstreams.port import UpstreamRefused
 
 Json = dict[str, Any]
@@ -107,9 +108,13 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
         settings["messages"] = [_without_reasoning(message) for message in ask["messages"]]
     else:
         settings["messages"] = _copied(ask["messages"])
+    if name == "deepseek" and ask.get("reasoning_effort") != "none":
+        settings["messages"] = [thoughtful(message) for message in settings["messages"]]
     if name == "anthropic":
-        settings |= _room_to_think(ask, most_tokens)
+        settings |= _room_to_think(ask, most_tokens) if may_think(ask) else {"reasoning_effort": None}
         settings = {key: value for key, value in settings.items() if value is not None}
+        if settings.get("reasoning_effort") in (None, "none"):
+            settings["messages"] = [_without_blocks(message) for message in settings["messages"]]
     return shared | settings | {
         "model": f"{name}/{ask['model']}",
         "custom_llm_provider": name,
@@ -157,6 +162,20 @@ def _refused(message: str) -> UpstreamRefused:
 
 def _without_reasoning(message: Json) -> Json:
     return {key: _copied(value) for key, value in message.items() if key != "reasoning_content"}
+
+
+def may_think(ask: Json) -> bool:
+    """Whether Claude may think now. It refuses to in the midst of a tool loop that it did not begin with thoughts.
+
+    Another model may have begun it, or the client may have forgotten what was thought.
+    """
+    spoken = [message for message in ask["messages"] if message["role"] == "assistant"]
+    return not spoken or "tool_calls" not in spoken[-1] or "thinking_blocks" in spoken[-1]
+
+
+def _without_blocks(message: Json) -> Json:
+    """Without earlier thoughts, which Claude refuses to be shown when it may not think."""
+    return {key: value for key, value in message.items() if key != "thinking_blocks"}
 
 
 def _room_to_think(ask: Json, most_tokens: int | None) -> Json:

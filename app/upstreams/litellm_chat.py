@@ -16,7 +16,7 @@ from typing import Any, Final
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
-from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_as_is
+from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_think, sends_as_is
 from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of
@@ -150,7 +150,10 @@ class LitellmChat:
             known = litellm.get_supported_openai_params(model=ask["model"], custom_llm_provider=self._provider)
         except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
             known = None
-        return [key for key in ask if key in SETTINGS and key not in known] if known else []
+        left = [key for key in ask if key in SETTINGS and key not in known] if known else []
+        if self._provider == "anthropic" and ask.get("reasoning_effort") and not may_think(ask):
+            left.append("reasoning_effort")
+        return left
 
     async def open(self, ask: Json) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""

@@ -34,6 +34,9 @@ def changed(path: str, key: str, new: str | None) -> dict[str, Any]:
     return ask
 
 
+THOUGHTFUL = deepcopy(ASK)
+THOUGHTFUL["messages"][3]["reasoning_content"] = " "
+
 AS_DEVELOPER = deepcopy(ASK)
 AS_DEVELOPER["messages"][0]["role"] = "developer"
 
@@ -47,6 +50,7 @@ AS_DEVELOPER["messages"][0]["role"] = "developer"
         (ChatManners(strict_tools=False), changed("tools", "strict", None)),
         (ChatManners(system_role="developer"), AS_DEVELOPER),
         (ChatManners(reasoning_field="reasoning"), changed("messages", "reasoning_content", "reasoning")),
+        (ChatManners(blank_reasoning=True), THOUGHTFUL),
         (ChatManners(reasoning_field="none"), changed("messages", "reasoning_content", None)),
     ],
 )

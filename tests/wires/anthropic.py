@@ -103,12 +103,14 @@ class AnthropicWire(Wire, AnthropicUpstream):
                 for place, held in enumerate(heard)
                 if held["type"] in THOUGHTS and held not in thoughts
             ]
-            if foreign := _without_thoughts(ask.body, heard):
-                found.append(f"messages.{seat}.content.0.type: {foreign}")
             calls = [held["id"] for held in heard if held["type"] == "tool_use"]
             said = next((by_call[call] for call in calls if call in by_call), heard)
+            if not _thinks(ask.body):
+                said = [held for held in said if held["type"] not in THOUGHTS]
             if said != heard:
                 found.append(f"messages.{seat} was said otherwise: {told(said)}, not {told(heard)}")
+        if fault := _last_turn_fault(ask.body):
+            found.append(fault)
         return found
 
     def error_body(self, status: int, message: str) -> Json:
@@ -124,10 +126,21 @@ def _reason(answer: Answer) -> str:
     return "tool_use" if any(isinstance(word, Calls) for word in answer) else "end_turn"
 
 
-def _without_thoughts(body: Json, blocks: list[Json]) -> str:
-    """Say what Anthropic says of a call without thoughts while it may think."""
-    thinks = (body.get("thinking") or {}).get("type") in {"enabled", "adaptive"}
-    calls = any(held["type"] == "tool_use" for held in blocks)
-    if not thinks or not calls or blocks[0]["type"] in THOUGHTS:
+def _thinks(body: Json) -> bool:
+    return (body.get("thinking") or {}).get("type") in {"enabled", "adaptive"}
+
+
+def _last_turn_fault(body: Json) -> str:
+    """Say what Anthropic says of a tool loop that began with thoughts and goes on without, or the other way round."""
+    turns = [message for message in body.get("messages") or [] if message.get("role") == "assistant"]
+    blocks = turns[-1]["content"] if turns and isinstance(turns[-1]["content"], list) else []
+    if not any(held["type"] == "tool_use" for held in blocks):
         return ""
-    return f"Expected `thinking` or `redacted_thinking`, but found `{blocks[0]['type']}`."
+    first = blocks[0]["type"]
+    if _thinks(body) and first not in THOUGHTS:
+        return (
+            f"Expected `thinking` or `redacted_thinking`, but found `{first}`, which a final assistant message begins."
+        )
+    if not _thinks(body) and any(held["type"] in THOUGHTS for held in blocks):
+        return "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
+    return ""

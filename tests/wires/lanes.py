@@ -39,14 +39,18 @@ def _chat(wire: type[Wire], *, model: dict[str, Any] | None = None, **manners: A
 
 
 LANES: Final[dict[str, Lane]] = {
-    "openai": _litellm(OpenAIWire, "openai"),
-    "openai, directly": _chat(OpenAIWire, max_tokens_field="max_completion_tokens", reasoning_field="none"),
+    "openai": _litellm(OpenAIWire, "openai", give_back_reasoning=False),
+    "openai, directly": _chat(
+        OpenAIWire, model={"call_ids": "plain40"}, max_tokens_field="max_completion_tokens", reasoning_field="none"
+    ),
     "deepseek": _litellm(DeepSeekWire, "deepseek"),
-    "deepseek, directly": _chat(DeepSeekWire),
+    "deepseek, directly": _chat(DeepSeekWire, blank_reasoning=True),
     "anthropic": _litellm(AnthropicWire, "anthropic"),
     "gemini": _litellm(GeminiWire, "gemini"),
     "mistral": _litellm(MistralWire, "mistral"),
-    "mistral, directly": _chat(MistralWire, stream_options=False, reasoning_field="none"),
+    "mistral, directly": _chat(
+        MistralWire, model={"call_ids": "alphanumeric9"}, stream_options=False, reasoning_field="none"
+    ),
     "ollama": _litellm(OllamaWire, "ollama_chat"),
     "ollama, directly": _chat(OllamaCompatibleWire, reasoning_field="reasoning"),
     "vllm": _litellm(VllmWire, "hosted_vllm"),

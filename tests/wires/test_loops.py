@@ -15,7 +15,7 @@ from tests.acceptance.behaviours import WEATHER
 from tests.acceptance.frames import events_of, judged
 from tests.judges import judge_response
 from tests.wires import Answer, Calls, Hides, Says, Thinks, Wire
-from tests.wires.lanes import LANES, Wired, wired
+from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
 
@@ -34,12 +34,6 @@ THIRD: Final[Answer] = [Thinks("All fine."), Says("It is fine everywhere.")]
 FOURTH: Final[Answer] = [Says("You are welcome.")]
 
 
-@pytest.fixture(scope="module")
-def everything() -> Iterator[Wired]:
-    with wired() as everything:
-        yield everything
-
-
 NEEDS_AN_ENVELOPE: Final = ("anthropic", "gemini", "openrouter")
 
 
@@ -56,12 +50,6 @@ def wire(everything: Wired, lane: str) -> Iterator[Wire]:
     wire.say(FIRST, SECOND, THIRD, FOURTH)
     yield wire
     assert wire.violations == []
-
-
-@pytest.fixture
-def client(everything: Wired) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{everything.url}/v1", api_key="any", max_retries=0) as client:
-        yield client
 
 
 class Loop(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from app.dialects.chat.options import CallIds
 
-_PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _UNPLAIN: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NINE: Final = re.compile(r"[a-zA-Z0-9]{9}")
 _MARK: Final = 9
@@ -20,8 +20,16 @@ def id_for(call_id: str, kind: CallIds, attempt: int) -> str:
         case "keep":
             return told
         case "plain64":
-            return told if _PLAIN.fullmatch(told) else f"{_UNPLAIN.sub('_', told)[: 64 - _MARK - 1]}_{mark}"
+            return _plain(told, 64, mark)
+        case "plain40":
+            return _plain(told, 40, mark)
         case "alphanumeric9":
             return told if _NINE.fullmatch(told) else mark
         case _:
             assert_never(kind)
+
+
+def _plain(told: str, longest: int, mark: str) -> str:
+    if len(told) <= longest and _PLAIN.fullmatch(told):
+        return told
+    return f"{_UNPLAIN.sub('_', told)[: longest - _MARK - 1]}_{mark}"

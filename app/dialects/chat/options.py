@@ -6,8 +6,9 @@ import msgspec
 
 from app.protocol.seals import Sealer
 
-CallIds = Literal["keep", "plain64", "alphanumeric9"]
-"""Ids of calls: as the client has them; at most 64 plain characters; or nine letters and digits, as Mistral wants."""
+CallIds = Literal["keep", "plain64", "plain40", "alphanumeric9"]
+"""Ids of calls: as the client has them; at most 64 plain characters, or 40, as OpenAI wants; or nine letters and
+digits, as Mistral wants."""
 
 
 class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -206,6 +206,20 @@ IDS = ("call_1", "toolu_01", "hist_tool_7", "x", "é.1", "a" * 200, "abcDEF123",
             ],
         ),
         (
+            "plain40",
+            [
+                "call_1",
+                "toolu_01",
+                "hist_tool_7",
+                "x",
+                "__1_5066d3c2f",
+                "a" * 30 + "_c2a908d98",
+                "abcDEF123",
+                "call",
+                "x_2",
+            ],
+        ),
+        (
             "alphanumeric9",
             [
                 "74196fe72",

@@ -146,7 +146,7 @@ options = st.builds(
     system_messages=st.sampled_from(["keep", "merge_head", "as_user"]),
     give_back_reasoning=st.booleans(),
     declare_past_tools=st.booleans(),
-    call_ids=st.sampled_from(["keep", "plain64", "alphanumeric9"]),
+    call_ids=st.sampled_from(["keep", "plain64", "plain40", "alphanumeric9"]),
     web_search=st.booleans(),
     hints=st.frozensets(st.sampled_from(["metadata", "user", "service_tier"])),
 )

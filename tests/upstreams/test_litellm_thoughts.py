@@ -1,0 +1,74 @@
+"""Earlier thoughts on their way back, where a provider has rules of its own for them."""
+
+from typing import Any, Final
+
+import pytest
+
+from app.upstreams.litellm_chat import LitellmChat
+from tests.script import talk
+from tests.upstream import anthropic as claude
+from tests.upstreams.lane import KEY, TOOLS, answers, asks, server
+
+Json = dict[str, Any]
+
+ASKED: Final[Json] = {"role": "user", "content": "Rome?"}
+CALLED: Final[Json] = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}],
+}
+ANSWERED: Final[Json] = {"role": "tool", "tool_call_id": "c1", "content": "warm"}
+THOUGHT: Final[Json] = {**CALLED, "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]}
+
+
+async def sent(provider: str, *messages: Json, effort: str) -> Json:
+    """The body as it reached the provider."""
+    script = [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()] if provider == "anthropic" else talk("Hi")
+    with server(provider, script) as upstream:
+        upstream.may_violate = True  # `thinking` is DeepSeek's own
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
+        await answers(chat, asks(provider, messages=list(messages), tools=TOOLS, reasoning_effort=effort))
+    [ask] = upstream.asks
+    return ask.body
+
+
+@pytest.mark.parametrize(
+    ("messages", "effort", "thinks", "first"),
+    [
+        ([ASKED], "low", True, []),
+        ([ASKED, CALLED, ANSWERED], "low", False, ["tool_use"]),
+        ([ASKED, THOUGHT, ANSWERED], "low", True, ["thinking"]),
+        ([ASKED, THOUGHT, ANSWERED], "none", False, ["tool_use"]),
+        ([ASKED, THOUGHT, ANSWERED, {**CALLED, "content": "so"}, ANSWERED], "low", False, ["tool_use", "text"]),
+    ],
+    ids=["nothing was said", "begun without", "begun with thoughts", "switched off", "gone on without"],
+)
+async def test_claude_thinks_on_where_it_began_with_thoughts(
+    messages: list[Json],
+    effort: str,
+    thinks: bool,  # noqa: FBT001 — one of two outcomes
+    first: list[str],
+) -> None:
+    """It refuses to think in a loop that goes on without, and to be shown thoughts where it may not think."""
+    body = await sent("anthropic", *messages, effort=effort)
+    said = [message["content"][0]["type"] for message in body["messages"] if message["role"] == "assistant"]
+    assert ("thinking" in body, said) == (thinks, first)
+
+
+async def test_a_loop_that_claude_cannot_think_in_is_told() -> None:
+    chat = LitellmChat("anthropic", api_key=KEY)
+    messages = [ASKED, CALLED, ANSWERED]
+    assert await chat.dropped(asks("anthropic", messages=messages, reasoning_effort="low")) == ["reasoning_effort"]
+    assert await chat.dropped(asks("anthropic", messages=messages)) == []
+
+
+@pytest.mark.parametrize(("effort", "thought"), [("low", " "), ("none", None)])
+async def test_deepseek_gets_a_blank_thought_where_one_is_missing(effort: str, thought: str | None) -> None:
+    """While it thinks it refuses a call without: another model may have made it."""
+    body = await sent("deepseek", ASKED, CALLED, ANSWERED, effort=effort)
+    assert body["messages"][1].get("reasoning_content") == thought
+
+
+async def test_deepseeks_own_thoughts_stay_as_they_are() -> None:
+    body = await sent("deepseek", ASKED, {**CALLED, "reasoning_content": "hm\n"}, ANSWERED, effort="low")
+    assert body["messages"][1]["reasoning_content"] == "hm\n"
