@@ -23,6 +23,7 @@ from tests.grammar_tables import (
     Prose,
     broken,
     is_number,
+    is_text,
     require,
 )
 
@@ -144,6 +145,7 @@ class _Reading:
         require(item["id"] not in self._ids, "no item id is used twice")
         require(item["status"] == "in_progress", "an added item is in_progress")
         require({key: item[key] for key in kind.born} == kind.born, "an added item carries empty values, not nulls")
+        require("encrypted_content" not in item, "nothing is sealed before it is whole")
         require(item.get("content", []) == [], "an added item carries empty values, not nulls")
         prose = [other for other in self._open.values() if isinstance(other.kind.shape, Prose)]
         require(not prose, "prose is closed before anything else opens")
@@ -178,7 +180,11 @@ class _Reading:
             for field, parts in open_item.parts.items():
                 require(item.get(field, []) == parts, f"{field} of a done item equals its done parts")
             said = [part for parts in open_item.parts.values() for part in parts]
-            require(any(_says_something(part) for part in said), "white space alone opens nothing")
+            sealed = item.get("encrypted_content", "AM1.")
+            require(is_text(sealed) and sealed != "", "what an item carries sealed is a text, and not empty")
+            only_carries = "encrypted_content" in item and not said
+            speaks = any(_says_something(part) for part in said)
+            require(speaks or only_carries, "white space alone opens nothing, save what only carries")
         self._cut = item["status"] == "incomplete"
         self._done[event["output_index"]] = item
         del self._open[event["output_index"]]

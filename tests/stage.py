@@ -8,14 +8,29 @@ import msgspec
 
 from app.protocol.events import Event
 from app.protocol.response import Response, Usage
+from app.protocol.seals import Kind
 from app.turn.deltas import CallArguments, CallOpened, Delta, Stopped, UsageReported
 from app.turn.emitter import Emitter
 from app.turn.open_items import OpenCall, OpenFunctionCall, Place
+from app.turn.open_reasoning import Keepsake, Seal
 
 CREATED_AT = 1_700_000_000
 COMPLETED_AT = 1_700_000_005
 FORBIDDEN = "forbidden"
 """A tool the client ruled out."""
+
+
+class OpenBook:
+    """A sealer whose envelopes anybody can read, for tests that compare them."""
+
+    def seal(self, kind: Kind, content: dict[str, Any]) -> str:
+        """The kind and the content."""
+        return f"{kind} {msgspec.json.encode(content).decode()}"
+
+    def open(self, kind: Kind, envelope: str) -> dict[str, Any] | None:
+        """The content, if it was written here."""
+        book, _, content = envelope.partition(" ")
+        return msgspec.json.decode(content, type=dict[str, Any]) if book == kind else None
 
 
 class FunctionsOnly:
@@ -40,7 +55,12 @@ def counting_mint() -> Callable[[str], str]:
     return lambda prefix: f"{prefix}_AM-{next(numbers)}"
 
 
-def new_emitter(*, raw_reasoning: bool = False) -> Emitter:
+def written(text: str, kept: list[Keepsake]) -> str:
+    """A seal that shows what it seals."""
+    return " ".join([repr(text), *[f"{keepsake.call_id}:{keepsake.fields}" for keepsake in kept]])
+
+
+def new_emitter(*, raw_reasoning: bool = False, seal: Seal | None = None) -> Emitter:
     """An emitter that has not begun."""
     return Emitter(
         Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
@@ -48,6 +68,7 @@ def new_emitter(*, raw_reasoning: bool = False) -> Emitter:
         mint=counting_mint(),
         now=lambda: COMPLETED_AT,
         raw_reasoning=raw_reasoning,
+        seal=seal,
     )
 
 
@@ -56,9 +77,9 @@ def plain(events: Iterable[Event]) -> list[dict[str, Any]]:
     return [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
 
 
-def played(*deltas: Delta, raw_reasoning: bool = False) -> list[dict[str, Any]]:
+def played(*deltas: Delta, raw_reasoning: bool = False, seal: Seal | None = None) -> list[dict[str, Any]]:
     """The whole stream of a model that says this and then falls silent."""
-    emitter = new_emitter(raw_reasoning=raw_reasoning)
+    emitter = new_emitter(raw_reasoning=raw_reasoning, seal=seal)
     events = [*emitter.begin(), *emitter.feed(deltas)]
     if not emitter.over:
         events += emitter.end()

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from app.protocol.problems import Problem
-from app.turn.deltas import AnnotationAdded, Broke, CallArguments, ReasoningDelta, RefusalDelta, TextDelta
+from app.turn.deltas import AnnotationAdded, Broke, CallArguments, Kept, ReasoningDelta, RefusalDelta, TextDelta
 from tests.faults import (
     Break,
     Stream,
@@ -25,7 +25,7 @@ from tests.faults import (
 )
 from tests.grammar import check
 from tests.grammar_response import FIELDS, check_response
-from tests.stage import COUNTED, END, LENGTH, calls, played
+from tests.stage import COUNTED, END, LENGTH, calls, played, written
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 LOGPROB = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
@@ -48,6 +48,7 @@ CALLS = played(
     END,
 )
 CUT = played(TextDelta("Hi"), *calls(0, "f", "{}", call_id="c"), *calls(1, "g", '{"a', call_id="d"), LENGTH)
+CARRIED = played(Kept({"signature": "s"}), TextDelta("Hi"), COUNTED, END, seal=written)
 FAILED = played(
     *calls(0, "f", "{", call_id="c"), TextDelta("Hi"), Broke(Problem(code="upstream_error", message="Gone."))
 )
@@ -145,6 +146,14 @@ BROKEN: list[tuple[str, Stream, Break]] = [
     ("an item carries a proper call_id", CALLS, change_in("output_item.added", "item", 1, call_id="")),
     ("an item carries a proper arguments", CALLS, in_output(1, arguments={"a": 1})),
     ("encrypted_content is absent", PROSE, change_in("output_item.added", "item", 0, encrypted_content=None)),
+    (
+        "nothing is sealed before it is whole",
+        PROSE,
+        change_in("output_item.added", "item", 0, encrypted_content="AM1.A"),
+    ),
+    ("what an item carries sealed", PROSE, change_in("output_item.done", "item", 0, encrypted_content="")),
+    ("what an item carries sealed", CARRIED, change_in("output_item.done", "item", 0, encrypted_content=7)),
+    ("white space alone opens nothing", CARRIED, lambda stream: stream[3]["item"].pop("encrypted_content")),
     ("phase is absent", PROSE, change_in("output_item.added", "item", 1, phase=None)),
     ("ids have our prefixes", PROSE, change_in("output_item.added", "item", 0, id="msg_AM-1")),
     ("a new item takes the next seat", PROSE, change("output_item.added", 1, output_index=0)),

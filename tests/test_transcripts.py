@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
@@ -29,6 +30,7 @@ from app.protocol.request import parse_request
 from tests.consumer import check_heard
 from tests.grammar import check
 from tests.judges import judge, judge_response
+from tests.stage import OpenBook
 
 FOLDERS = sorted(folder for folder in (Path(__file__).parent / "transcripts").iterdir() if folder.is_dir())
 PRICED = ("completed", "incomplete")
@@ -39,11 +41,12 @@ each_transcript = pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name fo
 def new_turn(folder: Path) -> ChatTurn:
     """The turn this transcript is about: counted ids, a clock that ticks once per look."""
     options = folder / "options.json"
+    manners = msgspec.json.decode(options.read_bytes() if options.exists() else b"{}", type=ChatOptions)
     ticks, numbers = count(1_700_000_000), count(1)
     return ChatTurn(
         parse_request((folder / "request.json").read_bytes()),
         model="upstream-model",
-        options=msgspec.json.decode(options.read_bytes() if options.exists() else b"{}", type=ChatOptions),
+        options=replace(manners, sealer=OpenBook()),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: next(ticks),
     )

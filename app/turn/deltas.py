@@ -38,12 +38,26 @@ class AnnotationAdded(msgspec.Struct, frozen=True):
     from_end: int = 0
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """What the upstream wants back in the next turn and the client has no use for, such as a signature.
+
+    Of the call that was opened under `key`, or of the whole answer. Only the dialect knows what it means.
+    """
+
+    fields: dict[str, Any]
+    key: int | None = None
+
+
 class CallOpened(msgspec.Struct, frozen=True):
-    """A tool call begins. `key` tells it apart within its turn; `call_id` is the upstream's, empty if it gave none."""
+    """A tool call begins. `key` tells it apart within its turn; `call_id` is the upstream's, empty if it gave none.
+
+    `kept` is what the upstream wants back with this call.
+    """
 
     key: int
     name: str
     call_id: str = ""
+    kept: dict[str, Any] = {}
 
 
 class CallArguments(msgspec.Struct, frozen=True):
@@ -76,6 +90,7 @@ Delta = (
     | RefusalDelta
     | ReasoningDelta
     | AnnotationAdded
+    | Kept
     | CallOpened
     | CallArguments
     | UsageReported

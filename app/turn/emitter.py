@@ -45,13 +45,18 @@ One client, Codex, throws an answer away when it reads `response.incomplete`, an
 saying `incomplete` all the same, tells a refusal as text, and fails where a limit cut a call: Codex reads no status
 and would run half a script.
 
+What the upstream wants back (`Kept`) is sealed into a reasoning item, if the client carries any. The open one takes
+it; where none is open it waits, goes into the next, and gets one of its own, without words, before anything else opens
+and at the end. So it stands before its call, and never parts a text in two. An answer that was cut keeps nothing that
+still waits.
+
 Text or thought that is only white space opens nothing: it is held back until more of its kind (or a citation of the
 text) follows, and forgotten when something else comes first.
 """
 
 from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Final, Literal, Protocol, assert_never
+from typing import Any, Final, Literal, Protocol, assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -63,7 +68,7 @@ from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 from app.turn import deltas as d
 from app.turn.open_items import OpenCall, OpenItem, OpenMessage, Place
-from app.turn.open_reasoning import OpenRawReasoning, OpenSummary
+from app.turn.open_reasoning import Carried, Keepsake, OpenRawReasoning, OpenSummary, Seal, unspoken
 
 CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
@@ -103,7 +108,7 @@ class MisuseError(RuntimeError):
 class Emitter:
     """One response in the making."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
         self,
         response: Response,
         *,
@@ -112,6 +117,7 @@ class Emitter:
         now: Callable[[], int],
         raw_reasoning: bool = False,
         for_codex: bool = False,
+        seal: Seal | None = None,
     ) -> None:
         self._response = response
         self._carriers = carriers
@@ -119,6 +125,7 @@ class Emitter:
         self._now = now
         self._reasoning = OpenRawReasoning if raw_reasoning else OpenSummary
         self._for_codex = for_codex
+        self._seal = seal
         self._number = count().__next__
         self._seat = count().__next__
         self._phase: Literal["new", "talking", "over"] = "new"
@@ -127,7 +134,11 @@ class Emitter:
         self._finished: dict[int, OutputItem] = {}
         self._seat_of_key: dict[int, int | None] = {}
         """The seat of each call by its key; None for a call the client ruled out, whose words go nowhere."""
+        self._id_of_key: dict[int, str] = {}
+        """The call id of each call that was not ruled out, by its key."""
         self._call_ids: set[str] = set()
+        self._kept: list[Keepsake] = []
+        """What waits for a reasoning item to carry it."""
         self._held: list[d.TextDelta] = []
         self._held_thought = ""
         self._usage: Usage | None = None
@@ -185,6 +196,7 @@ class Emitter:
         match self._stopped.reason:
             case "end":
                 events = [event for item in self._open_items() for event in self._close(item)]
+                events += self._tell_kept()
                 last = replace(self._response, status="completed", completed_at=self._now())
                 return [*events, self._last(e.ResponseCompleted, last)]
             case "length":
@@ -219,6 +231,9 @@ class Emitter:
                 return self._refuse(delta.text) if delta.text else []
             case d.AnnotationAdded():
                 return self._cite(delta)
+            case d.Kept():
+                self._keep(delta.fields, delta.key)
+                return []
             case d.UsageReported():
                 self._usage = delta.usage
                 return []
@@ -275,13 +290,36 @@ class Emitter:
             self._held_thought = thought
             return []
         events = self._make_room()
-        self._prose = item = self._reasoning(self._place("rs"))
+        self._prose = item = self._reasoning(self._place("rs"), self._carried())
         return [*events, *item.open(), *item.add(thought)]
+
+    def _keep(self, fields: dict[str, Any], key: int | None = None) -> None:
+        call_id = None if key is None else self._id_of_key.get(key)
+        if self._seal is None or not fields or (key is not None and call_id is None):
+            return  # nobody carries it, or it belongs to a call that was never told
+        if isinstance(self._prose, OpenSummary | OpenRawReasoning):
+            self._prose.carried.keep(Keepsake(fields, call_id))
+        else:
+            self._kept.append(Keepsake(fields, call_id))
+
+    def _carried(self) -> Carried:
+        """All that waits, for a new item."""
+        kept, self._kept = self._kept, []
+        return Carried(self._seal, kept)
+
+    def _tell_kept(self) -> list[e.Event]:
+        """All that waits, in an item of its own."""
+        if not self._kept:
+            return []
+        place = self._place("rs")
+        item, events = unspoken(place, self._carried())
+        self._finished[place.seat] = item
+        return events
 
     def _message(self) -> tuple[list[e.Event], OpenMessage]:
         if isinstance(self._prose, OpenMessage):
             return [], self._prose
-        events = self._make_room()
+        events = self._make_room() + self._tell_kept()
         self._prose = item = OpenMessage(self._place("msg"))
         return [*events, *item.open()], item
 
@@ -291,11 +329,13 @@ class Emitter:
             self._seat_of_key[delta.key] = None
             return []
         self._held = []
-        events = self._make_room()
         call_id = delta.call_id
         if not call_id or call_id in self._call_ids:
             call_id = self._mint("call")
         self._call_ids.add(call_id)
+        self._id_of_key[delta.key] = call_id
+        self._keep(delta.kept, delta.key)
+        events = self._make_room() + self._tell_kept()
         place = self._place(self._carriers.item_prefix(delta.name))
         self._seat_of_key[delta.key] = place.seat
         self._calls[place.seat] = item = self._carriers.open_call(delta.name, call_id, place)

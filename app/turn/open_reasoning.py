@@ -1,15 +1,58 @@
-"""Reasoning items while they stream: as a summary, or as the model wrote it."""
+"""Reasoning items while they stream: as a summary, or as the model wrote it.
+
+Where the client carries what the upstream wants back, each is sealed as it closes.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from msgspec import UNSET, UnsetType
 
 from app.protocol import events as e
 from app.protocol.items import ItemStatus, Reasoning, ReasoningText, SummaryText
 from app.turn.open_items import Closed, Place
 
 
+class Keepsake(NamedTuple):
+    """A piece of what the upstream wants back: with the call of this id, or with the answer as a whole."""
+
+    fields: dict[str, Any]
+    call_id: str | None = None
+
+
+Seal = Callable[[str, list[Keepsake]], str]
+"""Seals a thought, in all its words, and what is kept with it."""
+
+
+class Carried:
+    """What one reasoning item carries sealed. Nothing, unless there is somebody to seal it."""
+
+    def __init__(self, seal: Seal | None, kept: list[Keepsake]) -> None:
+        self._seal = seal
+        self._kept = kept
+
+    def keep(self, keepsake: Keepsake) -> None:
+        """One more piece."""
+        self._kept.append(keepsake)
+
+    def sealed(self, text: str) -> str | UnsetType:
+        """The item's `encrypted_content`."""
+        return UNSET if self._seal is None else self._seal(text, self._kept)
+
+
+def unspoken(place: Place, carried: Carried) -> tuple[Reasoning, list[e.Event]]:
+    """An item without words, whole as soon as it opens: it only carries."""
+    item = Reasoning(id=place.id, status="completed", encrypted_content=carried.sealed(""))
+    added = Reasoning(id=place.id, status="in_progress")
+    return item, [place.item(e.OutputItemAdded, item=added), place.item(e.OutputItemDone, item=item)]
+
+
 class OpenSummary:
     """Reasoning told as a summary of one part: the only form that every real client shows."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, carried: Carried) -> None:
         self.place = place
+        self.carried = carried
         self._texts: list[str] = []
 
     def open(self) -> list[e.Event]:
@@ -31,7 +74,8 @@ class OpenSummary:
     def close(self, status: ItemStatus) -> Closed:
         """The finished thought."""
         part = SummaryText(text="".join(self._texts))
-        item = Reasoning(id=self.place.id, status=status, summary=[part])
+        sealed = self.carried.sealed(part.text)
+        item = Reasoning(id=self.place.id, status=status, summary=[part], encrypted_content=sealed)
         return Closed(
             item,
             [
@@ -45,8 +89,9 @@ class OpenSummary:
 class OpenRawReasoning:
     """Reasoning told as the model wrote it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, carried: Carried) -> None:
         self.place = place
+        self.carried = carried
         self._texts: list[str] = []
 
     def open(self) -> list[e.Event]:
@@ -68,7 +113,8 @@ class OpenRawReasoning:
     def close(self, status: ItemStatus) -> Closed:
         """The finished thought."""
         part = ReasoningText(text="".join(self._texts))
-        item = Reasoning(id=self.place.id, status=status, content=[part])
+        sealed = self.carried.sealed(part.text)
+        item = Reasoning(id=self.place.id, status=status, content=[part], encrypted_content=sealed)
         return Closed(
             item,
             [

@@ -27,6 +27,9 @@ _DELTA_FIELDS: Final = (
     "images",
     "audio",
     "thinking_blocks",
+    "reasoning_details",
+    "reasoning_items",
+    "extra_content",
     "provider_specific_fields",
 )
 _CHUNK_FIELDS: Final = ("vertex_ai_grounding_metadata", "citations", "search_results")
@@ -192,8 +195,9 @@ def _call(call: Any) -> Json:
         told["function"]["name"] = name
     if arguments := getattr(function, "arguments", None):
         told["function"]["arguments"] = arguments
-    if fields := getattr(call, "provider_specific_fields", None):
-        told["provider_specific_fields"] = _plain(fields)
+    for field in ("provider_specific_fields", "extra_content"):
+        if value := getattr(call, field, None):
+            told[field] = _plain(value)
     return told
 
 

@@ -13,6 +13,7 @@ from app.turn.deltas import (
     CallArguments,
     CallOpened,
     Delta,
+    Kept,
     ReasoningDelta,
     RefusalDelta,
     Stopped,
@@ -23,7 +24,7 @@ from app.turn.emitter import Emitter, MisuseError
 from tests.consumer import check_heard
 from tests.grammar import check
 from tests.judges import judge
-from tests.stage import FORBIDDEN, USAGE, new_emitter, plain
+from tests.stage import FORBIDDEN, USAGE, new_emitter, plain, written
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 
@@ -32,12 +33,14 @@ texts = st.sampled_from(["", " ", "\n", "a", "é", "\u2028", "{", "}", "{}", '{"
 )
 problems = st.sampled_from(sorted(ANSWERS)).map(lambda code: Problem(code=code, message="Something broke."))
 keys = st.integers(0, 3)
+fields = st.sampled_from([{}, {"signature": "s"}])
 talk = st.one_of(
     texts.map(TextDelta),
     texts.map(RefusalDelta),
     texts.map(ReasoningDelta),
     st.just(AnnotationAdded(CITATION)),
-    st.builds(CallOpened, keys, st.sampled_from(["f", "g", FORBIDDEN]), st.sampled_from(["", "c", "d"])),
+    st.builds(CallOpened, keys, st.sampled_from(["f", "g", FORBIDDEN]), st.sampled_from(["", "c", "d"]), fields),
+    st.builds(Kept, fields, st.none() | keys),
     st.builds(CallArguments, keys, texts),
     st.just(UsageReported(USAGE)),
 )
@@ -49,7 +52,7 @@ minds = st.tuples(st.lists(talk | st.just(Stopped("end")), max_size=12), endings
 
 def told(deltas: list[Delta], ending: Delta | None, *, raw: bool) -> tuple[list[Delta], list[dict[str, Any]]]:
     """What the emitter took before it was over, and the stream, with a sign of life between any two deltas."""
-    emitter = new_emitter(raw_reasoning=raw)
+    emitter = new_emitter(raw_reasoning=raw, seal=written)
     events = [*emitter.begin(), *emitter.keep_alive()]
     taken: list[Delta] = []
     for delta in [*deltas, *([ending] if ending else [])]:
@@ -114,7 +117,7 @@ def test_it_does_not_matter_how_deltas_are_batched(mind: tuple[list[Delta], Delt
     """One by one or all at once: the same stream."""
     deltas, ending, raw = mind
     script = [*deltas, *([ending] if ending else [])]
-    at_once, one_by_one = new_emitter(raw_reasoning=raw), new_emitter(raw_reasoning=raw)
+    at_once, one_by_one = new_emitter(raw_reasoning=raw, seal=written), new_emitter(raw_reasoning=raw, seal=written)
     first = [*at_once.begin(), *at_once.feed(script)]
     second = one_by_one.begin()
     for delta in script:

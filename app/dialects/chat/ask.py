@@ -3,6 +3,7 @@
 from typing import Any, Final, NamedTuple, assert_never
 
 from app.bridges.table import BridgeTable, Choice
+from app.dialects.chat.carrying import Carrying
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.tools import past_tools, to_tools
@@ -28,10 +29,15 @@ class ChatAsk(NamedTuple):
     warnings: list[str]
 
 
-def to_chat(request: CreateResponse, *, model: str, table: BridgeTable, options: ChatOptions) -> ChatAsk:
-    """The ask. Raises `ProblemError` where the request cannot be said to a chat server."""
+def to_chat(
+    request: CreateResponse, *, model: str, table: BridgeTable, options: ChatOptions, carrying: Carrying | None = None
+) -> ChatAsk:
+    """The ask. `carrying` opens what the client brings back sealed.
+
+    Raises `ProblemError` where the request cannot be said to a chat server.
+    """
     warnings: list[str] = []
-    messages = to_messages(request, table=table, options=options, warnings=warnings)
+    messages = to_messages(request, table=table, options=options, carrying=carrying, warnings=warnings)
     tools = to_tools(table.specs, table.choice)
     if tools and request.parallel_tool_calls is not None:
         tools["parallel_tool_calls"] = request.parallel_tool_calls

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
+from app.dialects.chat.kept import Fields, kept_of_call, without_signature
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.protocol.problems import Problem
-from app.turn.deltas import Broke, CallArguments, CallOpened, Delta
+from app.turn.deltas import Broke, CallArguments, CallOpened, Delta, Kept
 
 RUN_UPSTREAM: Final = "srvtoolu_"
 """What ids of calls begin with that Claude's own server runs and answers: they are nobody's to run."""
@@ -31,6 +32,8 @@ class _Call:
         self.key = key
         self.call_id = call_id
         self.name = ""
+        self.kept: Fields = {}
+        """What the upstream wants back with it, as far as it has arrived."""
         self.arguments: list[str] = []
         self.halves = Halves()
         self._last = ""
@@ -50,9 +53,10 @@ class _Call:
 
 
 class CallReader:
-    """The calls of one turn."""
+    """The calls of one turn. `keeps` what the upstream wants back with them, for a client that carries it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = False) -> None:
+        self._keeps = keeps
         self._at_index: dict[int, _Call] = {}
         self._calls: list[_Call] = []
 
@@ -64,14 +68,19 @@ class CallReader:
         index = fragment.get("index")
         call_id = _text(fragment.get("id"))
         name = _text(function.get("name"))
+        if self._keeps:
+            call_id = without_signature(call_id)
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
         if call.call_id.startswith(RUN_UPSTREAM):
             return []
+        kept = self._kept(call, fragment)
         deltas: list[Delta] = []
+        if call.name and kept:
+            deltas.append(Kept(kept, call.key))
         if name and not call.name:
             call.name = name
             call.call_id = call.call_id or call_id
-            deltas.append(CallOpened(call.key, name, call.call_id))
+            deltas.append(CallOpened(call.key, name, call.call_id, call.kept))
             if held := "".join(call.arguments):
                 deltas.append(CallArguments(call.key, held))
         arguments = call.halves.whole(_arguments(function.get("arguments")))
@@ -92,6 +101,13 @@ class CallReader:
             if rest := call.halves.rest():
                 deltas.append(CallArguments(call.key, rest))
         return deltas
+
+    def _kept(self, call: _Call, fragment: dict[str, Any]) -> Fields:
+        """What is kept of this fragment and was not known yet: some servers repeat it on each."""
+        found = kept_of_call(fragment) if self._keeps else {}
+        new = {name: value for name, value in found.items() if call.kept.get(name) != value}
+        call.kept = call.kept | new
+        return new
 
     def _call(self, index: int, call_id: str, name: str) -> _Call:
         current = self._at_index.get(index)

@@ -31,6 +31,7 @@ import msgspec
 
 from app.bridges.base import RetoldCall
 from app.dialects.chat.call_ids import id_for
+from app.dialects.chat.kept import Fields, laid_together
 from app.dialects.chat.options import CallIds
 from app.dialects.chat.parts import ChatPart, joined
 
@@ -66,6 +67,8 @@ class _Block:
     path: str
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
+    kept: list[Fields] = field(default_factory=list)
+    """What the upstream gave to be brought back with it."""
     calls: list[_Call] = field(default_factory=list)
     told: set[RetoldCall] = field(default_factory=set)
     answered: bool = False
@@ -123,6 +126,8 @@ class History:
         self._last: dict[str, _Call] = {}
         """The last call under each id."""
         self._ids: set[str] = set()
+        self._kept_of_calls: dict[str, Fields] = {}
+        """What the upstream gave to be brought back with each call, by the client's call id."""
         self._uses: defaultdict[str, int] = defaultdict(int)
         """How often each id was given."""
 
@@ -138,6 +143,17 @@ class History:
     def think(self, text: str, path: str) -> None:
         """The assistant thought; it belongs to the words and calls that follow."""
         self._block(path).thoughts.append(text)
+
+    def remember(self, text: str, fields: Fields, calls: dict[str, Fields], path: str) -> None:
+        """The assistant thought, and this upstream gave something to be brought back with its message and its calls.
+
+        Thoughts go on here where they were broken off: the text is the model's own, to the letter.
+        """
+        if text or fields:
+            block = self._block(path)
+            block.thoughts = ["\n\n".join(block.thoughts) + text] if text else block.thoughts
+            block.kept.append(fields)
+        self._kept_of_calls |= calls
 
     def call(self, told: RetoldCall, path: str) -> None:
         """The assistant called a tool."""
@@ -218,6 +234,8 @@ class History:
         message: ChatMessage = {"role": "assistant", "content": "\n\n".join(block.texts) or None}
         if block.thoughts and self._give_back_reasoning:
             message["reasoning_content"] = "\n\n".join(block.thoughts)
+        if self._give_back_reasoning:
+            message |= laid_together(block.kept)
         if not block.calls:
             return [message]
         message["tool_calls"] = [self._tell_call(call) for call in block.calls]
@@ -226,7 +244,8 @@ class History:
 
     def _tell_call(self, call: _Call) -> dict[str, Any]:
         function = {"name": call.told.name, "arguments": self._arguments(call)}
-        return {"id": call.id, "type": "function", "function": function}
+        kept = self._kept_of_calls.get(call.told.call_id, {})
+        return {"id": call.id, "type": "function", "function": function, **kept}
 
     def _arguments(self, call: _Call) -> str:
         arguments = call.told.arguments

@@ -5,6 +5,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from app.bridges.table import BridgeTable
+from app.dialects.chat.carrying import Carrying
 from app.dialects.chat.history import ChatMessage, History
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.parts import ChatPart, PartTeller
@@ -47,11 +48,19 @@ SKIPPED: Final = frozenset({"mcp_list_tools"})
 """Items that say nothing to the model: they set things up for tools it does not have."""
 
 
+UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
+
+
 def to_messages(
-    request: CreateResponse, *, table: BridgeTable, options: ChatOptions, warnings: list[str]
+    request: CreateResponse,
+    *,
+    table: BridgeTable,
+    options: ChatOptions,
+    carrying: Carrying | None,
+    warnings: list[str],
 ) -> list[ChatMessage]:
     """All that a chat server is told, the instructions first. Never empty."""
-    teller = _Teller(table, options, warnings)
+    teller = _Teller(table, options, carrying, warnings)
     if request.instructions:
         teller.instruct(request.instructions, "instructions")
     if isinstance(request.input, str):
@@ -65,8 +74,11 @@ def to_messages(
 
 
 class _Teller:
-    def __init__(self, table: BridgeTable, options: ChatOptions, warnings: list[str]) -> None:
+    def __init__(
+        self, table: BridgeTable, options: ChatOptions, carrying: Carrying | None, warnings: list[str]
+    ) -> None:
         self._table = table
+        self._carrying = carrying
         self._system_messages = options.system_messages
         self._warnings = warnings
         self._parts = PartTeller(allow_private_urls=options.allow_private_urls, warnings=warnings)
@@ -145,11 +157,17 @@ class _Teller:
         self.hear_user([{"type": "text", "text": author}, *parts] if parts else [], path)
 
     def _tell_reasoning(self, item: ReasoningItem, path: str) -> None:
-        thoughts = [thought.text for thought in (item.content or item.summary or []) if thought.text.strip()]
-        if thoughts:
-            self._history.think("\n\n".join(thoughts), path)
-        elif item.encrypted_content:
-            self._warnings.append(f"{path} was left out: only the server that encrypted this reasoning can read it.")
+        shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
+        sealed = item.encrypted_content
+        opened = self._carrying.open(sealed) if sealed and self._carrying else None
+        if opened is not None and opened.own:
+            self._history.remember(opened.text or shown, opened.fields, opened.calls, path)
+        elif text := (opened.text if opened else "") or shown:
+            self._history.think(text, path)
+            if opened is None and sealed:
+                self._warnings.append(f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is told instead.")
+        elif sealed and (opened is None or opened.fields):
+            self._warnings.append(f"{path} was left out: {UNREADABLE}")
 
     def _tell_unknown(self, item: UnknownItem, path: str) -> None:
         kind = item.type

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from app.dialects.chat.calls import CallReader
 from app.dialects.chat.citations import Citations, objects
-from app.dialects.chat.surrogates import Halves, mended
+from app.dialects.chat.kept import kept_of_delta
+from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
 from app.dialects.chat.usage import BEYOND_BELIEF, UsageReader
 from app.protocol.problems import Problem
@@ -12,6 +13,7 @@ from app.turn.deltas import (
     Broke,
     CallArguments,
     Delta,
+    Kept,
     ReasoningDelta,
     RefusalDelta,
     Stopped,
@@ -37,16 +39,17 @@ in the middle of an answer."""
 
 
 class ChunkReader:
-    """Reads the chunks of one turn."""
+    """Reads the chunks of one turn. `keeps` what the upstream wants back, for a client that carries it."""
 
-    def __init__(self, *, think_tags: bool = False, logprobs: bool = True) -> None:
+    def __init__(self, *, think_tags: bool = False, logprobs: bool = True, keeps: bool = False) -> None:
         self._logprobs = logprobs
         """Whether the client wants them: some upstreams send them unasked."""
+        self._keeps = keeps
         self._tags = ThinkTags() if think_tags else None
         self._text = Halves()
         self._thought = Halves()
         self._refusal = Halves()
-        self._calls = CallReader()
+        self._calls = CallReader(keeps=keeps)
         self._usage = UsageReader()
         self.citations = Citations()
         self.said = 0
@@ -100,6 +103,8 @@ class ChunkReader:
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(thought, str) and thought:
             deltas.append(self._think(thought))
+        if self._keeps and (kept := kept_of_delta(delta)):
+            deltas.append(Kept(mended_all(kept)))
         content = delta.get("content")
         if isinstance(content, str) and content:
             deltas += self._say(content, logprobs)

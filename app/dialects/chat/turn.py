@@ -7,6 +7,7 @@ import msgspec
 
 from app.bridges.table import BridgeTable
 from app.dialects.chat.ask import to_chat, wants_logprobs
+from app.dialects.chat.carrying import carrying, sealing
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.reader import ChunkReader
 from app.protocol.echo import opening_response
@@ -36,12 +37,15 @@ class ChatTurn:
         for_codex: bool = False,
     ) -> None:
         table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
-        chat = to_chat(request, model=model, table=table, options=options)
+        chat = to_chat(request, model=model, table=table, options=options, carrying=carrying(options, model))
         self.ask = chat.body
         self.warnings = [*request.warnings, *table.warnings, *chat.warnings]
         self._dropped_tools = len(table.warnings)
         self._usage_is_estimated = False
-        self._reader = ChunkReader(think_tags=options.think_tags, logprobs=wants_logprobs(request))
+        seal = sealing(request, options, model)
+        self._reader = ChunkReader(
+            think_tags=options.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
+        )
         self._emitter = Emitter(
             opening_response(request, id=mint("resp"), created_at=now()),
             carriers=table,
@@ -49,6 +53,7 @@ class ChatTurn:
             now=now,
             raw_reasoning=options.raw_reasoning,
             for_codex=for_codex,
+            seal=seal,
         )
 
     @property

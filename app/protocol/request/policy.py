@@ -52,7 +52,7 @@ SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority"
 EFFECTIVE_INCLUDES: Final = frozenset(
     {
         "message.output_text.logprobs",
-        "reasoning.encrypted_content",  # Codex asks for it always; reasoning is given back from its text
+        "reasoning.encrypted_content",  # Codex asks for it always
     }
 )
 

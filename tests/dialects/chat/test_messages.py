@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.messages import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED
+from app.dialects.chat.messages import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
 from app.dialects.chat.options import ChatOptions
 from tests.dialects.chat.asking import (
     ask,
@@ -267,7 +267,7 @@ def test_reasoning_that_nobody_here_can_read_is_left_out_with_a_warning() -> Non
     """It was encrypted by another server."""
     asked = ask(input=[user("Hi"), {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}])
     assert asked.body["messages"] == [HEARD]
-    assert asked.warnings == ["input[1] was left out: only the server that encrypted this reasoning can read it."]
+    assert asked.warnings == [f"input[1] was left out: {UNREADABLE}"]
 
 
 def test_empty_reasoning_says_nothing() -> None:

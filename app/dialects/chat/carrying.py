@@ -1,0 +1,72 @@
+"""What the client carries for an upstream from turn to turn: sealed on the way out, opened on the way in."""
+
+from typing import Any, NamedTuple
+
+from app.dialects.chat.kept import Fields, gathered, laid_together, words_of
+from app.dialects.chat.options import ChatOptions
+from app.protocol.request import CreateResponse
+from app.protocol.seals import Sealer
+from app.turn.open_reasoning import Keepsake, Seal
+
+ASKED_FOR = "reasoning.encrypted_content"
+
+
+class Opened(NamedTuple):
+    """What was in a reasoning item."""
+
+    text: str
+    """The thought in the words in which the model wrote it."""
+    own: bool
+    """Whether this upstream thought it. If not, only the text can be told."""
+    fields: Fields
+    """What lies on the assistant's message."""
+    calls: dict[str, Fields]
+    """What lies on its calls, by their ids as the client knows them."""
+
+
+class Carrying:
+    """Seals for one model of one upstream, and opens what any of them sealed."""
+
+    def __init__(self, sealer: Sealer, *, origin: str, model: str, one_maker: bool) -> None:
+        self._sealer = sealer
+        self._from = {"origin": origin} if one_maker else {"origin": origin, "model": model}
+        self._model = model
+
+    def seal(self, text: str, keepsakes: list[Keepsake]) -> str:
+        """The `encrypted_content` of a thought and all that was kept with it."""
+        fields = gathered(kept.fields for kept in keepsakes if kept.call_id is None)
+        calls: dict[str, Fields] = {}
+        for kept in keepsakes:
+            if kept.call_id is not None:
+                calls[kept.call_id] = laid_together((calls.get(kept.call_id, {}), kept.fields))
+        content: dict[str, Any] = {**self._from, "model": self._model}
+        if text and text != words_of(fields):
+            content["text"] = text
+        if fields:
+            content["fields"] = fields
+        if calls:
+            content["calls"] = calls
+        return self._sealer.seal("reasoning", content)
+
+    def open(self, envelope: str) -> Opened | None:
+        """What is in it, or None if it cannot be read."""
+        content = self._sealer.open("reasoning", envelope)
+        if content is None:
+            return None
+        fields = content.get("fields", {})
+        own = all(content.get(name) == value for name, value in self._from.items())
+        return Opened(content.get("text") or words_of(fields), own, fields, content.get("calls", {}))
+
+
+def carrying(options: ChatOptions, model: str) -> Carrying | None:
+    """Who opens what clients bring back. None where nothing is sealed at all."""
+    if options.sealer is None:
+        return None
+    return Carrying(options.sealer, origin=options.origin, model=model, one_maker=options.one_maker)
+
+
+def sealing(request: CreateResponse, options: ChatOptions, model: str) -> Seal | None:
+    """Who seals what this client is to carry. None if it is to carry nothing."""
+    carries = carrying(options, model)
+    asked = options.seal_always or ASKED_FOR in request.include
+    return carries.seal if carries is not None and asked else None

@@ -1,0 +1,124 @@
+"""What an upstream wants back and no output item can say: found in its chunks, put together, laid on messages again.
+
+On a message:
+
+    thinking_blocks            Anthropic's, as litellm tells them: thoughts with their signatures, redacted ones
+    reasoning_details          OpenRouter's, of every provider behind it
+    reasoning_items            reasoning items of Responses, as litellm tells them of models it asks so
+    provider_specific_fields   litellm's; of them `thought_signatures`, Gemini's for its text
+    extra_content              Gemini's own chat endpoint
+
+On a call: `provider_specific_fields`, `extra_content`, `thought_signature`. litellm also writes Gemini's signature
+behind the call's id, which makes it longer than clients and other upstreams take: it is taken off, and laid on the
+call.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+Fields = dict[str, Any]
+
+_LISTS: Final = ("thinking_blocks", "reasoning_details", "reasoning_items")
+_OF_CALLS: Final = ("provider_specific_fields", "extra_content")
+_SIGNATURE: Final = "thought_signature"
+_IN_THE_ID: Final = "__thought__"
+_WORDS: Final = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
+"""Where a piece of each type has its words; of other types every piece is whole."""
+
+
+def kept_of_delta(delta: Fields) -> Fields:
+    """What this delta of a message holds that is to be kept, piece by piece as it streams."""
+    kept: Fields = {}
+    for name in _LISTS:
+        pieces = delta.get(name)
+        if isinstance(pieces, list) and (whole := [piece for piece in pieces if isinstance(piece, dict)]):
+            kept[name] = whole
+    specific = delta.get("provider_specific_fields")
+    signatures = specific.get("thought_signatures") if isinstance(specific, dict) else None
+    if isinstance(signatures, list) and signatures:
+        kept["provider_specific_fields"] = {"thought_signatures": signatures}
+    if (extra := delta.get("extra_content")) and isinstance(extra, dict):
+        kept["extra_content"] = extra
+    return kept
+
+
+def kept_of_call(fragment: Fields) -> Fields:
+    """What this fragment of a call holds that is to be kept."""
+    kept: Fields = {name: value for name in _OF_CALLS if (value := fragment.get(name)) and isinstance(value, dict)}
+    if (signature := fragment.get(_SIGNATURE)) and isinstance(signature, str):
+        kept[_SIGNATURE] = signature
+    _, _, signature = str(fragment.get("id") or "").partition(_IN_THE_ID)
+    if signature:
+        kept["provider_specific_fields"] = {_SIGNATURE: signature} | kept.get("provider_specific_fields", {})
+    return kept
+
+
+def without_signature(call_id: str) -> str:
+    """The id of a call as it was before litellm wrote a signature behind it."""
+    return call_id.partition(_IN_THE_ID)[0]
+
+
+def gathered(pieces: Iterable[Fields]) -> Fields:
+    """The message's fields, put together from what was kept of its deltas.
+
+    Thoughts that nothing vouches for stay out: they are text, and go back as such.
+    """
+    fields = laid_together(pieces)
+    for name in ("thinking_blocks", "reasoning_details"):
+        if name in fields:
+            fields[name] = _whole(fields[name])
+    blocks = fields.get("thinking_blocks", [])
+    if blocks and not any(block.get("signature") or block.get("data") for block in blocks):
+        del fields["thinking_blocks"]
+    return fields
+
+
+def laid_together(several: Iterable[Fields]) -> Fields:
+    """Several fields as one: lists one behind the other, objects key by key, of anything else the last."""
+    together: Fields = {}
+    for fields in several:
+        for name, value in fields.items():
+            there = together.get(name)
+            if isinstance(there, list) and isinstance(value, list):
+                together[name] = [*there, *value]
+            elif isinstance(there, dict) and isinstance(value, dict):
+                together[name] = laid_together((there, value))
+            else:
+                together[name] = value
+    return together
+
+
+def words_of(fields: Fields) -> str:
+    """What these thoughts say, so that it need not be carried twice."""
+    blocks = fields.get("thinking_blocks") or fields.get("reasoning_details") or []
+    return "".join([str(block.get(_WORDS.get(str(block.get("type")), ""), "") or "") for block in blocks])
+
+
+def _whole(pieces: list[Fields]) -> list[Fields]:
+    """The blocks of which these are the pieces, in their order. A signature closes its block."""
+    blocks: list[Fields] = []
+    places: list[Any] = []
+    for piece in pieces:
+        kind = str(piece.get("type"))
+        place = piece.get("index")
+        words = _WORDS.get(kind)
+        if words and blocks and _goes_on(blocks[-1], places[-1], piece, place, words):
+            block = blocks[-1]
+            said = str(block.get(words) or "") + str(piece.get(words) or "")
+            given = {name: value for name, value in piece.items() if value is not None}
+            blocks[-1] = {**block, **given, words: said}
+        else:
+            blocks.append(dict(piece))
+            places.append(place)
+    for block in blocks:
+        if block.get("type") in {"thinking", "redacted_thinking"}:
+            block.pop("index", None)  # litellm's count: Anthropic would refuse it
+    return blocks
+
+
+def _goes_on(block: Fields, at: Any, piece: Fields, place: Any, words: str) -> bool:
+    if block.get("type") != piece.get("type") or place != at:
+        return False
+    if block.get("id") and piece.get("id") and block["id"] != piece["id"]:
+        return False
+    return not (block.get("signature") and piece.get(words))
