@@ -21,6 +21,9 @@ Json = dict[str, Any]
 GENERIC_PROVIDER: Final = "hosted_vllm"
 """Speaks plain chat completions over one pool of connections, a third cheaper than litellm's `openai`."""
 
+OPENAI = ".openai.com"
+"""Where OpenAI itself is. Anything else under its prefix only speaks like it."""
+
 _NO_KEY: Final = "no-key"
 """Sent where none is configured: litellm would otherwise take one from the environment, for whatever address."""
 
@@ -62,7 +65,7 @@ def sends_as_is(provider: str | None, base_url: str | None) -> bool:
     if provider in (None, GENERIC_PROVIDER):
         return True
     host = urlsplit(base_url or "").hostname
-    return provider == "openai" and host is not None and not f".{host}".endswith(".openai.com")
+    return provider == "openai" and host is not None and not f".{host}".endswith(OPENAI)
 
 
 def address(provider: str | None, base_url: str | None) -> str | None:

@@ -11,6 +11,7 @@ read what lies below it, in the best of three ways that fits:
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import count
 from typing import Any, Final
 
 from app.protocol.sse_lines import SseLines
@@ -37,9 +38,10 @@ _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fi
 """Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
+_OLLAMA: Final = "litellm.llms.ollama.chat."
 _KNOWN_PARSERS: Final = (
     "litellm.llms.anthropic.chat",
-    "litellm.llms.ollama.chat.",  # its wrapper asks the server for the model on the way, and waits
+    _OLLAMA,  # its wrapper asks the server for the model on the way, and waits
     "litellm.llms.openrouter.",
     "litellm.llms.vertex_ai.gemini.",
 )
@@ -129,10 +131,15 @@ async def _texts(response: Any) -> AsyncIterator[str]:
 
 async def _parsed(source: Any) -> AsyncGenerator[Json]:
     spoken = False
+    comes_whole = type(source).__module__.startswith(_OLLAMA)
+    seats = count()
     async for chunk in source:
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser waits for more; or a line held nothing, or is the end
         told = chunk_dict(chunk)
+        if comes_whole:
+            for call in (call for choice in told["choices"] for call in choice["delta"].get("tool_calls", ())):
+                call["index"] = next(seats)  # all have the same, and not all an id: they would be taken for one
         if spoken and told == _SILENCE:
             if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun to gather another
                 yield _BLOCK_BEGINS

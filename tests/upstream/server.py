@@ -81,6 +81,8 @@ class Ask:
     gone_at: float | None = None
     """`time.monotonic()` of the disconnect."""
     answered: threading.Event = field(default_factory=threading.Event)
+    told: bytearray = field(default_factory=bytearray)
+    """The body of the answer, as far as it was streamed."""
 
     def wait_gone(self, timeout: float = 2.0) -> bool:
         """Whether the client went away before its answer was over, waiting that long for it."""
@@ -268,7 +270,7 @@ class ScriptedUpstream:
             if isinstance(step, End):
                 break
         else:
-            self._chunk(writer, self.last_word())
+            self._chunk(writer, self.last_word(), ask)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
@@ -297,10 +299,10 @@ class ScriptedUpstream:
                 writer.transport.abort()
                 return False
             case bytes():
-                self._chunk(writer, step)
+                self._chunk(writer, step, ask)
                 await writer.drain()
             case dict():
-                self._chunk(writer, self.frame(step, ask))
+                self._chunk(writer, self.frame(step, ask), ask)
                 await writer.drain()
             case End():
                 pass
@@ -309,7 +311,8 @@ class ScriptedUpstream:
         return True
 
     @staticmethod
-    def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
+    def _chunk(writer: asyncio.StreamWriter, data: bytes, ask: Ask) -> None:
+        ask.told += data
         if data:
             writer.write(b"%x\r\n%s\r\n" % (len(data), data))
 

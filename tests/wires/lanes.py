@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, NamedTuple
+from unittest.mock import patch
 
 from app.settings import Model, Secret, Settings, Upstream
+from app.upstreams import litellm_ask
 from tests.serving import serving
 from tests.wires import (
     KEY,
@@ -39,7 +41,7 @@ def _chat(wire: type[Wire], *, model: dict[str, Any] | None = None, **manners: A
 
 
 LANES: Final[dict[str, Lane]] = {
-    "openai": _litellm(OpenAIWire, "openai", give_back_reasoning=False),
+    "openai": _litellm(OpenAIWire, "openai"),
     "openai, directly": _chat(
         OpenAIWire, model={"call_ids": "plain40"}, max_tokens_field="max_completion_tokens", reasoning_field="none"
     ),
@@ -72,6 +74,7 @@ class Wired(NamedTuple):
 def wired() -> Iterator[Wired]:
     """All lanes at once. `wired.wires[lane].say(…)` scripts one."""
     with ExitStack() as stack:
+        stack.enter_context(patch.object(litellm_ask, "OPENAI", ".127.0.0.1"))  # as if OpenAI itself were here
         wires = {name: stack.enter_context(lane.wire()) for name, lane in LANES.items()}
         upstreams = {
             name: Upstream(base_url=wires[name].url, api_key=Secret(KEY), **lane.upstream)
