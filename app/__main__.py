@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from app.cli.parser import parse
 from app.settings import GIVEN, ConfigMistakesError, load
@@ -10,8 +12,22 @@ from app.settings import GIVEN, ConfigMistakesError, load
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Gives its exit code: 0 well, 1 it cannot run here, 2 the configuration is wrong."""
     flags = vars(parse(arguments))
-    command = flags.pop("command")
-    probed = flags.pop("probe", False)
+    match flags.pop("command"):
+        case "init":
+            from app.cli.init import init  # noqa: PLC0415 — a command pays for what it needs itself
+
+            return init(Path(flags["config"]))
+        case "completion":
+            from app.cli.completion import completion  # noqa: PLC0415 — as above
+
+            return completion(flags["shell"])
+        case command:
+            return _with_settings(command, flags)
+
+
+def _with_settings(command: str, flags: dict[str, Any]) -> int:
+    """Run a command that reads the configuration."""
+    probed, names = flags.pop("probe", False), flags.pop("names", [])
     try:
         settings = load(flags)
     except ConfigMistakesError as error:
@@ -20,10 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for note in settings.notes:
         print(f"note: {note}", file=sys.stderr)
+    given = GIVEN if flags["upstream"] else None
     if command == "check":
-        from app.cli.check import check  # noqa: PLC0415 — a command pays for what it needs itself
+        from app.cli.check import check  # noqa: PLC0415 — as above
 
-        return check(settings, probed=probed, only=GIVEN if flags["upstream"] else None)
+        return check(settings, probed=probed, only=given)
+    if command == "doctor":
+        from app.cli.doctor import doctor  # noqa: PLC0415 — as above
+
+        return doctor(settings, names or ([given] if given else []))
     from app.cli.serve import serve  # noqa: PLC0415 — as above
 
     return serve(settings)

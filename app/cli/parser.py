@@ -1,7 +1,7 @@
 """Which commands and flags there are. What they mean is in each command's own file."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app.version import VERSION
 
@@ -15,6 +15,8 @@ examples:
   am-proxy serve --config proxy.toml --port 9000
   am-proxy check --config proxy.toml                    say what is wrong with it, or what it comes to
   am-proxy check --probe                                ask the upstreams themselves, and say which lane suits each
+  am-proxy doctor                                       look at the upstreams step by step, with advice
+  am-proxy init                                         write a first config.toml
 
 Settings come from flags, then the environment (AM_PORT, AM_UPSTREAM, AM_KEY, ...), then config.toml, then defaults.
 """
@@ -24,28 +26,41 @@ _PROBE = "ask every upstream that has a base_url a word or two (of --upstream: o
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command and its flags; None for a flag that was not given. Ends the program for --help and for misuse."""
+    return build_parser()[0].parse_args(arguments)
+
+
+def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The whole command line, and each command by its name."""
     flags = _settings_flags()
     parser = argparse.ArgumentParser(
         prog="am-proxy", description=_ABOUT, epilog=_EXAMPLES, formatter_class=_AsWritten, allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"am-proxy {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, purpose in (
-        ("serve", "run the server"),
-        ("check", "read the configuration, say what is wrong with it or what it comes to; no server is started"),
-    ):
-        command = commands.add_parser(
+
+    def command(name: str, purpose: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        return commands.add_parser(
             name,
-            parents=[flags],
+            parents=parents,
             help=purpose,
-            description=f"{purpose.capitalize()}.",
-            epilog=_EXAMPLES,
+            description=f"{purpose[0].upper()}{purpose[1:]}.",
+            epilog=_EXAMPLES if parents else None,
             formatter_class=_AsWritten,
             allow_abbrev=False,
         )
-        if name == "check":
-            command.add_argument("--probe", action="store_true", help=_PROBE)
-    return parser.parse_args(arguments)
+
+    command("serve", "run the server", flags)
+    check = command(
+        "check", "read the configuration, say what is wrong with it or what it comes to; no server is started", flags
+    )
+    check.add_argument("--probe", action="store_true", help=_PROBE)
+    doctor = command("doctor", "look at every upstream step by step, and say what to do where one does not work", flags)
+    doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="look at these alone")
+    init = command("init", "ask a few questions and write a configuration with comments")
+    init.add_argument("--config", metavar="FILE", default="config.toml", help="where to (default: config.toml)")
+    completion = command("completion", "print what a shell needs to complete commands and flags")
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
+    return parser, commands.choices
 
 
 class _AsWritten(argparse.RawDescriptionHelpFormatter):

@@ -69,7 +69,7 @@ async def _report(settings: Settings, name: str) -> Report:
     if seen.unreachable:
         lines += [_line("reachable", f"no: {seen.unreachable}"), _configured(upstream, works=False)]
         return Report(works=False, lines=lines)
-    model, why = _model(settings, name, seen)
+    model, why = model_for(settings, name, seen)
     if upstream.via == "litellm":
         await asyncio.to_thread(load)  # it takes seconds that are not the server's
     lanes = [lane for lane in _TITLES if lane != "litellm" or upstream.via == "litellm"]
@@ -81,7 +81,7 @@ async def _report(settings: Settings, name: str) -> Report:
     return Report(works=works, lines=lines)
 
 
-def _model(settings: Settings, name: str, seen: Seen) -> tuple[str, str]:
+def model_for(settings: Settings, name: str, seen: Seen) -> tuple[str, str]:
     """The model to ask for, and why this one."""
     for public, model in settings.models.items():
         if model.upstream == name and (public != "*" or model.name is not None):

@@ -1,0 +1,136 @@
+"""`am-proxy init`: three or four questions, then a config.toml with comments. It writes over nothing."""
+
+import os
+import re
+import secrets
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+Ask = Callable[[str], str]
+
+LOCAL: Final = {"Ollama": 11434, "LM Studio": 1234, "vLLM": 8000, "llama.cpp": 8081}
+"""Where servers on one's own machine usually listen."""
+
+_MENU: Final = """\
+What answers behind AM Proxy?
+  1  a server that speaks chat completions{found}
+  2  a provider that litellm knows: openai, anthropic, gemini, deepseek, mistral, openrouter, …
+  3  a server that speaks Responses itself
+  4  nothing yet: the embedded model `demo`"""
+
+_HEAD: Final = """\
+# AM Proxy's configuration. `am-proxy check` says whether it is right, `am-proxy doctor` whether it works.
+# docs/configuration.md names every setting there is.
+
+[server]
+host = "{host}"{pad}# {who}
+port = 8080
+"""
+_KEY: Final = """
+[[keys]]                       # clients send it as `Authorization: Bearer …`
+name = "first"
+sha256 = "{digest}"
+"""
+_SERVER: Final = """
+[upstreams.local]              # {about}
+via = "{via}"
+base_url = "{url}"
+{api_key}
+[models."*"]                   # every name that clients use goes there, unchanged
+upstream = "local"
+"""
+_PROVIDER: Final = """
+[upstreams.{provider}]
+provider = "{provider}"{pad}# as litellm calls it
+{api_key}
+[models."{model}"]             # the name that clients use, and its own unless `name` says another
+upstream = "{provider}"
+"""
+_DEMO: Final = """
+[upstreams.demo]
+via = "demo"                   # inside this server, scripted: no key, no network
+
+[models.demo]
+upstream = "demo"
+"""
+
+
+def init(path: Path, ask: Ask = input) -> int:
+    """Ask, and write `path`, readable by its owner alone. Gives 1 if it is there already, or nobody answers."""
+    if path.exists():
+        print(f"am-proxy: {path} is there already; move it away, or name another with --config", file=sys.stderr)
+        return 1
+    try:
+        upstream = _upstream(ask)
+        others = _yes(ask("Shall other machines reach it? [y/N] "))
+    except (EOFError, KeyboardInterrupt):
+        print("\nam-proxy: nothing was written", file=sys.stderr)
+        return 1
+    host, who = ("0.0.0.0", "every address") if others else ("127.0.0.1", "only this machine")  # noqa: S104 — it was asked for
+    text = _HEAD.format(host=host, pad=" " * (22 - len(host)), who=who)
+    key = f"am-{secrets.token_urlsafe(32)}"
+    if others:
+        text += _KEY.format(digest=sha256(key.encode()).hexdigest())
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text + upstream)
+    print(f"\n{path} is written.")
+    if others:
+        print(f"The clients' key, which is kept nowhere:  {key}")
+    print("Next:  am-proxy doctor   looks whether it works\n       am-proxy serve    starts it")
+    return 0
+
+
+def _upstream(ask: Ask) -> str:
+    """The tables of the one upstream and its model."""
+    found = _found()
+    print(
+        _MENU.format(found=f" (here: {', '.join(f'{name} at {url}' for name, url in found.items())})" if found else "")
+    )
+    usual = "1" if found else "2"
+    chosen = _matching(ask, f"[{usual}] ", "[1-4]", usual)
+    if chosen == "4":
+        return _DEMO
+    if chosen == "2":
+        provider = _matching(ask, "Which provider? [openai] ", "[a-z0-9_-]{1,64}", "openai")
+        model = _matching(ask, "Which of its models? ", r'[^"\\\s]{1,256}', "")
+        variable = _variable(ask, f"{provider.upper().replace('-', '_')}_API_KEY")
+        return _PROVIDER.format(provider=provider, pad=" " * max(1, 18 - len(provider)), model=model, api_key=variable)
+    url = next(iter(found.values()), "") if chosen == "1" else ""
+    url = _matching(ask, f"At which address?{f' [{url}]' if url else ' (http://…/v1)'} ", r'https?://[^"\\\s]+', url)
+    via, words = ("responses", "Responses itself") if chosen == "3" else ("chat", "chat completions")
+    return _SERVER.format(about=f"it speaks {words}", via=via, url=url, api_key=_variable(ask, ""))
+
+
+def _variable(ask: Ask, usual: str) -> str:
+    """The line that names where the key is: a file that people copy around holds no secret."""
+    question = f"Which environment variable holds its key? [{usual or 'none'}] "
+    name = _matching(ask, question, "[A-Za-z_][A-Za-z0-9_]*|none", usual or "none")
+    return "" if name == "none" else f'api_key = "env:{name}"\n'
+
+
+def _matching(ask: Ask, question: str, pattern: str, usual: str) -> str:
+    """An answer of this form; nothing is the usual one, if there is one."""
+    while True:
+        answer = ask(question).strip() or usual
+        if re.fullmatch(pattern, answer):
+            return answer
+        print("  that cannot be; once more")
+
+
+def _yes(answer: str) -> bool:
+    return answer.strip().lower() in {"y", "yes"}
+
+
+def _found() -> dict[str, str]:
+    """Servers that answer on this machine, and their addresses."""
+    found = {}
+    for name, port in LOCAL.items():
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.2):
+            found[name] = f"http://127.0.0.1:{port}/v1"
+    return found
