@@ -152,7 +152,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
     )
     card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
     if told.via == "responses":
-        relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls)
+        relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls, sealer=sealer)
         return Entry(model.upstream, upstream, model.name, relay, clocks, card)
     options = ChatOptions(
         system_messages=model.system_messages,

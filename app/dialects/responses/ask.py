@@ -3,6 +3,9 @@
 It has been validated, and what would need a memory or steer the machinery has been refused. All else is passed on,
 settings and tools that nobody here knows included: the upstream is the one to judge them. It is always asked for a
 stream, because a whole answer is read from a stream's last event.
+
+What this server itself sealed, for another model, is left out: the upstream could not read it, and would refuse it.
+What the upstream sealed passes untouched.
 """
 
 from collections.abc import Iterator
@@ -12,6 +15,7 @@ from app.dialects.responses.ids import original
 from app.dialects.responses.options import RelayOptions
 from app.protocol.request import CreateResponse
 from app.protocol.request.urls import check_url, is_data_uri
+from app.protocol.seals import Sealer
 
 Json = dict[str, Any]
 
@@ -30,9 +34,20 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
         for url, path in _urls(items):
             if not is_data_uri(url):
                 check_url(url, path, allow_private=options.allow_private_urls)
-        if options.ids == "am":
-            body["input"] = [_restored(item) for item in items]
+        if options.sealer is not None:
+            items = [told for item in items if (told := _without_our_seal(item, options.sealer)) is not None]
+        body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
     return body
+
+
+def _without_our_seal(item: Json, sealer: Sealer) -> Json | None:
+    """The item as a foreign server can read it. None if there is nothing in it that it could."""
+    sealed = item.get("encrypted_content")
+    if item.get("type") != "reasoning" or not isinstance(sealed, str) or sealer.open("reasoning", sealed) is None:
+        return item
+    if not item.get("summary") and not item.get("content"):
+        return None
+    return {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
 
 
 def _restored(item: Json) -> Json:

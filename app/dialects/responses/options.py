@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from app.protocol.seals import Sealer
+
 
 class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What no request can say."""
@@ -12,3 +14,5 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Ids marked as this server's, with the original inside, or as the upstream gave them."""
     allow_private_urls: bool = False
     """Images and files may lie on private addresses."""
+    sealer: Sealer | None = None
+    """Tells what this server sealed itself from what the upstream did."""

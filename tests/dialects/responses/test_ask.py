@@ -6,6 +6,7 @@ import pytest
 
 from app.protocol.problems import ProblemError
 from tests.dialects.responses.relaying import new_turn
+from tests.stage import OpenBook
 
 BODY: dict[str, Any] = {
     "input": [
@@ -41,6 +42,29 @@ def test_the_body_is_passed_on_as_received_with_the_originals_of_our_ids() -> No
 
 def test_where_ids_are_kept_they_come_back_as_they_went() -> None:
     assert new_turn(body=BODY, ids="keep").ask == {**BODY, "model": "theirs", "stream": True}
+
+
+def test_what_this_server_sealed_for_another_model_is_left_out_and_what_others_sealed_is_not() -> None:
+    """The upstream would refuse what it cannot read. Of a thought its summary stays, without the id that we made."""
+    ours = OpenBook().seal("reasoning", {"text": "hm"})
+    readable = {"type": "reasoning", "id": "rs_AM-1", "summary": [{"type": "summary_text", "text": "hm"}]}
+    theirs = {"type": "reasoning", "id": "rs_AM-2", "summary": [], "encrypted_content": "gAAA"}
+    items = [
+        {**readable, "encrypted_content": ours},
+        {"type": "reasoning", "id": "rs_AM-3", "summary": [], "encrypted_content": ours},
+        theirs,
+        {**readable, "encrypted_content": None},
+        {"type": "of_tomorrow", "encrypted_content": ours},
+    ]
+    told = new_turn(body={"input": items}, sealer=OpenBook()).ask["input"]
+    assert told == [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+        {**theirs, "id": "rs_2"},
+        {**readable, "id": "rs_1", "encrypted_content": None},
+        {"type": "of_tomorrow", "encrypted_content": ours},
+    ]
+    kept = new_turn(body={"input": items}, sealer=OpenBook(), ids="keep").ask["input"]
+    assert kept == [told[0], theirs, items[3], items[4]]
 
 
 def test_a_plain_string_stays_one() -> None:
