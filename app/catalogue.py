@@ -1,19 +1,22 @@
 """Public model name -> route. A table, no I/O; a name is never interpreted."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never
+
+import msgspec
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.codex import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
 from app.pump import Clocks
-from app.upstreams.port import Upstream
+from app.upstreams.port import Knowing, Upstream
 
 ANY = "*"
 
@@ -40,8 +43,8 @@ class Entry(NamedTuple):
     clocks: Clocks = Clocks()
     """How long the upstream may take."""
     card: Card = Card()
-    dropped: Callable[[dict[str, Any]], Awaitable[list[str]]] | None = None
-    """Names the settings of an ask that this upstream leaves out, if it ever does."""
+    knowing: Knowing | None = None
+    """The same upstream, if it knows something of its models."""
 
 
 class Route(NamedTuple):
@@ -50,20 +53,32 @@ class Route(NamedTuple):
     model: str
     entry: Entry
 
-    def begin(self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False) -> AnyTurn:
-        """A turn in the upstream's dialect. Raises `ProblemError` where the request cannot be said in it."""
+    async def begin(
+        self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
+    ) -> AnyTurn:
+        """A turn in the upstream's dialect, with a warning for each thing that will be left out of its ask.
+
+        Raises `ProblemError` where the request cannot be said in it.
+        """
         model = self.entry.model or self.model
         match self.entry.options:
             case ChatOptions() as chat:
-                return ChatTurn(request, model=model, options=chat, mint=mint, now=now, for_codex=for_codex)
+                can = chat.can.over(await self._known(model))
+                options = msgspec.structs.replace(chat, can=can)
+                turn = ChatTurn(request, model=model, options=options, mint=mint, now=now, for_codex=for_codex)
+                turn.warnings += await self._left_out(turn)
+                return turn
             case RelayOptions() as relay:
                 return RelayTurn(request, model=model, options=relay, mint=mint, now=now, for_codex=for_codex)
             case other:
                 assert_never(other)
 
-    async def left_out(self, turn: AnyTurn) -> list[str]:
+    async def _known(self, model: str) -> Capabilities:
+        return ANYTHING if self.entry.knowing is None else await self.entry.knowing.capabilities(model)
+
+    async def _left_out(self, turn: ChatTurn) -> list[str]:
         """A sentence for the caller about each setting that the upstream will leave out of this ask."""
-        dropped = [] if self.entry.dropped is None else await self.entry.dropped(turn.ask)
+        dropped = [] if self.entry.knowing is None else await self.entry.knowing.dropped(turn.ask)
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
         return [f"'{name}' has no effect on this model." for name in names]
 

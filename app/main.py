@@ -17,6 +17,7 @@ from app.dialects.responses.options import RelayOptions
 from app.inspector.recorder import Recorder
 from app.inspector.routes import Inspector
 from app.metrics import Metrics, Served
+from app.protocol.capabilities import Capabilities
 from app.protocol.codex import Card
 from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
@@ -157,6 +158,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
     options = ChatOptions(
         system_messages=model.system_messages,
         raw_reasoning=model.reasoning == "text",
+        reasoning_on_request=model.reasoning == "on_request",
         think_tags=model.think_tags,
         give_back_reasoning=model.give_back_reasoning,
         allow_private_urls=settings.server.allow_private_urls,
@@ -168,9 +170,11 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         seal_always=settings.seal.when == "always",
         origin=_origin(told),
         one_maker=told.provider in ONE_MAKER,
+        can=Capabilities(**model.can.model_dump(), efforts=model.reasoning_efforts or None),
+        lenient=settings.server.lenient,
     )
-    dropped = upstream.dropped if isinstance(upstream, LitellmChat) else None
-    return Entry(model.upstream, upstream, model.name, options, clocks, card, dropped)
+    knowing = upstream if isinstance(upstream, LitellmChat) else None
+    return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing)
 
 
 def _origin(upstream: Upstream) -> str:

@@ -7,6 +7,8 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 
+from pydantic import BaseModel
+
 from app.settings import Mistake, Secret, Settings, Upstream, did_you_mean
 from app.upstreams.litellm_chat import providers
 
@@ -68,8 +70,15 @@ def _lines(settings: Settings) -> Iterator[str]:
 def _table(title: str, path: str, values: Mapping[str, object], origins: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield title
+    yield from _pairs(values, path, origins)
+
+
+def _pairs(values: Mapping[str, object], path: str, origins: Mapping[str, str]) -> Iterator[str]:
     for name, value in values.items():
         if value is None:
+            continue
+        if isinstance(value, BaseModel):  # a table within: its keys, dotted
+            yield from _pairs({f"{name}.{key}": held for key, held in value}, path, origins)
             continue
         origin = origins.get(f"{path}.{name}", "default")
         match value:

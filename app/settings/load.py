@@ -13,11 +13,13 @@ from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_me
 from app.settings.shape import (
     DEMO_MODELS,
     DEMO_UPSTREAMS,
+    Can,
     KeyTable,
     Model,
     Seal,
     Server,
     Settings,
+    Table,
     Tables,
     Upstream,
     is_loopback,
@@ -134,7 +136,7 @@ def _elsewhere(path: Path) -> str:
     if len(path) == 1:
         near = did_you_mean(word, _ROWS)
         return f" (did you mean server.{word}?)" if not near and word in Server.model_fields else near
-    table = _ROWS[str(path[0])]
+    table: type[Table] = Can if path[0] == "models" and "can" in path[2:-1] else _ROWS[str(path[0])]
     return did_you_mean(word, table.model_fields)
 
 

@@ -104,6 +104,8 @@ class Server(Table):
     """Seconds for which the status line may be held back until the upstream speaks."""
     strict: bool = False
     """True: every warning is a 400."""
+    lenient: bool = False
+    """True: what a model is known not to take is left out with a warning. False: a request that holds it is a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
     body_timeout: Seconds = 30
     """Seconds of silence while a body arrives; one that comes very slowly has a bound as well."""
@@ -262,6 +264,24 @@ class Upstream(Table):
         return self
 
 
+class Can(Table):
+    """What a model takes, where that is known better here than by litellm's model map. The rest is passed on."""
+
+    vision: bool | None = None
+    files: bool | None = None
+    audio: bool | None = None
+    tools: bool | None = None
+    parallel_calls: bool | None = None
+    """Whether it can be told to call one tool at a time (`parallel_tool_calls`)."""
+    strict_tools: bool | None = None
+    """Whether its server holds calls to the schema of a strict tool."""
+    reasoning: bool | None = None
+    """Whether it can be told how much to think; how much, say `reasoning_efforts`."""
+    structured_output: tuple[Literal["json_schema", "json_object"], ...] | None = None
+    """The formats its server holds an answer to. Others are told to the model in words."""
+    verbosity: bool | None = None
+
+
 class Model(Table):
     """A model under its public name."""
 
@@ -270,8 +290,9 @@ class Model(Table):
     """Its name upstream; the public one unless given."""
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
     """System messages where they stand, all in one at the head, or as user messages."""
-    reasoning: Literal["summary", "text"] = "summary"
-    """How what the model thinks is told: as a summary, which every client shows, or as raw text."""
+    reasoning: Literal["summary", "text", "on_request"] = "summary"
+    """How what the model thinks is told: as a summary, which every client shows; as raw text; or, on request, as a
+    summary to clients that ask for one, or for encrypted reasoning, and not at all to others."""
     give_back_reasoning: bool = True
     """Whether earlier thoughts go back to the upstream."""
     think_tags: bool = False
@@ -284,9 +305,10 @@ class Model(Table):
     context_window: int | None = Field(default=None, ge=1)
     """Tokens; told to clients that ask for a catalogue of models, as Codex does."""
     reasoning_efforts: tuple[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"], ...] = ()
-    """Efforts the model knows; for the same catalogue."""
+    """Efforts the model knows; others are lowered to one of these. Told to the same clients."""
     apply_patch: bool = True
     """Whether Codex should offer this model its free-form `apply_patch`; for the same catalogue."""
+    can: Can = Can()
 
 
 class Tables(Table):

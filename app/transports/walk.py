@@ -100,8 +100,7 @@ class Walk:
     ) -> tuple[Route, AnyTurn]:
         route = self._catalogue.route_for(create.model, caller.may_use)
         turn_log.note(upstream=route.entry.upstream_name)
-        turn = route.begin(create, self._mint, self._now, for_codex=originator.startswith("codex"))
-        turn.warnings += await route.left_out(turn)
+        turn = await route.begin(create, self._mint, self._now, for_codex=originator.startswith("codex"))
         if turn.warnings:
             turn_log.note(warnings=turn.warnings)
             if self._server.strict:

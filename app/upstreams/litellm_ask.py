@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
 from app.upstreams.chat_manners import thoughtful
+from app.upstreams.litellm_can import lost_parts
 from app.upstreams.port import UpstreamRefused
 
 Json = dict[str, Any]
@@ -55,9 +56,6 @@ _FETCHING: Final = ("gemini", "vertex_ai", "bedrock", "ollama", "sagemaker", "gi
 
 _STRICT_MESSAGES: Final = frozenset({"openai", "azure", "azure_ai", "mistral", "codestral", "groq", "cerebras"})
 """Providers that refuse keys they do not know in a message, such as `reasoning_content`."""
-
-_BUDGETS: Final = (("xhigh", 8192), ("high", 4096), ("medium", 2048), ("low", 1024), ("minimal", 1024))
-"""How many tokens litellm lets Claude think per effort. They must be fewer than `max_tokens`."""
 
 
 def sends_as_is(provider: str | None, base_url: str | None) -> bool:
@@ -104,7 +102,7 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
             "extra_body": {key: value for key, value in ask.items() if key in allowed and key != "model"},
         }
     name = str(provider)
-    check_contents(ask["messages"], name)
+    check_contents(ask["messages"], name, str(ask["model"]))
     # litellm edits tools and messages where they are, and the client is told its own tools again
     settings = {key: _copied(value) for key, value in ask.items() if key in SETTINGS}
     if name in _STRICT_MESSAGES:
@@ -135,16 +133,15 @@ def check_name(model: str, provider: str | None, base_url: str | None) -> None:
         raise UpstreamRefused(Problem(code="model_not_found", message=message, param="model"))
 
 
-def check_contents(messages: list[Json], provider: str) -> None:
+def check_contents(messages: list[Json], provider: str, model: str) -> None:
     """Refuse what litellm would download, or leave out without a word."""
+    lost = lost_parts(provider, model)
     for message in messages:
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
             kind = part.get("type")
-            if kind != "text" and provider == "deepseek":
-                raise _refused(f"This model reads text only, and the input holds a part of type {kind}.")
-            if kind == "input_audio" and provider == "anthropic":
-                raise _refused("This model does not hear audio.")
+            if kind in lost:
+                raise _refused(f"This model cannot be given a part of type {kind}.")
             if kind == "file" and "file_id" in part.get("file", {}):
                 raise _refused("Files by id cannot be sent to this model. Send the file's data.")
             if kind == "image_url":
@@ -182,16 +179,11 @@ def _without_blocks(message: Json) -> Json:
 
 
 def _room_to_think(ask: Json, most_tokens: int | None) -> Json:
-    """Make thinking and the answer fit: litellm would leave 4,096 tokens for the answer, or ask the impossible."""
-    effort = ask.get("reasoning_effort")
-    if effort in (None, "none"):
-        return {}
+    """Room for an answer beside the thoughts, where the client set no limit: litellm would leave it 4,096 tokens."""
     limit = ask.get("max_tokens") or ask.get("max_completion_tokens")
-    if limit is None:
-        return {"max_tokens": most_tokens} if most_tokens else {}
-    efforts = [name for name, _ in _BUDGETS]
-    wanted = efforts.index(effort) if effort in efforts else 0
-    return {"reasoning_effort": next((name for name, budget in _BUDGETS[wanted:] if budget < limit), None)}
+    if ask.get("reasoning_effort") in (None, "none") or limit or not most_tokens:
+        return {}
+    return {"max_tokens": most_tokens}
 
 
 def _copied(value: Any) -> Any:

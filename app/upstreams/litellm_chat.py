@@ -13,10 +13,12 @@ from collections.abc import AsyncGenerator
 from importlib import import_module
 from typing import Any, Final
 
+from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_think, sends_as_is
+from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of
@@ -36,6 +38,8 @@ _ENVIRONMENT: Final = {
 
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, unless told otherwise."""
+
+_MODELS_REMEMBERED: Final = 1000
 
 _one_at_a_time = threading.Lock()
 _loaded: list[Any] = []
@@ -140,16 +144,29 @@ class LitellmChat:
         self._base_url = base_url
         self._timeout = timeout
         self._connect = connect
+        self._known: dict[str, Capabilities] = {}
+
+    async def capabilities(self, model: str) -> Capabilities:
+        """What litellm knows of this model, and what of an ask it would lose."""
+        if self._provider is None or sends_as_is(self._provider, self._base_url):
+            return ANYTHING
+        if model not in self._known:
+            litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
+            if len(self._known) >= _MODELS_REMEMBERED:  # behind `*` a client may invent as many as it likes
+                self._known.clear()
+            info = _info(litellm, self._provider, model)
+            if self._provider == "azure":  # of the same models its own entries say less
+                info = _info(litellm, "openai", model) | info
+            settings = _settings(litellm, self._provider, model)
+            self._known[model] = capabilities(self._provider, model, info, settings)
+        return self._known[model]
 
     async def dropped(self, ask: Json) -> list[str]:
         """Name the settings of this ask that the provider does not know and litellm therefore leaves out."""
         if sends_as_is(self._provider, self._base_url):
             return []
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
-        try:
-            known = litellm.get_supported_openai_params(model=ask["model"], custom_llm_provider=self._provider)
-        except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
-            known = None
+        known = _settings(litellm, self._provider, ask["model"])
         left = [key for key in ask if key in SETTINGS and key not in known] if known else []
         if self._provider == "anthropic" and ask.get("reasoning_effort") and not may_think(ask):
             left.append("reasoning_effort")
@@ -195,11 +212,25 @@ class LitellmChat:
         """How much this model can write, as far as litellm knows. Asked for Claude only, whose thinking needs it."""
         if self._provider != "anthropic":
             return None
-        try:
-            most = litellm.get_model_info(model, custom_llm_provider=self._provider)["max_output_tokens"]
-        except Exception:  # noqa: BLE001 — litellm raises a bare Exception for a model it does not know
-            return None
+        most = _info(litellm, self._provider, model).get("max_output_tokens")
         return most if isinstance(most, int) else None
+
+
+def _info(litellm: Any, provider: str, model: str) -> Json:
+    """What litellm's map says of this model: what it knows, without the rest."""
+    try:
+        info = litellm.get_model_info(model, custom_llm_provider=provider)
+    except Exception:  # noqa: BLE001 — litellm raises a bare Exception for a model it does not know
+        return {}
+    return {key: value for key, value in info.items() if value is not None}
+
+
+def _settings(litellm: Any, provider: str | None, model: str) -> list[str] | None:
+    """The settings that litellm passes on to this model, if it knows."""
+    try:
+        return litellm.get_supported_openai_params(model=model, custom_llm_provider=provider) or None
+    except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
+        return None
 
 
 async def _in_time(chunks: AsyncGenerator[Json], seconds: float) -> AsyncGenerator[Json]:

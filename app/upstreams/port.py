@@ -1,8 +1,9 @@
 """What every upstream offers: open an ask, yield its payloads. And the two ways in which it can go wrong."""
 
 from collections.abc import AsyncGenerator
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from app.protocol.capabilities import Capabilities
 from app.protocol.problems import Problem
 
 AskT_contra = TypeVar("AskT_contra", contravariant=True)
@@ -30,6 +31,18 @@ class Upstream(Protocol[AskT_contra, PayloadT_co]):
 
     def open(self, ask: AskT_contra) -> AsyncGenerator[PayloadT_co]:
         """Ask, and yield what comes back. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later."""
+        ...
+
+
+class Knowing(Protocol):
+    """An upstream that knows something of the models behind it."""
+
+    async def capabilities(self, model: str) -> Capabilities:
+        """What is known of this model, by its name upstream."""
+        ...
+
+    async def dropped(self, ask: dict[str, Any]) -> list[str]:
+        """The settings of this ask that are left out on the way."""
         ...
 
 

@@ -37,6 +37,7 @@ port = 9000                                 # config.toml:2
 keep_alive = 2.5                            # config.toml:3
 first_payload_wait = 3                      # config.toml:4
 strict = true                               # --strict
+lenient = false                             # default
 max_body_bytes = 33554432                   # default
 body_timeout = 30                           # default
 max_header_bytes = 65536                    # default

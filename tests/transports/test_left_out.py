@@ -23,7 +23,7 @@ SAID: dict[str, Any] = {
     "text": {"verbosity": "low"},
     "top_logprobs": 2,
 }
-EXPECTED = [f"'{name}' has no effect on this model." for name in ("presence_penalty", "top_logprobs", "text.verbosity")]
+EXPECTED = [f"'{name}' has no effect on this model." for name in ("text.verbosity", "presence_penalty", "top_logprobs")]
 
 
 def settings(url: str, provider: str | None, *, strict: bool = False) -> Settings:

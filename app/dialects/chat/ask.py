@@ -1,21 +1,16 @@
 """CreateResponse -> ChatAsk: everything a chat-completions server is asked, exactly as it would get it."""
 
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, Final, NamedTuple
 
 from app.bridges.table import BridgeTable, Choice
 from app.dialects.chat.carrying import Carrying
+from app.dialects.chat.effort import known_effort
+from app.dialects.chat.formats import instructed, to_format
+from app.dialects.chat.limits import Limits
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.tools import past_tools, to_tools
-from app.protocol.request import (
-    ConfigurationUpdateItem,
-    CreateResponse,
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    PlainFormat,
-    TextFormat,
-    Tool,
-)
+from app.protocol.request import ConfigurationUpdateItem, CreateResponse, Tool
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 HINTS: Final = ("metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user")
@@ -37,19 +32,26 @@ def to_chat(
     Raises `ProblemError` where the request cannot be said to a chat server.
     """
     warnings: list[str] = []
+    limits = Limits(options, warnings)
+    specs = limits.tools(table.specs, demanded=table.choice.mode == "required")
+    form = to_format(request.text.format, options.can, tools=bool(specs), warnings=warnings)
     messages = to_messages(request, table=table, options=options, carrying=carrying, warnings=warnings)
-    tools = to_tools(table.specs, table.choice)
-    if tools and request.parallel_tool_calls is not None:
-        tools["parallel_tool_calls"] = request.parallel_tool_calls
+    messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
+    tools = to_tools(specs, table.choice)
+    if tools and (parallel := limits.parallel_calls(request.parallel_tool_calls)) is not None:
+        tools["parallel_tool_calls"] = parallel
     if not tools and options.declare_past_tools:
         tools = to_tools(past_tools(messages), Choice("none"))
+    effort = known_effort(_effort(request), options.can, limit=request.max_output_tokens, warnings=warnings)
     warnings += [f"'{name}' has no effect on this model." for name in _lost(request, options)]
     body = {
         "model": model,
         "messages": messages,
         **tools,
         **_web_search(table.web_search),
-        **_settings(request),
+        **_settings(request, limits),
+        **({"reasoning_effort": effort} if effort else {}),
+        **({"response_format": form.response_format} if form.response_format else {}),
         **_given(request, [name for name in HINTS if name in options.hints]),
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -70,7 +72,7 @@ def _lost(request: CreateResponse, options: ChatOptions) -> list[str]:
     return [name for name in given if name not in options.hints and name != "metadata"]
 
 
-def _settings(request: CreateResponse) -> dict[str, Any]:
+def _settings(request: CreateResponse, limits: Limits) -> dict[str, Any]:
     """What shapes the answer, under the names chat servers know. What the client did not give is not sent."""
     settings = _given(request, SAME_NAME)
     if request.max_output_tokens is not None:
@@ -79,11 +81,9 @@ def _settings(request: CreateResponse) -> dict[str, Any]:
         settings["logprobs"] = True
     if request.top_logprobs:
         settings["top_logprobs"] = request.top_logprobs
-    if (effort := _effort(request)) is not None:
-        settings["reasoning_effort"] = effort
-    if request.text.verbosity is not None:
-        settings["verbosity"] = request.text.verbosity
-    return {**settings, **_response_format(request.text.format)}
+    if (verbosity := limits.verbosity(request.text.verbosity)) is not None:
+        settings["verbosity"] = verbosity
+    return settings
 
 
 def _effort(request: CreateResponse) -> str | None:
@@ -107,20 +107,3 @@ def _web_search(tool: Tool | None) -> dict[str, Any]:
 
 def _given(request: CreateResponse, names: tuple[str, ...] | list[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(request, name)) is not None}
-
-
-def _response_format(form: TextFormat) -> dict[str, Any]:
-    match form:
-        case PlainFormat():
-            return {}
-        case JsonObjectFormat():
-            return {"response_format": {"type": "json_object"}}
-        case JsonSchemaFormat():
-            schema: dict[str, Any] = {"name": form.name, "schema": form.schema_}
-            if form.description is not None:
-                schema["description"] = form.description
-            if form.strict is not None:
-                schema["strict"] = form.strict
-            return {"response_format": {"type": "json_schema", "json_schema": schema}}
-        case _:
-            assert_never(form)

@@ -7,6 +7,7 @@ import msgspec
 from app.bridges.table import BridgeTable
 from app.dialects.chat.carrying import Carrying
 from app.dialects.chat.history import ChatMessage, History
+from app.dialects.chat.limits import Limits
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.parts import ChatPart, PartTeller
 from app.protocol.problems import refuse
@@ -81,7 +82,8 @@ class _Teller:
         self._carrying = carrying
         self._system_messages = options.system_messages
         self._warnings = warnings
-        self._parts = PartTeller(allow_private_urls=options.allow_private_urls, warnings=warnings)
+        limits = Limits(options, warnings)
+        self._parts = PartTeller(limits, allow_private_urls=options.allow_private_urls, warnings=warnings)
         self._history = History(
             give_back_reasoning=options.give_back_reasoning, call_ids=options.call_ids, warnings=warnings
         )

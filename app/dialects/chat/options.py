@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.seals import Sealer
 
 CallIds = Literal["keep", "plain64", "plain40", "alphanumeric9"]
@@ -19,6 +20,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     know no system role."""
     raw_reasoning: bool = False
     """Tell reasoning as the model wrote it, not as a summary."""
+    reasoning_on_request: bool = False
+    """Tell reasoning only to a client that asks for a summary, or for encrypted reasoning."""
     think_tags: bool = False
     """`<think>` at the start of the text is reasoning."""
     give_back_reasoning: bool = True
@@ -40,6 +43,10 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which upstream this is: what it gave to be carried goes back to no other."""
     one_maker: bool = False
     """Its models are all of one maker, and take back what another of them gave."""
+    can: Capabilities = ANYTHING
+    """What the model takes, as far as that is known."""
+    lenient: bool = False
+    """Leave out what it does not take, with a warning, instead of refusing the request."""
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are: of `metadata`,
     `prompt_cache_key`, `safety_identifier`, `service_tier` and `user`. Most chat servers refuse or ignore them."""

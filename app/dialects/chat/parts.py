@@ -2,6 +2,7 @@
 
 from typing import Any, Final, assert_never
 
+from app.dialects.chat.limits import Limits
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import (
     Content,
@@ -33,7 +34,8 @@ _MEDIA_TYPES: Final = {
 class PartTeller:
     """Says content parts to a chat server. Refuses what cannot be said, by its path."""
 
-    def __init__(self, *, allow_private_urls: bool, warnings: list[str]) -> None:
+    def __init__(self, limits: Limits, *, allow_private_urls: bool, warnings: list[str]) -> None:
+        self._limits = limits
         self._allow_private_urls = allow_private_urls
         self._warnings = warnings
 
@@ -56,6 +58,8 @@ class PartTeller:
         return joined(self.parts(content, path))
 
     def _part(self, part: InputPart, path: str) -> ChatPart:
+        if (instead := self._limits.in_place_of(part, path)) is not None:
+            return _text(instead)
         match part:
             case TextPart():
                 return _text(part.text)

@@ -16,7 +16,7 @@ from app.protocol.ids import Mint
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.protocol.response import Usage
-from app.turn.deltas import Delta, UsageReported
+from app.turn.deltas import Delta, ReasoningDelta, UsageReported
 from app.turn.emitter import Emitter
 
 CHARACTERS_PER_TOKEN = 4
@@ -46,6 +46,7 @@ class ChatTurn:
         self._reader = ChunkReader(
             think_tags=options.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
         )
+        self._hides_reasoning = options.reasoning_on_request and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=mint("resp"), created_at=now()),
             carriers=table,
@@ -84,7 +85,7 @@ class ChatTurn:
 
     def receive(self, chunk: dict[str, Any]) -> list[Event]:
         """What the client is told of one chunk."""
-        return self._emitter.feed(self._reader.read(chunk))
+        return self._emitter.feed(self._told(self._reader.read(chunk)))
 
     def keep_alive(self) -> list[Event]:
         """A sign of life."""
@@ -96,14 +97,25 @@ class ChatTurn:
         if self._emitter.usage is None:
             self._usage_is_estimated = True
             rest.append(UsageReported(self._estimate()))
-        events = self._emitter.feed(rest)
+        events = self._emitter.feed(self._told(rest))
         return events if self.over else [*events, *self._emitter.end()]
 
     def fail(self, problem: Problem) -> list[Event]:
         """Something broke."""
         return self._emitter.fail(problem)
 
+    def _told(self, deltas: list[Delta]) -> list[Delta]:
+        """What of this the client may hear. Thoughts it did not ask for are counted, and that is all."""
+        if not self._hides_reasoning:
+            return deltas
+        return [delta for delta in deltas if not isinstance(delta, ReasoningDelta)]
+
     def _estimate(self) -> Usage:
         asked = len(msgspec.json.encode(self.ask["messages"])) // CHARACTERS_PER_TOKEN + 1
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
         return Usage(input_tokens=asked, output_tokens=said, total_tokens=asked + said, estimated=True)
+
+
+def _wants_reasoning(request: CreateResponse) -> bool:
+    summary = None if request.reasoning is None else request.reasoning.summary
+    return summary is not None or "reasoning.encrypted_content" in request.include

@@ -1,0 +1,36 @@
+"""How much to think, in the words of this model."""
+
+from app.protocol.capabilities import EFFORTS, Capabilities
+
+
+def known_effort(asked: str | None, can: Capabilities, *, limit: int | None, warnings: list[str]) -> str | None:
+    """The effort to ask for: the one that was asked, else the nearest below that the model knows, else its least.
+
+    `limit` is that of the whole answer, into which some models' thoughts must fit. None: nothing is asked.
+    """
+    if asked is None:
+        return None
+    if can.reasoning is False or can.efforts == ():
+        if asked != "none":
+            warnings.append("'reasoning.effort' has no effect on this model.")
+        return None
+    known = EFFORTS if can.efforts is None else can.efforts
+    costs = can.thinking_tokens or {}
+    fitting = [effort for effort in known if limit is None or costs.get(effort, 0) < limit]
+    if asked in fitting:
+        return asked
+    reason = "this model does not know it"
+    if asked in known:
+        reason = "'max_output_tokens' leaves too little room for so much thought"
+    best = _nearest(asked, fitting)
+    if best is None:
+        warnings.append(f"'reasoning.effort: {asked}' has no effect: {reason}.")
+        return None
+    verb = "raised" if EFFORTS.index(best) > EFFORTS.index(asked) else "lowered"
+    warnings.append(f"'reasoning.effort' was {verb} from '{asked}' to '{best}': {reason}.")
+    return best
+
+
+def _nearest(asked: str, known: list[str]) -> str | None:
+    below = [effort for effort in known if EFFORTS.index(effort) < EFFORTS.index(asked)]
+    return below[-1] if below else next(iter(known), None)
