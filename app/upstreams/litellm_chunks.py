@@ -134,6 +134,8 @@ async def _parsed(source: Any) -> AsyncGenerator[Json]:
     comes_whole = type(source).__module__.startswith(_OLLAMA)
     seats = count()
     async for chunk in source:
+        if thoughts := getattr(source, "reasoning_content_chunks", None):
+            thoughts.clear()  # Claude's parser would guess from them how many tokens were thoughts
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser waits for more; or a line held nothing, or is the end
         told = chunk_dict(chunk)

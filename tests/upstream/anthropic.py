@@ -86,7 +86,7 @@ def tool_use(index: int, name: str, call_id: str, *pieces: str) -> list[Json]:
     return block(index, "tool_use", *deltas, id=call_id, name=name, input={})
 
 
-def ends(reason: str = "end_turn", **usage: int) -> list[Json]:
+def ends(reason: str = "end_turn", **usage: Any) -> list[Json]:
     """Close the message: why, and what it cost."""
     told = {"stop_reason": reason, "stop_sequence": None}
     return [

@@ -9,6 +9,7 @@ from tests.wires.wire import (
     CACHED,
     COMPLETION,
     PROMPT,
+    REASONING,
     Answer,
     Calls,
     Count,
@@ -29,7 +30,7 @@ class AnthropicWire(Wire, AnthropicUpstream):
     """`POST /v1/messages` of `api.anthropic.com`, asked for a model that may think before it calls."""
 
     model = "claude-sonnet-4-5"
-    count = Count(cached=CACHED)
+    count = Count(cached=CACHED, reasoning=REASONING)
 
     def forget(self) -> None:
         """Forget what was said."""
@@ -55,7 +56,7 @@ class AnthropicWire(Wire, AnthropicUpstream):
                         word for word in answer if isinstance(word, Calls) and arguments_of(word) == held["input"]
                     ]
                     steps += tool_use(index, held["name"], held["id"], *pieces(word.arguments))
-        return [*steps, *ends(_reason(answer), output_tokens=COMPLETION)]
+        return [*steps, *ends(_reason(answer), **_WROTE)]
 
     def whole(self, answer: Answer) -> Json:
         """Say it in one body."""
@@ -67,7 +68,7 @@ class AnthropicWire(Wire, AnthropicUpstream):
             "content": self._blocks(answer),
             "stop_reason": _reason(answer),
             "stop_sequence": None,
-            "usage": {**_READ, "output_tokens": COMPLETION},
+            "usage": {**_READ, **_WROTE},
         }
 
     def _blocks(self, answer: Answer) -> list[Json]:
@@ -120,6 +121,7 @@ class AnthropicWire(Wire, AnthropicUpstream):
 
 
 _READ: Final = {"input_tokens": PROMPT - CACHED, "cache_read_input_tokens": CACHED, "cache_creation_input_tokens": 0}
+_WROTE: Final = {"output_tokens": COMPLETION, "output_tokens_details": {"thinking_tokens": REASONING}}
 
 
 def _reason(answer: Answer) -> str:

@@ -38,10 +38,7 @@ THIRD: Final[Answer] = [Thinks("All fine."), Says("It is fine everywhere.")]
 FOURTH: Final[Answer] = [Says("You are welcome.")]
 
 
-NEEDS_AN_ENVELOPE: Final = ("anthropic", "gemini", "openrouter")
-
-
-@pytest.fixture(params=[lane for lane in LANES if not lane.startswith(NEEDS_AN_ENVELOPE)])
+@pytest.fixture(params=LANES)
 def lane(request: pytest.FixtureRequest) -> str:
     """The name of the model, too."""
     return str(request.param)

@@ -44,7 +44,7 @@ STREAMS: Final = {
 """What litellm reads each provider with. See `app/upstreams/litellm_chunks.py`, which knows them by these names."""
 PARSED: Final = ("anthropic", "gemini", "mistral", "ollama", "openrouter")
 """Those whose chunks are litellm's; the others' lines are read by us."""
-RECORDED: Final = ("openai", "deepseek", "mistral", "ollama", "vllm", "ollama, directly")
+RECORDED: Final = (*STREAMS, "ollama, directly")
 
 FIRST: Final[Answer] = [
     Thinks("Rome first."),
