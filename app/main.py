@@ -30,6 +30,7 @@ from app.transports.envelope import Envelope, on_framework_error, on_problem
 from app.transports.gate import Gate
 from app.transports.http import Http
 from app.transports.walk import Walk
+from app.transports.websocket import WebSockets
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Connected
@@ -73,6 +74,7 @@ def build_app(settings: Settings) -> FastAPI:
         witnesses=[witness for witness in (recorder, metrics) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
+    websockets: Any = WebSockets(walk=walk, gate=gate, server=settings.server)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     @asynccontextmanager
@@ -94,6 +96,9 @@ def build_app(settings: Settings) -> FastAPI:
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(gate if settings.server.metrics == "key" else None))
+    for path in ("/v1/responses", "/responses"):
+        app.router.add_websocket_route(path, websockets)
+        app.router.add_websocket_route(f"{path}/", websockets)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
     app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)

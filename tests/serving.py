@@ -10,6 +10,7 @@ import uvicorn
 
 from app.main import build_app, build_door
 from app.settings import Settings
+from app.transports.draining import socket_options
 
 
 @contextmanager
@@ -22,8 +23,8 @@ def serving(settings: Settings | None = None) -> Iterator[str]:
         http=build_door(settings.server),
         log_config=None,
         access_log=False,
-        ws="none",
         timeout_graceful_shutdown=2,
+        **socket_options(settings.server),
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -13,6 +13,7 @@ from app.cli.logs import configure
 from app.main import build_app, build_door
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
+from app.transports.draining import socket_options
 
 _BACKLOG = 2048
 _GOODBYE = 10
@@ -70,7 +71,7 @@ class Announced(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                ws="none",
+                **socket_options(settings.server),
                 backlog=_BACKLOG,
                 timeout_keep_alive=_IDLE,
                 timeout_graceful_shutdown=_GOODBYE,

@@ -30,6 +30,8 @@ ANSWERS: Final[dict[str, Answer]] = {
     "context_length_exceeded": Answer(400, _CLIENT, "context_length_exceeded"),
     "content_policy_violation": Answer(400, _CLIENT, _FINAL),
     "invalid_prompt": Answer(400, _CLIENT, _FINAL),
+    "previous_response_not_found": Answer(400, _CLIENT, _FINAL),
+    "websocket_connection_limit_reached": Answer(400, _CLIENT, _FINAL),
     "invalid_api_key": Answer(401, _CLIENT, _FINAL),
     "origin_not_allowed": Answer(403, _CLIENT, _FINAL),
     "model_not_found": Answer(404, _CLIENT, "model_not_found"),

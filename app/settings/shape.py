@@ -114,6 +114,14 @@ class Server(Table):
     """Seconds for the headers of a request."""
     max_items: int = Field(default=16_384, ge=1)
     max_tools: int = Field(default=1_024, ge=0)
+    websocket: bool = True
+    """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
+    websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
+    """What a connection remembers of its conversation. A longer one must be sent whole each time."""
+    websocket_idle: Seconds = 600
+    """Seconds for which a connection may be quiet between two turns."""
+    websocket_lifetime: Seconds = 3600
+    """Seconds after which a connection is closed, behind the turn that is running."""
     allow_private_urls: bool = False
     """True: image and file URLs may point to private addresses."""
     allowed_hosts: Hosts = ()

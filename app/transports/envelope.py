@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
@@ -17,15 +18,26 @@ from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError
 from app.transports.sse import afterwards
 
+INTERNAL_ERROR: Final = 1011
+"""The close code of a websocket that we failed."""
+
 log = logging.getLogger("am_proxy")
 
 _CLIENTS_OWN: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_FIRST: Final = {"http.response.start", "websocket.http.response.start", "websocket.accept"}
+"""What an answer begins with."""
 _CODES: Final = {
     HTTPStatus.NOT_FOUND: "not_found",
     HTTPStatus.METHOD_NOT_ALLOWED: "method_not_allowed",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "request_too_large",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 }
+
+
+UPGRADE: Final = {"upgrade": "websocket", "connection": "upgrade"}
+UPGRADE_REQUIRED: Final = Problem(
+    code="upgrade_required", message="POST to /v1/responses, or open a websocket here where this server allows it."
+)
 
 
 class Envelope:
@@ -37,7 +49,7 @@ class Envelope:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        if scope["type"] != "http":
+        if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
@@ -47,7 +59,7 @@ class Envelope:
 
         async def stamped(message: Message) -> None:
             nonlocal sent
-            if message["type"] == "http.response.start":
+            if message["type"] in _FIRST:
                 sent = True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
@@ -63,6 +75,9 @@ class Envelope:
                     code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}."
                 )
                 await answer(problem)(scope, receive, stamped)
+            elif scope["type"] == "websocket":
+                with suppress(OSError, RuntimeError):  # it may have ended by itself
+                    await send({"type": "websocket.close", "code": INTERNAL_ERROR})
 
     def _name(self, headers: Headers) -> str:
         given = headers.get("x-request-id", "")

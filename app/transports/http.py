@@ -10,13 +10,13 @@ from fastapi.responses import JSONResponse
 
 from app.catalogue import Catalogue
 from app.protocol.codex import codex_model
-from app.protocol.problems import Problem, ProblemError, refuse
+from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
 from app.settings import Key, Server
 from app.transports import json as whole
 from app.transports import sse
 from app.transports.body import ClientGoneError, read_json_body
-from app.transports.envelope import answer
+from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.presence import WhileThere
 from app.transports.turn_log import TurnLog
@@ -60,7 +60,7 @@ class Http:
                     response_model=None,
                     include_in_schema=not slash,
                 )
-            router.add_api_route(f"{prefix}/responses", self.no_websocket, methods=["GET"], response_model=None)
+            router.add_api_route(f"{prefix}/responses", self.no_upgrade, methods=["GET"], response_model=None)
             router.add_api_route(
                 f"{prefix}/responses/{{rest:path}}",
                 self.nothing_stored,
@@ -111,10 +111,9 @@ class Http:
         await running.close()
         return whole.body(response, headers)
 
-    async def no_websocket(self) -> HttpResponse:
-        """Codex may try a websocket first; anything but a 426 costs its user seconds."""
-        problem = Problem(code="upgrade_required", message="POST to /v1/responses; there is no websocket here.")
-        return answer(problem, {"upgrade": "websocket", "connection": "upgrade"})
+    async def no_upgrade(self) -> HttpResponse:
+        """A GET that is not upgraded. Where there is no websocket, anything but a 426 costs Codex's user seconds."""
+        return answer(UPGRADE_REQUIRED, UPGRADE)
 
     async def nothing_stored(self, request: Request) -> HttpResponse:
         """Stored responses and what hangs on them."""

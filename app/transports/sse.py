@@ -35,16 +35,19 @@ _LINE_ENDS: Final = (
 """Line iterators of common clients split on these, inside JSON too."""
 
 
-def frame(event: Event) -> bytes:
-    """One event. LF only: the reference suite finds no event behind CRLF."""
-    if isinstance(event, Relayed):
-        name, data = event.name, event.data
-    else:
-        name, data = _name(type(event)), _encode(event)
+def data_of(event: Event) -> bytes:
+    """One event as JSON that no client's line iterator takes apart."""
+    data = event.data if isinstance(event, Relayed) else _encode(event)
     for raw, escaped in _LINE_ENDS:
         if raw in data:
             data = data.replace(raw, escaped)
-    return b"event: %b\ndata: %b\n\n" % (name, data)
+    return data
+
+
+def frame(event: Event) -> bytes:
+    """One event. LF only: the reference suite finds no event behind CRLF."""
+    name = event.name if isinstance(event, Relayed) else _name(type(event))
+    return b"event: %b\ndata: %b\n\n" % (name, data_of(event))
 
 
 async def frames(batches: AsyncIterator[list[Event]]) -> AsyncGenerator[bytes]:

@@ -4,14 +4,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final
 
 from app.catalogue import AnyTurn, Catalogue, Route
+from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import refuse
-from app.protocol.request import CreateResponse, parse_request
+from app.protocol.request import CreateResponse, decode_object, parse_object
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.turn_log import TurnLog
 from app.transports.witness import Witness
+from app.turn.prepared import prepared
 
 LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
@@ -73,9 +75,19 @@ class Walk:
 
     def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
         """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
-        create = parse_request(body, max_items=self._server.max_items, max_tools=self._server.max_tools)
+        return self.read_object(decode_object(body), turn_log)
+
+    def read_object(self, raw: dict[str, Any], turn_log: TurnLog) -> CreateResponse:
+        """The same, of a body that `decode_object` has read."""
+        create = parse_object(raw, max_items=self._server.max_items, max_tools=self._server.max_tools)
         turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
         return create
+
+    async def prepare(self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str) -> list[Event]:
+        """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
+        await self._translate(create, caller, turn_log, originator)
+        response = opening_response(create, id=self._mint("resp"), created_at=self._now())
+        return prepared(response, completed_at=self._now())
 
     async def begin(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str, request_id: str

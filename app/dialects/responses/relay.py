@@ -15,7 +15,6 @@ We speak in the upstream's stead only where it does not:
     silent, or said `error`    made of the last response it sent
 """
 
-import json
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
@@ -28,6 +27,7 @@ from app.dialects.responses.options import RelayOptions
 from app.protocol.echo import opening_response
 from app.protocol.events import Ending, Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
+from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.request import CreateResponse
 
@@ -43,15 +43,6 @@ UNREADABLE: Final = Problem(
 CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
 )
-
-_encoder: Final = msgspec.json.Encoder()
-
-
-def _encode(told: Json) -> bytes:
-    try:
-        return _encoder.encode(told)
-    except UnicodeEncodeError:  # half of a character in UTF-16, which JSON can say and UTF-8 cannot
-        return json.dumps(told, separators=(",", ":")).encode()
 
 
 class RelayTurn:
@@ -194,15 +185,15 @@ class RelayTurn:
         return RelayedLast(
             sequence_number=number,
             name=name.encode(),
-            data=_encode(event),
-            body=_encode(event["response"]),
+            data=json_bytes(event),
+            body=json_bytes(event["response"]),
             response=_ending(event["response"], name),
         )
 
     def _relayed(self, name: str, event: Json, kind: type[Relayed]) -> Event:
         number, self._number = self._number, self._number + 1
         event["sequence_number"] = number
-        return kind(sequence_number=number, name=name.encode(), data=_encode(event))
+        return kind(sequence_number=number, name=name.encode(), data=json_bytes(event))
 
 
 def _marked(foreign: Any) -> Any:

@@ -1,7 +1,16 @@
 """What a client may post, validated once, with the exact path of the first fault."""
 
-from app.protocol.request.body import MAX_ITEMS, MAX_TOOLS, CreateResponse, ReasoningConfig, parse_request
+from app.protocol.request.body import (
+    MAX_ITEMS,
+    MAX_TOOLS,
+    CreateResponse,
+    ReasoningConfig,
+    decode_object,
+    parse_object,
+    parse_request,
+)
 from app.protocol.request.formats import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextConfig, TextFormat
+from app.protocol.request.frame import Frame, parse_frame
 from app.protocol.request.items import (
     AgentMessageItem,
     ConfigurationUpdateItem,
@@ -67,6 +76,7 @@ __all__ = [
     "CustomTool",
     "CustomToolCallItem",
     "CustomToolCallOutputItem",
+    "Frame",
     "FunctionCallItem",
     "FunctionCallOutputItem",
     "FunctionTool",
@@ -103,5 +113,8 @@ __all__ = [
     "ToolSearchTool",
     "UnknownItem",
     "UnknownPart",
+    "decode_object",
+    "parse_frame",
+    "parse_object",
     "parse_request",
 ]

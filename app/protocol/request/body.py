@@ -81,7 +81,11 @@ KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 
 def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
     """The request in this body. Refuses whatever this server could not serve honestly, by the path of the fault."""
-    raw = _decode(body)
+    return parse_object(decode_object(body), max_items=max_items, max_tools=max_tools)
+
+
+def parse_object(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
+    """The same, of a body that `decode_object` has read."""
     refuse_steering(raw)
     given = {key: value for key, value in raw.items() if value is not None}
     refuse_stateful(given)
@@ -107,7 +111,8 @@ def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = M
     return request
 
 
-def _decode(body: bytes) -> dict[str, Any]:
+def decode_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in these bytes. Refuses anything else, and what is nested too deeply to be written again."""
     try:
         raw = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -1,0 +1,92 @@
+"""What a websocket connection remembers: its last response, and what had been said before it."""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from app.protocol.events import LastEvent, RelayedLast
+from app.protocol.json_bytes import json_bytes
+from app.protocol.problems import Problem, refuse
+
+Json = dict[str, Any]
+
+_INDEX: Final = re.compile(r"\binput\[(\d+)\]")
+
+
+class Memory:
+    """One conversation, as JSON: as large as it is counted. Longer than `limit` bytes it is forgotten."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._id: str | None = None
+        self._said = b"[]"
+
+    def recall(self, response_id: str) -> list[Any]:
+        """What was said up to the end of this response. Raises `ProblemError` for any but the last one."""
+        if response_id != self._id:
+            message = (
+                f"The response '{response_id[:200]}' is not known on this connection, which remembers only its last "
+                "one, and only if that did not fail. Send the whole history in 'input', without 'previous_response_id'."
+            )
+            raise refuse("previous_response_not_found", message, "previous_response_id")
+        said: list[Any] = msgspec.json.decode(self._said)
+        return said
+
+    def keep(self, said: Any, last: LastEvent | RelayedLast) -> None:
+        """Makes this response the last one. `said` is the whole input that it answers."""
+        response_id, output = _outcome(last)
+        items = [{"type": "message", "role": "user", "content": said}] if isinstance(said, str) else said
+        written = json_bytes([*items, *output])
+        self._id, self._said = (None, b"[]") if len(written) > self._limit else (response_id, written)
+
+    def forget(self, response_id: object) -> None:
+        """A turn that continued this response failed."""
+        if response_id == self._id:
+            self._id, self._said = None, b"[]"
+
+
+def continued(history: list[Any], given: Any) -> Any:
+    """The whole input: what was said, and what is new. Raises `ProblemError` for an output of a call nobody made.
+
+    Over HTTP such a history is mended. Here it is complete, and what does not fit it is a mistake of the client's.
+    """
+    if not isinstance(given, str | list):
+        return given  # it is refused where every input is read
+    new = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
+    made = {call_id for item in [*history, *new] if (call_id := _call_id(item, "_call"))}
+    for index, item in enumerate(new):
+        call_id = _call_id(item, "_call_output")
+        if call_id and call_id not in made:
+            message = f"No tool call found for the output with the call_id '{call_id[:200]}'."
+            raise refuse("invalid_value", message, f"input[{index}].call_id")
+    return [*history, *new]
+
+
+def in_the_frame(problem: Problem, offset: int) -> Problem:
+    """The same problem with the paths of the client's own frame, whose items stand behind `offset` others."""
+
+    def shifted(found: re.Match[str]) -> str:
+        return f"input[{int(found[1]) - offset}]" if int(found[1]) >= offset else found[0]
+
+    if offset == 0:
+        return problem
+    return msgspec.structs.replace(
+        problem, message=_INDEX.sub(shifted, problem.message), param=_INDEX.sub(shifted, problem.param)
+    )
+
+
+def _call_id(item: object, kind: str) -> str | None:
+    """The call id of an item whose type ends so."""
+    if isinstance(item, dict) and isinstance(item.get("type"), str) and item["type"].endswith(kind):
+        call_id = item.get("call_id")
+        return call_id if isinstance(call_id, str) else None
+    return None
+
+
+def _outcome(last: LastEvent | RelayedLast) -> tuple[str | None, list[Any]]:
+    if isinstance(last, LastEvent):
+        return last.response.id, msgspec.to_builtins(last.response.output)
+    response = msgspec.json.decode(last.body)
+    response_id, output = response.get("id"), response.get("output")
+    return (response_id if isinstance(response_id, str) else None), (output if isinstance(output, list) else [])

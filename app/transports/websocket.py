@@ -1,0 +1,239 @@
+"""GET /v1/responses, upgraded: the same turns over a socket, one after the other.
+
+Theory of operation
+-------------------
+Two tasks serve a connection. One reads: it puts frames into a short queue, and its end is the client's: then whatever
+runs is cancelled, and the upstream closed. The other works: it takes a frame, walks it as a POST is walked, sends the
+events, and remembers the outcome. A connection ends
+
+    when the client leaves           the running turn is cancelled
+    when the server stops            behind the running turn, with 1001
+    after `websocket_lifetime`       behind the running turn, with an error frame and 1001
+    after `websocket_idle`           between two turns, with 1001
+    when the client takes nothing    at once: a send that hangs is the client's fault
+
+Before the upstream has spoken a failure is an `error` frame with an HTTP status, afterwards `response.failed`, as over
+HTTP. What is remembered lives in `memory.py`.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from app.protocol.events import Event, LastEvent, RelayedLast
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.request import Frame, decode_object, parse_frame
+from app.settings import Key, Server
+from app.transports import sse
+from app.transports.draining import DRAIN
+from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
+from app.transports.gate import Gate
+from app.transports.memory import Memory, continued, in_the_frame
+from app.transports.turn_log import TurnLog
+from app.transports.walk import Walk
+
+WAITING: Final = 64
+"""Frames that may wait for their turn; together they may be as long as one may be."""
+SEND_TIMEOUT: Final = 60
+"""Seconds for which a client may refuse to take what it is sent."""
+BETA: Final = "responses_websockets="
+"""In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
+
+GOING_AWAY: Final = 1001
+FULL: Final = Problem(
+    code="rate_limit_exceeded", message="Too many frames wait on this connection already.", retry_after=1
+)
+STOPPING: Final = Problem(
+    code="overloaded", message="The server is about to stop. Open another connection.", retry_after=1
+)
+
+
+class StalledError(Exception):
+    """The client takes nothing."""
+
+
+class WebSockets:
+    """The endpoint, an ASGI application. Refuses before the upgrade, with an HTTP answer."""
+
+    def __init__(self, *, walk: Walk, gate: Gate, server: Server) -> None:
+        self._walk = walk
+        self._gate = gate
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        headers = Headers(scope=scope)
+        request_id: str = scope["state"]["request_id"]
+        try:
+            caller = self._admit(headers)
+        except ProblemError as error:
+            self._walk.open_log(request_id=request_id).refused(error.problem)
+            extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
+            await answer(error.problem, extra)(scope, receive, send)
+            return
+        await receive()  # the offer of a connection
+        await send({"type": "websocket.accept", "headers": []})
+        await _Connection(self._walk, self._server, caller, headers, request_id).run(receive, send)
+
+    def _admit(self, headers: Headers) -> Key:
+        if not self._server.websocket:
+            raise ProblemError(UPGRADE_REQUIRED)
+        return self._gate.admit(headers)
+
+
+class _Connection:
+    """One client, until it leaves or is sent away."""
+
+    def __init__(self, walk: Walk, server: Server, caller: Key, headers: Headers, request_id: str) -> None:
+        self._walk = walk
+        self._server = server
+        self._caller = caller
+        self._originator = headers.get("originator", "")
+        self._lenient = BETA in headers.get("openai-beta", "")
+        self._request_id = request_id
+        self._turns = 0
+        self._memory = Memory(server.websocket_memory_bytes)
+        self._waiting: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        """Something to do, or to stop for."""
+        self._draining = False
+        self._now = asyncio.get_running_loop().time
+        self._expires = self._now() + server.websocket_lifetime
+
+    async def run(self, receive: Receive, send: Send) -> None:
+        """To the end of the connection."""
+        self._send_raw = send
+        reading = asyncio.create_task(self._read(receive))
+        working = asyncio.create_task(self._work())
+        try:
+            await asyncio.wait({reading, working}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (working, reading):
+                task.cancel()
+            ended = await asyncio.gather(working, reading, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, Exception) and not isinstance(error, StalledError | OSError):
+                raise error
+
+    async def _read(self, receive: Receive) -> None:
+        while (message := await receive())["type"] != "websocket.disconnect":
+            if message["type"] == DRAIN:
+                self._draining = True
+            else:
+                frame = message.get("bytes") or (message.get("text") or "").encode()
+                held = sum(map(len, self._waiting)) + len(frame)
+                if len(self._waiting) >= WAITING or (self._waiting and held > self._server.max_body_bytes):
+                    await self._send_error(FULL)
+                    continue
+                self._waiting.append(frame)
+            self._news.set()
+
+    async def _work(self) -> None:
+        while (frame := await self._next()) is not None:
+            await self._turn(frame)
+        with suppress(OSError):
+            await self._send_raw({"type": "websocket.close", "code": GOING_AWAY})
+
+    async def _next(self) -> bytes | None:
+        """The next frame; none when the connection must end."""
+        bored = self._now() + self._server.websocket_idle
+        while not self._draining and self._now() < self._expires:
+            if self._waiting:
+                return self._waiting.popleft()
+            if self._now() >= bored:
+                return None
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(min(bored, self._expires)):
+                    await self._news.wait()
+            self._news.clear()
+        if not self._draining:
+            await self._send_error(self._too_old())
+        for _ in self._waiting if self._draining else ():
+            await self._send_error(STOPPING)
+        return None
+
+    async def _turn(self, data: bytes) -> None:
+        self._turns += 1
+        request_id = f"{self._request_id}-{self._turns}"
+        turn_log = self._walk.open_log(request_id=request_id, key=self._caller.name, websocket=True)
+        raw: dict[str, Any] = {}
+        offset = 0
+        try:
+            raw = decode_object(data)
+            frame = parse_frame(raw, lenient=self._lenient)
+            if frame.previous_response_id is not None:
+                history = self._memory.recall(frame.previous_response_id)
+                offset = len(history)
+                frame.body["input"] = continued(history, frame.body.get("input"))
+            last = await self._answer(frame, turn_log, request_id)
+        except ProblemError as error:
+            problem = in_the_frame(error.problem, offset)
+            turn_log.refused(problem)
+            self._memory.forget(raw.get("previous_response_id"))
+            await self._send_error(problem)
+            return
+        if last.response.status == "failed":
+            self._memory.forget(frame.previous_response_id)
+        else:
+            self._memory.keep(frame.body["input"], last)
+
+    async def _answer(self, frame: Frame, turn_log: TurnLog, request_id: str) -> LastEvent | RelayedLast:
+        """The whole answer, sent; its last event."""
+        create = self._walk.read_object(frame.body, turn_log)
+        if not frame.generate:
+            turn_log.note(status=HTTPStatus.OK.value, generate=False)
+            events = await self._walk.prepare(create, self._caller, turn_log, originator=self._originator)
+            try:
+                return await self._tell(turn_log.watch(_at_once(events)))
+            finally:
+                turn_log.tell()
+        running = await self._walk.begin(
+            create, self._caller, turn_log, originator=self._originator, request_id=request_id
+        )
+        try:
+            await running.open(self._server.first_payload_wait)
+        except BaseException:
+            await running.stop()
+            raise
+        turn_log.note(status=HTTPStatus.OK.value)
+        try:
+            return await self._tell(running.batches())
+        finally:
+            await running.close()
+
+    async def _tell(self, batches: AsyncIterator[list[Event]]) -> LastEvent | RelayedLast:
+        """Sends all of them; the last event."""
+        last: Event | None = None
+        async for batch in batches:
+            for last in batch:
+                await self._send(sse.data_of(last))
+        if isinstance(last, LastEvent | RelayedLast):
+            return last
+        raise TypeError(f"a turn ended with {type(last).__name__}")
+
+    async def _send_error(self, problem: Problem) -> None:
+        error = {**problem.body()["error"], "message": problem.failed_message}
+        await self._send(msgspec.json.encode({"type": "error", "status": problem.answer.status, "error": error}))
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT):
+                await self._send_raw({"type": "websocket.send", "text": data.decode()})
+        except TimeoutError:
+            raise StalledError from None
+
+    def _too_old(self) -> Problem:
+        minutes = f"{self._server.websocket_lifetime / 60:g}"
+        message = f"This connection is {minutes} minutes old, which is the limit. Open another one to go on."
+        return Problem(code="websocket_connection_limit_reached", message=message)
+
+
+async def _at_once(events: list[Event]) -> AsyncIterator[list[Event]]:
+    yield events
