@@ -21,6 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from app.cli.completion import completion  # noqa: PLC0415 — as above
 
             return completion(flags["shell"])
+        case "keys":
+            from app.cli.keys import create  # noqa: PLC0415 — as above
+
+            return create(flags["name"], flags["models"])
         case command:
             return _with_settings(command, flags)
 

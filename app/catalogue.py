@@ -16,6 +16,8 @@ from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
 from app.pump import Clocks
+from app.settings import Key, Secret
+from app.upstreams.callers_key import at_callers_expense
 from app.upstreams.port import Knowing, Upstream
 
 ANY = "*"
@@ -32,6 +34,12 @@ IN_THE_REQUEST: Final = {
 """What a setting of a chat ask is called by the client, where that differs."""
 
 
+CALLERS_KEY_WANTED: Final = (
+    "This model wants your own key of its upstream: send it as `Authorization: Bearer <key>`. "
+    "A key of this server is not sent there."
+)
+
+
 class Entry(NamedTuple):
     """One line of the table: which upstream serves a model, under which name, and in which manner."""
 
@@ -45,6 +53,8 @@ class Entry(NamedTuple):
     card: Card = Card()
     knowing: Knowing | None = None
     """The same upstream, if it knows something of its models."""
+    passthrough: bool = False
+    """Whether this upstream is given the caller's own key."""
 
 
 class Route(NamedTuple):
@@ -52,6 +62,8 @@ class Route(NamedTuple):
 
     model: str
     entry: Entry
+    key: Secret | None = None
+    """The caller's own key, for an upstream that wants it."""
 
     async def begin(
         self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
@@ -84,7 +96,9 @@ class Route(NamedTuple):
 
     def open(self, turn: AnyTurn) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
-        return self.entry.upstream.open(turn.ask)
+        if self.key is None:
+            return self.entry.upstream.open(turn.ask)
+        return at_callers_expense(self.entry.upstream.open(turn.ask, self.key.reveal()))
 
 
 class Catalogue:
@@ -102,15 +116,34 @@ class Catalogue:
         """What is known of a model that is in `names`."""
         return self._entries[name].card
 
-    def route_for(self, model: str, may_use: Callable[[str], bool]) -> Route:
-        """The way to a model. Raises `ProblemError` if none is known, or none that the caller may use."""
-        entry = self._entries.get(model) or self._entries.get(ANY)
-        if entry is None or not may_use(model):
-            raise self._unknown(model[:200], may_use)
-        return Route(model, entry)
+    def names_for(self, caller: Key) -> list[str]:
+        """The public names that this caller may use."""
+        return [name for name in self.names if self._is_for(caller, name)]
 
-    def _unknown(self, model: str, may_use: Callable[[str], bool]) -> ProblemError:
+    def look_up(self, model: str, caller: Key) -> Entry:
+        """What serves a model. Raises `ProblemError` if nothing does, or nothing that the caller may use."""
+        entry = self._entries.get(model) or self._entries.get(ANY)
+        if entry is not None and self._is_for(caller, model):
+            return entry
+        if caller.is_guest:
+            raise refuse("invalid_api_key", "This key is not known here.")
+        raise self._unknown(model[:200], caller)
+
+    def route_for(self, model: str, caller: Key) -> Route:
+        """The way to a model. Raises `ProblemError` as `look_up` does, or where the caller's own key is wanted."""
+        entry = self.look_up(model, caller)
+        if not entry.passthrough:
+            return Route(model, entry)
+        if caller.own is None:
+            raise refuse("invalid_api_key", CALLERS_KEY_WANTED)
+        return Route(model, entry, caller.own)
+
+    def _is_for(self, caller: Key, model: str) -> bool:
+        entry = self._entries.get(model) or self._entries.get(ANY)
+        return entry is not None and caller.may_use(model) and (entry.passthrough or not caller.is_guest)
+
+    def _unknown(self, model: str, caller: Key) -> ProblemError:
         """The same words for a model that is not served and one that is not for this caller, who learns of neither."""
-        close = get_close_matches(model, filter(may_use, self.names), n=1)
+        close = get_close_matches(model, self.names_for(caller), n=1)
         hint = f" Did you mean `{close[0]}`?" if close else " GET /v1/models lists those that do."
         return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")

@@ -63,7 +63,8 @@ def build_app(settings: Settings) -> FastAPI:
     mint = _minting()
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal))
-    gate = Gate(settings.keys)
+    passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
+    gate = Gate(settings.keys, passthrough=passthrough)
     recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
     metrics = metrics_of(settings)
     walk = Walk(
@@ -150,6 +151,7 @@ def build_catalogue(
 
 def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Sealer | None) -> Entry:
     told = settings.upstreams[model.upstream]
+    passthrough = told.auth == "passthrough"
     clocks = Clocks(
         keep_alive=settings.server.keep_alive,
         first_payload=told.first_payload_timeout or told.timeout,
@@ -159,7 +161,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
     card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
     if told.via == "responses":
         relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls, sealer=sealer)
-        return Entry(model.upstream, upstream, model.name, relay, clocks, card)
+        return Entry(model.upstream, upstream, model.name, relay, clocks, card, passthrough=passthrough)
     options = ChatOptions(
         system_messages=model.system_messages,
         raw_reasoning=model.reasoning == "text",
@@ -179,7 +181,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         lenient=settings.server.lenient,
     )
     knowing = upstream if isinstance(upstream, LitellmChat) else None
-    return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing)
+    return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing, passthrough)
 
 
 def _origin(upstream: Upstream) -> str:

@@ -95,7 +95,9 @@ def once(target: Target, work: Workload, server: Measured) -> dict[str, float]:
         "concurrency": work.concurrency,
         "stream": work.stream,
     }
-    _load({**job, "body": target.ask(work.unpaced, work.stream, work.request)[1], "requests": WARM_UP, "concurrency": 1})
+    _load(
+        {**job, "body": target.ask(work.unpaced, work.stream, work.request)[1], "requests": WARM_UP, "concurrency": 1}
+    )
     rss, before = server.rss(), server.cpu()
     load = subprocess.Popen(
         pinned(OTHER_CORE, [sys.executable, "-m", "bench.load"]),

@@ -241,3 +241,23 @@ def test_an_allowed_host_is_a_bare_name(tmp_path: Path, host: str) -> None:
     assert mistakes(tmp_path, f'[server]\nallowed_hosts = ["{host}"]\n') == [
         'config.toml:2: server.allowed_hosts[0]: must be a host name or address without a port, or "*"'
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('provider = "openai"\napi_key = "k"\nauth = "passthrough"', 'takes either api_key or auth = "passthrough"'),
+        ('via = "demo"\nauth = "passthrough"', 'via = "demo" asks for no key: leave auth out'),
+        (
+            'provider = "bedrock"\nauth = "passthrough"',
+            'litellm finds keys of its own for bedrock: auth = "passthrough" is not safe there',
+        ),
+        ('provider = "openai"\nauth = "passthru"', "must be one of key, passthrough (did you mean passthrough?)"),
+    ],
+)
+def test_callers_keys_are_passed_on_only_where_nothing_else_opens_the_door(
+    tmp_path: Path, table: str, words: str
+) -> None:
+    told = mistakes(tmp_path, f'[upstreams.u]\n{table}\n[models.m]\nupstream = "u"\n')
+    assert len(told) == 1
+    assert told[0].endswith(words)

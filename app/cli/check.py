@@ -63,7 +63,7 @@ def _lines(settings: Settings) -> Iterator[str]:
             shown = {key: value for key, value in row if not isinstance(row, Upstream) or row.takes(key)}
             yield from _table(f"[{path}]", path, shown, origins)
     for name, upstream in settings.upstreams.items():
-        if upstream.via != "demo" and upstream.api_key is None:
+        if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
             yield f"\n# upstreams.{_key(name)}: no api_key is set"
 
 

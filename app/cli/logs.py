@@ -7,7 +7,18 @@ import sys
 import time
 from typing import Any, Final, Literal
 
-SECRETS: Final = re.compile(r"(?i)(bearer\s+|\bsk-|api[_-]?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9._~+/-]{6,}=*")
+SECRETS: Final = re.compile(
+    r"""(?ix)
+    ( \b(?:bearer|basic)\s+
+    | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
+      \\?["']?\s*[:=]\s*\\?["']?(?!bearer\s|basic\s)
+    | \b[a-z][a-z0-9+.-]*://(?=[^\s/@"']+@)                     # what stands before the @ of an address
+    | \b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am|AKIA|ASIA|AIza|eyJ)[-_]?
+      (?=[^\s"']*[0-9])                                          # a word that only begins so has no digit
+    )
+    [A-Za-z0-9._~+/:%-]{6,}=*
+    """
+)
 _BLOT: Final = r"\1***"
 
 

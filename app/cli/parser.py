@@ -14,6 +14,7 @@ examples:
   am-proxy serve --upstream https://api.example.com/v1 --upstream-key env:EXAMPLE_KEY
   am-proxy serve --config proxy.toml --port 9000
   am-proxy check --config proxy.toml                    say what is wrong with it, or what it comes to
+  am-proxy keys create --name alice                     a key for a client, and its digest for the configuration
   am-proxy check --probe                                ask the upstreams themselves, and say which lane suits each
   am-proxy doctor                                       look at the upstreams step by step, with advice
   am-proxy init                                         write a first config.toml
@@ -58,6 +59,12 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="look at these alone")
     init = command("init", "ask a few questions and write a configuration with comments")
     init.add_argument("--config", metavar="FILE", default="config.toml", help="where to (default: config.toml)")
+    keys = command("keys", "make a key for a client, and the [[keys]] table with its digest for config.toml")
+    keys.add_argument("action", metavar="create", choices=["create"], help="show a new key, once; nothing is written")
+    keys.add_argument("--name", default="client", help="what the log calls whoever has it (default: client)")
+    keys.add_argument(
+        "--models", nargs="+", default=["*"], metavar="PATTERN", help='public names it may use, "gpt-*" (default: all)'
+    )
     completion = command("completion", "print what a shell needs to complete commands and flags")
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser, commands.choices

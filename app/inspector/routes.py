@@ -85,6 +85,8 @@ class Inspector:
         caller = self._gate.admit(request.headers)
         if self._recorder is None:
             raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
+        if caller.is_guest:  # they have a name in common, and would see each other's
+            raise refuse("invalid_api_key", "Turns are shown to those who have a key of this server.")
         notes = self._told(self._recorder, None if caller is ANYONE else caller.name)
         return EventSourceResponse(notes, ping=int(self._server.keep_alive) or 1, sep="\n", headers=dict(_GUARDED))
 

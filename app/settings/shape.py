@@ -194,6 +194,10 @@ class Key:
     digest: bytes
     models: tuple[str, ...] = ("*",)
     """Patterns of public model names: `*`, `gpt-*`."""
+    is_guest: bool = False
+    """Not one of ours: the key they came with opens nothing here, but perhaps an upstream that is given it."""
+    own: Secret | None = None
+    """The key they came with, where it is none of ours and some upstream is given its callers' keys."""
 
     def may_use(self, model: str) -> bool:
         """Whether one of the patterns covers this public name."""
@@ -212,6 +216,15 @@ _ONLY: Final = {
 """Settings of one kind of upstream."""
 
 
+TAKES_ANY_KEY: Final = frozenset(
+    {
+        "anthropic", "cerebras", "codestral", "deepinfra", "deepseek", "fireworks_ai", "gemini", "groq", "hosted_vllm",
+        "mistral", "moonshot", "nvidia_nim", "openai", "openrouter", "perplexity", "sambanova", "together_ai", "xai",
+    }
+)  # fmt: skip
+"""Providers for which litellm sends the key it is given, and nothing else that could open a door."""
+
+
 class Upstream(Table):
     """A server that runs models, and how it is spoken to."""
 
@@ -219,6 +232,8 @@ class Upstream(Table):
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
     """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
     api_key: Secret | None = None
+    auth: Literal["key", "passthrough"] = "key"
+    """Whose key is sent: this upstream's own, or that of the caller, who then needs none of this server's."""
     base_url: Annotated[str, AfterValidator(_address)] | None = None
     connect_timeout: Seconds = 5
     """Seconds for finding and reaching the upstream, TLS included."""
@@ -265,6 +280,12 @@ class Upstream(Table):
                 message = 'provider is litellm\'s: leave it out, or say via = "litellm"'
             case "chat" | "responses" if not self.base_url:
                 message = f'via = "{self.via}" needs a base_url'
+            case "demo" if self.auth == "passthrough":
+                message = 'via = "demo" asks for no key: leave auth out'
+            case _ if self.auth == "passthrough" and self.api_key:
+                message = 'takes either api_key or auth = "passthrough"'
+            case "litellm" if self.auth == "passthrough" and self.provider not in {None, *TAKES_ANY_KEY}:
+                message = f'litellm finds keys of its own for {self.provider}: auth = "passthrough" is not safe there'
             case "litellm" if not self.provider and not self.base_url:
                 message = 'needs a provider (litellm\'s prefix, such as "deepseek") or a base_url'
         if message:

@@ -1,6 +1,7 @@
 """Who may come in: client keys, before the body is read."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Final
@@ -8,33 +9,52 @@ from typing import Final
 from starlette.datastructures import Headers
 
 from app.protocol.problems import refuse
-from app.settings import Key
+from app.settings import Key, Secret
 
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller where no keys are configured."""
+GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
+"""A caller whose key is none of ours, where some upstream is given its callers' keys."""
 
 
 class Gate:
-    """Knows keys by their digests only."""
+    """Knows keys by their digests only. A key of this server stays here; any other may be for an upstream."""
 
-    def __init__(self, keys: Sequence[Key]) -> None:
+    def __init__(self, keys: Sequence[Key], *, passthrough: bool = False) -> None:
         self._keys = tuple(keys)
+        self._passthrough = passthrough
 
     def admit(self, headers: Headers) -> Key:
         """The caller. Raises `ProblemError` without a valid `Authorization: Bearer …`, or with two."""
-        if not self._keys:
-            return ANYONE
         given = headers.getlist("authorization")
         if len(given) > 1:
             raise refuse("invalid_api_key", "There is more than one Authorization header.")
         scheme, _, token = (given[0] if given else "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        if not self._keys:
+            return replace(ANYONE, own=_sendable(token)) if self._passthrough else ANYONE
+        if not token:
             raise refuse("invalid_api_key", "This server wants a key: send `Authorization: Bearer <key>`.")
-        digest = sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
+        found = self._find(token)
+        if found is not None:
+            return found
+        own = _sendable(token) if self._passthrough else None
+        if own is None:
+            raise refuse("invalid_api_key", "This key is not known here.")
+        return replace(GUEST, own=own)
+
+    def _find(self, token: str) -> Key | None:
+        digest = sha256(token.encode("utf-8", "surrogateescape")).digest()
         found = None
         for key in self._keys:  # all of them, always: the time it takes tells nothing
             if compare_digest(key.digest, digest):
                 found = key
-        if found is None:
-            raise refuse("invalid_api_key", "This key is not known here.")
         return found
+
+
+def _sendable(token: str) -> Secret | None:
+    """A key that can travel in a header again; none where there is none, or it holds more than that."""
+    try:
+        return Secret(token)
+    except ValueError:
+        return None

@@ -123,14 +123,14 @@ class Http:
     async def list_models(self, request: Request) -> HttpResponse:
         """The models this caller may use; `models` beside `data` because Codex looks there."""
         caller = self._gate.admit(request.headers)
-        names = [name for name in self._catalogue.names if caller.may_use(name)]
+        names = self._catalogue.names_for(caller)
         models = [codex_model(name, self._catalogue.card(name), priority) for priority, name in enumerate(names)]
         return JSONResponse({"object": "list", "data": [self._model(name) for name in names], "models": models})
 
     async def show_model(self, request: Request, name: str) -> HttpResponse:
         """One model."""
         caller = self._gate.admit(request.headers)
-        self._catalogue.route_for(name, caller.may_use)
+        self._catalogue.look_up(name, caller)
         return JSONResponse(self._model(name))
 
     async def live(self) -> HttpResponse:

@@ -110,7 +110,7 @@ class Walk:
     async def _translate(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
     ) -> tuple[Route, AnyTurn]:
-        route = self._catalogue.route_for(create.model, caller.may_use)
+        route = self._catalogue.route_for(create.model, caller)
         turn_log.note(upstream=route.entry.upstream_name)
         turn = await route.begin(create, self._mint, self._now, for_codex=originator.startswith("codex"))
         if turn.warnings:

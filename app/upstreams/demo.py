@@ -45,7 +45,7 @@ class Wish(NamedTuple):
 class Demo:
     """Answers every ask at once, one word at a time."""
 
-    async def open(self, ask: dict[str, Any]) -> AsyncGenerator[Chunk]:
+    async def open(self, ask: dict[str, Any], key: str | None = None) -> AsyncGenerator[Chunk]:  # noqa: ARG002 — it has no door
         """Chat chunks, as a chat-completions server would stream them."""
         wish = _wish(ask)
         if "busy" in wish.words:

@@ -44,13 +44,13 @@ class HttpChat:
         self._secret = api_key
         self._manners = manners
 
-    async def open(self, ask: Json) -> AsyncGenerator[Json]:
+    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
         spoken = False
         answer = None
         lines = ChatLines()
         try:
-            answer = await self._ask(ask)
+            answer = await self._ask(ask, key)
             async for data in answer:
                 for chunk in lines.read(data):
                     if is_error(chunk):
@@ -65,7 +65,7 @@ class HttpChat:
                 spoken = True
                 yield chunk
         except (*TROUBLE, NotAStreamError, _ToldError) as error:
-            problem = self._problem(error, str(ask["model"]))
+            problem = self._problem(error, str(ask["model"]), key or self._secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
         finally:
@@ -76,24 +76,24 @@ class HttpChat:
         """Close every connection."""
         await self._server.close()
 
-    async def _ask(self, ask: Json) -> Answer:
+    async def _ask(self, ask: Json, key: str | None) -> Answer:
         """Ask. A server that refuses `stream_options` is asked without, now and from now on."""
         try:
-            return await self._server.ask(msgspec.json.encode(shaped(ask, self._manners)))
+            return await self._server.ask(msgspec.json.encode(shaped(ask, self._manners)), key)
         except HttpRefusedError as refusal:
             client = refusal.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
             if not (client and "stream_options" in refusal.text and self._manners.stream_options):
                 raise
         without = self._manners._replace(stream_options=False)
-        answer = await self._server.ask(msgspec.json.encode(shaped(ask, without)))
+        answer = await self._server.ask(msgspec.json.encode(shaped(ask, without)), key)
         self._manners = without
         return answer
 
-    def _problem(self, error: Exception, model: str) -> Problem:
+    def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
             case _ToldError():
-                return problem_in_stream(error.chunk, model=model, secret=self._secret)
+                return problem_in_stream(error.chunk, model=model, secret=secret)
             case NotAStreamError():
                 return did_not_answer_as_it_must(str(error))
             case _:
-                return self._server.problem(error, model)
+                return self._server.problem(error, model, secret)

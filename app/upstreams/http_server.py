@@ -93,7 +93,6 @@ class HttpServer:
 
     def __init__(self, url: str, *, api_key: str | None, timeout: float, connect: float = CONNECT) -> None:
         self._url = url
-        self._secret = api_key
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=timeout)
         self._proxy = _proxy_for(url)
         self._headers = {
@@ -107,15 +106,18 @@ class HttpServer:
         self._session: aiohttp.ClientSession | None = None
         self._leaving: set[asyncio.Task[None]] = set()
 
-    async def ask(self, body: bytes | None) -> Answer:
-        """Post this, or get if there is none, and give the answer once its head is there. Raises one of `TROUBLE`."""
+    async def ask(self, body: bytes | None, key: str | None = None) -> Answer:
+        """Post this, or get if there is none, and give the answer once its head is there. Raises one of `TROUBLE`.
+
+        `key` takes the place of the server's own, for this ask alone.
+        """
         connection = SimpleNamespace(reused=False)
         try:
-            response = await self._send(body, connection)
+            response = await self._send(body, key, connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
             if not connection.reused:
                 raise
-            response = await self._send(body, connection)
+            response = await self._send(body, key, connection)
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
                 raise HttpRefusedError(response.status, await _words(response), response.headers)  # noqa: TRY301 — closed below
@@ -135,17 +137,17 @@ class HttpServer:
         if session is not None:
             await session.close()
 
-    def problem(self, error: Exception, model: str) -> Problem:  # noqa: PLR0911 — one line per kind of trouble
-        """Say what one of `TROUBLE` means to the client who asked for `model`."""
+    def problem(self, error: Exception, model: str, secret: str | None) -> Problem:  # noqa: PLR0911 — one line per kind of trouble
+        """Say what one of `TROUBLE` means to the client who asked for `model`. `secret` is the key that was sent."""
         match error:
             case HttpRefusedError():
-                return problem_told(error.status, error.text, model=model, headers=error.headers, secret=self._secret)
+                return problem_told(error.status, error.text, model=model, headers=error.headers, secret=secret)
             case aiohttp.ClientSSLError():
                 return _failed("The upstream could not be reached: no secure connection to it can be made.")
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
                 return _failed("The upstream could not be reached.")
             case TimeoutError():
-                return problem_told(408, "", model=model, headers={}, secret=self._secret)
+                return problem_told(408, "", model=model, headers={}, secret=secret)
             case TooLongError():
                 return did_not_answer_as_it_must("a line of the stream is too long")
             case CompressedError():
@@ -155,13 +157,14 @@ class HttpServer:
             case _:
                 return _failed("The connection to the upstream broke off.")
 
-    async def _send(self, body: bytes | None, connection: SimpleNamespace) -> aiohttp.ClientResponse:
+    async def _send(self, body: bytes | None, key: str | None, connection: SimpleNamespace) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = self._open()
         return await self._session.request(
             "GET" if body is None else "POST",
             self._url,
             data=body,
+            headers=None if key is None else {"authorization": f"Bearer {key}"},
             allow_redirects=False,
             proxy=self._proxy,
             trace_request_ctx=connection,

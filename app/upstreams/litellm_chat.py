@@ -172,7 +172,7 @@ class LitellmChat:
             left.append("reasoning_effort")
         return left
 
-    async def open(self, ask: Json) -> AsyncGenerator[Json]:
+    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         if self._provider is not None and self._provider not in providers():
@@ -180,7 +180,8 @@ class LitellmChat:
         model = str(ask["model"])
         most_tokens = self._most_tokens(litellm, model)
         kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most_tokens)
-        kwargs["api_key"] = key_for(self._provider, self._api_key, self._base_url)
+        secret = key or self._api_key
+        kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
         kwargs["timeout"] = self._timeout
         connect_within(self._connect)
         spoken = False
@@ -191,7 +192,7 @@ class LitellmChat:
             async with contextlib.aclosing(chunks_of(stream)) as chunks:
                 async for chunk in _in_time(chunks, self._timeout):
                     if is_error(chunk):
-                        problem = problem_in_stream(chunk, model=model, secret=self._api_key)
+                        problem = problem_in_stream(chunk, model=model, secret=secret)
                         raise UpstreamBroke(problem) if spoken else UpstreamRefused(problem)  # noqa: TRY301 — let through below
                     spoken = True
                     yield chunk
@@ -201,7 +202,7 @@ class LitellmChat:
             if isinstance(error, NotAStreamError):
                 problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
             else:
-                problem = problem_of(error, model=model, secret=self._api_key)
+                problem = problem_of(error, model=model, secret=secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
         finally:

@@ -46,22 +46,23 @@ class NativeResponses:
         self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
         self._secret = api_key
 
-    async def open(self, ask: Json) -> AsyncGenerator[Json]:
+    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
         answer: Answer | None = None
+        secret = key or self._secret
         reading = _Reading()
         try:
-            answer = await self._server.ask(msgspec.json.encode(ask))
+            answer = await self._server.ask(msgspec.json.encode(ask), key)
             async for data in answer:
                 for event in reading.read(data):
                     if event["type"] == "response.failed":
-                        self._clean(event)
+                        _clean(event, secret)
                     yield event
                 if reading.done:
                     return
             reading.end()
         except (*TROUBLE, NotEventsError, _ToldError) as error:
-            problem = self._problem(error, str(ask["model"]))
+            problem = self._problem(error, str(ask["model"]), secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             raise (UpstreamBroke(problem) if reading.spoken else UpstreamRefused(problem)) from None
         finally:
@@ -72,43 +73,45 @@ class NativeResponses:
         """Close every connection."""
         await self._server.close()
 
-    def _clean(self, event: Json) -> None:
-        """Why it failed, without keys and addresses."""
-        response = event.get("response")
-        error = response.get("error") if isinstance(response, dict) else None
-        if isinstance(error, dict) and isinstance(error.get("message"), str):
-            error["message"] = short(error["message"], self._secret) or "The upstream failed."
-
-    def _problem(self, error: Exception, model: str) -> Problem:
+    def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
             case _ToldError():
-                return problem_in_stream(error.told, model=model, secret=self._secret)
+                return problem_in_stream(error.told, model=model, secret=secret)
             case NotEventsError():
                 return did_not_answer_as_it_must(str(error))
             case HttpRefusedError():
-                return self._as_told(error, self._server.problem(error, model))
+                return _as_told(error, self._server.problem(error, model, secret), secret)
             case _:
-                return self._server.problem(error, model)
+                return self._server.problem(error, model, secret)
 
-    def _as_told(self, refusal: HttpRefusedError, problem: Problem) -> Problem:
-        """The client spoke the upstream's own language: what no word of ours fits is told in the upstream's."""
-        if problem.code not in {"invalid_value", "upstream_error"}:
-            return problem
-        try:
-            told = json.loads(refusal.text)["error"]
-            message, param, code = told["message"], told.get("param"), told.get("code")
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-            return problem
-        if isinstance(code, str) and code in ANSWERS and ANSWERS[code].status == refusal.status:
-            wait = retry_seconds(refusal.headers) if code == "overloaded" else None
-            problem = replace(problem, code=code, retry_after=wait)
-        if refusal.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
-            return problem
-        return replace(
-            problem,
-            message=short(message, self._secret) if isinstance(message, str) and message else problem.message,
-            param=short(param[:LONGEST_PARAM], self._secret) if isinstance(param, str) else "",
-        )
+
+def _clean(event: Json, secret: str | None) -> None:
+    """Why it failed, without keys and addresses."""
+    response = event.get("response")
+    error = response.get("error") if isinstance(response, dict) else None
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        error["message"] = short(error["message"], secret) or "The upstream failed."
+
+
+def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:
+    """The client spoke the upstream's own language: what no word of ours fits is told in the upstream's."""
+    if problem.code not in {"invalid_value", "upstream_error"}:
+        return problem
+    try:
+        told = json.loads(refusal.text)["error"]
+        message, param, code = told["message"], told.get("param"), told.get("code")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return problem
+    if isinstance(code, str) and code in ANSWERS and ANSWERS[code].status == refusal.status:
+        wait = retry_seconds(refusal.headers) if code == "overloaded" else None
+        problem = replace(problem, code=code, retry_after=wait)
+    if refusal.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
+        return problem
+    return replace(
+        problem,
+        message=short(message, secret) if isinstance(message, str) and message else problem.message,
+        param=short(param[:LONGEST_PARAM], secret) if isinstance(param, str) else "",
+    )
 
 
 class _Reading:

@@ -29,8 +29,11 @@ class UpstreamBroke(Exception):  # noqa: N818 — as above
 class Upstream(Protocol[AskT_contra, PayloadT_co]):
     """A server that runs a model. Whoever consumes the generator closes it (`aclosing`)."""
 
-    def open(self, ask: AskT_contra) -> AsyncGenerator[PayloadT_co]:
-        """Ask, and yield what comes back. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later."""
+    def open(self, ask: AskT_contra, key: str | None = None) -> AsyncGenerator[PayloadT_co]:
+        """Ask, and yield what comes back. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later.
+
+        `key` is the caller's own, for this one ask; without it the upstream's is used.
+        """
         ...
 
 

@@ -70,12 +70,14 @@ models = ["*"]                              # default
 via = "litellm"                             # default
 provider = "deepseek"                       # config.toml:11
 api_key = "***"                             # set, from file:secret
+auth = "key"                                # default
 connect_timeout = 5                         # default
 timeout = 120                               # default
 turn_timeout = 1800                         # default
 
 [upstreams.local]
 via = "litellm"                             # default
+auth = "key"                                # default
 base_url = "http://localhost:11434/v1"      # config.toml:15
 connect_timeout = 5                         # default
 timeout = 120                               # default

@@ -73,3 +73,50 @@ def test_our_own_faults_come_with_their_traceback_and_without_keys(
     assert "***" in line
     for secret in ("abcdefghijkl", "1234567890", "0123456789"):
         assert secret not in line
+
+
+LOST = [
+    "Authorization: Bearer abcdefghijkl",
+    "authorization: Basic YWxpY2U6bGV0LW1lLWlu",
+    '{"authorization": "Bearer abc.def-ghi"}',
+    "x-api-key: 0123456789abcdef",
+    "{'X-Api-Key': '0123456789abcdef'}",
+    '{\\"api_key\\": \\"0123456789abcdef\\"}',
+    "api-key=0123456789abcdef&x=1",
+    "x-goog-api-key: AIzaSyA0123456789abcdefghijklmnopqrstuv",
+    "key AIzaSyA0123456789abcdefghijklmnopqrstuv refused",
+    "sk-proj-0123456789abcdef and sk-ant-api03-0123456789",
+    "gsk_0123456789abcdefghij",
+    "hf_abcdefghij0123456789",
+    "xoxb-123456789012-abcdefghijkl",
+    "ghp_0123456789abcdefghij0123456789abcdef",
+    "AKIAIOSFODNN7EXAMPLE",
+    "am-qZ0123456789abcdefghij0123456789abcdefghij0",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "redis://user:let-me-in@cache:6379/0",
+    "https://alice:let-me-in@example.com/v1",
+    "postgres://alice:let-me-in@db",
+    "password='let-me-in-please'",
+]
+
+
+@pytest.mark.parametrize("line", LOST)
+def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
+    shown = logs.blotted(f"it said {line}.")
+    assert "***" in shown
+    for secret in ("abcdefghij", "0123456789", "let-me-in", "YWxpY2U", "abc.def", "dozjg", "IOSFOD"):
+        assert secret not in shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "turn model=gpt-4.1 finish=completed request_id=req_AM-1789654321000-a1b2c3d4",
+        "models/sk-learn and risk-free, a task-runner, hf_home, the am-proxy",
+        "listening on http://127.0.0.1:8080/v1, upstream https://api.example.com/v1/models@latest",
+        "bearer of news; basic idea; token=5 tokens",
+        'upstream="openai" key="alice" input_tokens=120000',
+    ],
+)
+def test_what_is_no_key_stays_legible(line: str) -> None:
+    assert logs.blotted(line) == line

@@ -1,0 +1,200 @@
+"""`auth = "passthrough"`: a caller's key goes to the one upstream it is for, and nowhere else. Ours go nowhere."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from app.settings import Key, Model, Secret, Settings, Upstream
+from app.settings.shape import TAKES_ANY_KEY
+from app.upstreams.litellm_chat import LitellmChat
+from app.upstreams.port import UpstreamRefused
+from tests.script import says, stops
+from tests.serving import serving
+from tests.upstream import Ask, ChatUpstream, Status, Step
+from tests.upstream.responses import ResponsesUpstream, answer, message
+from tests.upstream.server import ScriptedUpstream
+
+OURS = "let-alice-in"
+SERVERS_OWN = "sk-the-servers-own-key"
+ALICE, BEN, CLEO = ({"authorization": f"Bearer {key}"} for key in (OURS, "sk-bens-own-key", "sk-cleos-own-key"))
+KEYS = (Key(name="alice", digest=sha256(OURS.encode()).digest()),)
+LANES = ("litellm", "chat", "responses")
+
+
+def speak(ask: Ask) -> list[Step]:
+    """The real server says no to keys it does not know, and remembers whom it does not like by a cookie."""
+    if ask.body["model"] == "sticky":
+        return [Status(429, {"error": {"message": "later"}}, {"set-cookie": "who=somebody; Path=/"})]
+    if "wrong" in ask.headers.get("authorization", ""):
+        return [Status(401, {"error": {"message": f"Incorrect API key provided: {ask.headers['authorization']}"}})]
+    return [says("Hi"), stops("stop")]
+
+
+def relay(ask: Ask) -> list[Step]:
+    """The same in the language of Responses."""
+    found = speak(ask)
+    return found if isinstance(found[0], Status) else list(answer(message("msg_1", "Hi")))
+
+
+class Two(NamedTuple):
+    """A server before two upstreams: one that is given its callers' keys, one that has its own."""
+
+    client: httpx.Client
+    theirs: ScriptedUpstream
+    ours: ChatUpstream
+
+    def ask(self, model: str, headers: dict[str, str], *, stream: bool = False) -> httpx.Response:
+        """One turn."""
+        return self.client.post(
+            "/v1/responses", json={"model": model, "input": "Hi", "stream": stream}, headers=headers
+        )
+
+    def keys(self) -> list[str]:
+        """What the first was given."""
+        return [ask.headers["authorization"] for ask in self.theirs.asks]
+
+
+@pytest.fixture(params=[*((lane, True) for lane in LANES), ("chat", False)], ids=[*LANES, "chat, without keys of ours"])
+def two(request: pytest.FixtureRequest) -> Iterator[Two]:
+    """Over each lane; the second upstream is behind litellm or spoken to directly as well."""
+    lane, keys = request.param
+    with ExitStack() as stack:
+        theirs: ScriptedUpstream = ResponsesUpstream(relay) if lane == "responses" else ChatUpstream(speak)
+        stack.enter_context(theirs)
+        ours = stack.enter_context(ChatUpstream(speak))
+        settings = Settings(
+            keys=KEYS if keys else (),
+            upstreams={
+                "theirs": Upstream(via=lane, base_url=theirs.url, auth="passthrough"),
+                "ours": Upstream(
+                    via="litellm" if lane == "litellm" else "chat", base_url=ours.url, api_key=Secret(SERVERS_OWN)
+                ),
+            },
+            models={"ours": Model(upstream="ours"), "theirs": Model(upstream="theirs"), "*": Model(upstream="theirs")},
+        )
+        url = stack.enter_context(serving(settings))
+        yield Two(stack.enter_context(httpx.Client(base_url=url, timeout=20)), theirs, ours)
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    """Status and code of a refusal."""
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_each_callers_key_goes_out_for_that_caller_alone(two: Two) -> None:
+    for stream in (False, True):
+        for headers in (BEN, CLEO, BEN):
+            told = two.ask("theirs", headers, stream=stream)
+            assert told.status_code == 200
+            assert "own-key" not in told.text + str(told.headers)
+    assert two.keys() == [who["authorization"] for who in (BEN, CLEO, BEN, BEN, CLEO, BEN)]
+    assert two.ours.asks == []
+
+
+def test_what_the_upstream_wants_remembered_of_one_caller_is_not_told_of_another(two: Two) -> None:
+    assert [two.ask("sticky", who).status_code for who in (BEN, CLEO, BEN)] == [429] * 3
+    assert not [ask for ask in two.theirs.asks if "cookie" in ask.headers]
+
+
+def test_callers_at_the_same_time_are_not_mixed_up(two: Two) -> None:
+    async def all_at_once() -> list[httpx.Response]:
+        async with httpx.AsyncClient(base_url=two.client.base_url, timeout=20) as client:
+            return await asyncio.gather(
+                *(
+                    client.post("/v1/responses", json={"model": f"m{n}", "input": "Hi"}, headers=bearer(n))
+                    for n in range(16)
+                )
+            )
+
+    def bearer(number: int) -> dict[str, str]:
+        return {"authorization": f"Bearer sk-key-of-{number}"}
+
+    assert {answer.status_code for answer in asyncio.run(all_at_once())} == {200}
+    assert {ask.body["model"]: ask.headers["authorization"] for ask in two.theirs.asks} == {
+        f"m{n}": f"Bearer sk-key-of-{n}" for n in range(16)
+    }
+
+
+def test_the_servers_own_key_goes_to_its_own_upstream_alone(two: Two) -> None:
+    keys = two.client.get("/v1/models").status_code == 401
+    who = ALICE if keys else BEN
+    assert two.ask("ours", who).status_code == 200
+    assert [ask.headers["authorization"] for ask in two.ours.asks] == [f"Bearer {SERVERS_OWN}"]
+    assert two.theirs.asks == []
+    if keys:
+        assert code(two.ask("ours", BEN)) == (401, "invalid_api_key")
+        assert len(two.ours.asks) == 1
+
+
+def test_a_key_of_this_server_is_sent_nowhere(two: Two) -> None:
+    if two.client.get("/v1/models").status_code == 200:
+        pytest.skip("this server has no keys")
+    for model in ("theirs", "any other"):
+        refusal = two.ask(model, ALICE)
+        assert code(refusal) == (401, "invalid_api_key")
+        assert OURS not in refusal.text
+    assert two.theirs.asks == two.ours.asks == []
+
+
+def test_without_a_key_of_their_own_nobody_is_let_through(two: Two) -> None:
+    for headers in ({}, {"authorization": "Basic Zm9vOmJhcg=="}, {"authorization": "Bearer"}, {"x-api-key": "sk-x"}):
+        assert code(two.ask("theirs", headers)) == (401, "invalid_api_key")
+    twice = [("authorization", BEN["authorization"]), ("authorization", CLEO["authorization"])]
+    asked = two.client.post("/v1/responses", json={"model": "theirs", "input": "Hi"}, headers=twice)
+    assert code(asked) == (401, "invalid_api_key")
+    assert code(two.ask("theirs", {"authorization": "Bearer sk-a\tb"})) == (401, "invalid_api_key")
+    assert two.theirs.asks == []
+
+
+def test_a_key_that_the_upstream_does_not_take_is_the_callers_mistake_and_not_told_again(two: Two) -> None:
+    for stream in (False, True):
+        refusal = two.ask("theirs", {"authorization": "Bearer sk-a-wrong-key-0123456789"}, stream=stream)
+        assert code(refusal) == (401, "invalid_api_key")
+        assert "wrong-key" not in refusal.text
+
+
+def test_a_guest_sees_only_what_their_key_may_open(two: Two) -> None:
+    if two.client.get("/v1/models").status_code == 200:
+        pytest.skip("this server has no keys, and so no guests")
+    names = [model["id"] for model in two.client.get("/v1/models", headers=BEN).json()["data"]]
+    assert names == ["theirs"]
+    assert two.client.get("/v1/models/theirs", headers=BEN).status_code == 200
+    assert code(two.client.get("/v1/models/ours", headers=BEN)) == (401, "invalid_api_key")
+
+
+@pytest.mark.parametrize("provider", sorted(TAKES_ANY_KEY))
+async def test_litellm_sends_the_key_it_is_given_whatever_the_environment_holds(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the scripted server understands the provider's format does not matter: what it was sent does."""
+    for name in (provider, provider.removesuffix("_ai"), "openai", "litellm", "together", "fireworks", "google"):
+        monkeypatch.setenv(f"{name.upper()}_API_KEY", "sk-of-the-environment")
+    told: list[Ask] = []
+
+    def note(ask: Ask) -> list[Step]:
+        told.append(ask)
+        return [Status(400, {"error": {"message": "no"}})]
+
+    class AnyFormat(ChatUpstream):
+        def faults(self, ask: Ask) -> list[str]:  # noqa: ARG002 — any format will do
+            return []
+
+    asked: dict[str, Any] = {"model": "some-model", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9}
+    with AnyFormat(note) as upstream:
+        lane = LitellmChat(provider, base_url=upstream.url, timeout=5)
+        for key in ("sk-bens-own-key", "sk-cleos-own-key", "sk-bens-own-key"):
+            with pytest.raises(UpstreamRefused):
+                await anext(lane.open(asked, key))
+    assert len(told) == 3
+    for ask, key in zip(told, ("bens", "cleos", "bens"), strict=True):
+        sent = f"{ask.path} {ask.headers}"
+        assert f"sk-{key}-own-key" in sent
+        assert "sk-of-the-environment" not in sent
+        assert ("cleos" in sent) == (key == "cleos")
+    assert "sk-bens-own-key" not in os.environ.values()
