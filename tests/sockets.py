@@ -33,6 +33,13 @@ class Client:
         told: Json = json.loads(frame)
         return told
 
+    async def beginning(self) -> list[Json]:
+        """The events of the next answer up to its first word."""
+        events = [await self.event()]
+        while events[-1]["type"] != "response.output_text.delta":
+            events.append(await self.event())
+        return events
+
     async def answer(self) -> list[Json]:
         """All events of the next answer; or the error frame alone."""
         events = [await self.event()]

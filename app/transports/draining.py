@@ -26,6 +26,12 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         else:
             super().shutdown()
 
+    async def send(self, message: Any) -> None:
+        """What the application says."""
+        await super().send(message)
+        if self.initial_response is not None and self.close_sent:
+            self.handshake_complete = True  # uvicorn would report a refusal as a fault of the application
+
     async def run_asgi(self) -> None:
         """One connection, to its end."""
         await super().run_asgi()

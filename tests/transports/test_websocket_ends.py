@@ -1,0 +1,298 @@
+"""Who may open a websocket, how long it lasts, and what ends it."""
+
+import asyncio
+import json
+import signal
+import socket
+import time
+from collections.abc import AsyncGenerator, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from app.settings import Key, Model, Server, Settings, Upstream
+from app.transports import websocket
+from app.upstreams.demo import Demo
+from tests.acceptance.frames import judged
+from tests.running import running
+from tests.script import opens, says, stops, talk
+from tests.serving import serving
+from tests.sockets import opened, text_of, told
+from tests.upstream import ChatUpstream, Gate, Hang, Script
+
+NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
+GOING_AWAY = 1001
+TOO_BIG = 1009
+ALICE = Key("alice", sha256(b"sk-alice").digest(), ("demo",))
+
+
+def behind(upstream: ChatUpstream, **server: Any) -> Settings:
+    return Settings(
+        server=Server(**server),
+        upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
+        models={"*": Model(upstream="scripted")},
+    )
+
+
+# who may come in
+
+
+async def refused(url: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
+    """The HTTP status and code with which the upgrade is refused."""
+    with pytest.raises(InvalidStatus) as refusal:
+        async with opened(url, headers):
+            pass
+    response = refusal.value.response
+    assert response.headers["x-request-id"]
+    assert response.headers["content-type"] == "application/json"
+    return response.status_code, json.loads(bytes(response.body or b""))["error"]["code"]
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[str]:
+    with serving(Settings(keys=(ALICE,))) as url:
+        yield url
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer sk-bob"}, {"Authorization": "Basic sk-alice"}])
+async def test_the_key_is_asked_for_before_the_upgrade(
+    guarded: str, headers: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await refused(guarded, headers) == (401, "invalid_api_key")
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_key_opens_it_and_its_models_alone(guarded: str) -> None:
+    async with opened(guarded, {"Authorization": "Bearer sk-alice"}) as client:
+        assert client.connection.response is not None
+        assert client.connection.response.headers["x-request-id"]
+        assert await client.refusal(model="gpt-5", input="x") == (404, "model_not_found", "model")
+        assert text_of(await client.ask(model="demo", input="Hello!"))
+
+
+def test_two_authorization_headers_are_one_too_many(guarded: str) -> None:
+    head = (
+        b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n"
+        b"Authorization: Bearer sk-alice\r\nAuthorization: Bearer sk-alice\r\n\r\n"
+    )
+    port = int(guarded.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+        raw.sendall(head)
+        assert raw.recv(4096).startswith(b"HTTP/1.1 401 ")
+
+
+async def test_pages_of_other_origins_stay_outside() -> None:
+    with serving() as url:
+        assert await refused(url, {"Origin": "https://evil.example"}) == (403, "origin_not_allowed")
+        async with opened(url, {"Origin": url}) as client:  # as the websocket-client package sends it
+            assert text_of(await client.ask(model="demo", input="Hello!"))
+
+
+async def test_where_it_is_turned_off_there_is_a_426_at_once() -> None:
+    with serving(Settings(server=Server(websocket=False))) as url:
+        assert await refused(url) == (426, "upgrade_required")
+
+
+# limits
+
+
+async def test_a_frame_that_is_too_long_ends_the_connection() -> None:
+    with serving(Settings(server=Server(max_body_bytes=2000))) as url, ChatUpstream():
+        async with opened(url) as client:
+            await client.send(model="demo", input="x" * 1000)
+            await client.answer()
+            await client.send(model="demo", input="x" * 2001)
+            assert await client.closed() == TOO_BIG
+
+
+async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "WAITING", 2)
+    gate = Gate()
+    with ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream, serving(behind(upstream)) as url:
+        async with opened(url) as client:
+            await client.send(input="a")
+            first = await client.beginning()
+            for text in ("b", "c", "d"):
+                await client.send(input=text)
+            assert told(await client.event()) == (429, "rate_limit_exceeded", "")
+            gate.open()
+            answers = [first + await client.answer(), await client.answer(), await client.answer()]
+    assert [text_of(events) for events in answers] == ["one", "two", "two"]
+    assert [ask.body["messages"][-1]["content"] for ask in upstream.asks] == ["a", "b", "c"]
+
+
+async def test_frames_that_wait_may_be_no_longer_together_than_one_may_be() -> None:
+    gate = Gate()
+    with (
+        ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream,
+        serving(behind(upstream, max_body_bytes=2000)) as url,
+    ):
+        async with opened(url) as client:
+            await client.send(input="a")
+            first = await client.beginning()
+            for text in ("b", "c"):
+                await client.send(input=text * 1200)
+            assert told(await client.event()) == (429, "rate_limit_exceeded", "")
+            gate.open()
+            assert [text_of(first + await client.answer()), text_of(await client.answer())] == ["one", "two"]
+
+
+async def test_a_conversation_that_outgrows_the_memory_is_forgotten() -> None:
+    with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_memory_bytes=1000)) as url:
+        async with opened(url) as client:
+            short = await client.id_of(input="x" * 500)
+            long = await client.id_of(input="y" * 500, previous_response_id=short)
+            assert await client.refusal(input="z", previous_response_id=long) == NOT_FOUND
+            assert await client.refusal(input="z", previous_response_id=short) == NOT_FOUND
+
+
+async def test_a_connection_without_turns_is_closed_in_time() -> None:
+    with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_idle=0.3)) as url:
+        async with opened(url) as client:
+            assert text_of(await client.ask(input="Hello")) == "one"
+            began = time.monotonic()
+            assert await client.closed() == GOING_AWAY
+            assert time.monotonic() - began > 0.2
+
+
+async def test_a_long_turn_is_not_idleness() -> None:
+    gate = Gate()
+    with (
+        ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
+        serving(behind(upstream, websocket_idle=0.2)) as url,
+    ):
+        async with opened(url) as client:
+            await client.send(input="Hello")
+            await asyncio.sleep(0.5)
+            gate.open()
+            assert text_of(await client.answer()) == "one"
+
+
+async def test_a_connection_does_not_outlive_its_limit() -> None:
+    with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_lifetime=0.3)) as url:
+        async with opened(url) as client:
+            assert text_of(await client.ask(input="Hello")) == "one"
+            assert told(await client.event()) == (400, "websocket_connection_limit_reached", "")
+            assert await client.closed() == GOING_AWAY
+
+
+async def test_the_running_turn_outlives_the_limit_and_those_that_wait_do_not() -> None:
+    gate = Gate()
+    with (
+        ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
+        serving(behind(upstream, websocket_lifetime=0.3)) as url,
+    ):
+        async with opened(url) as client:
+            await client.send(input="Hello")
+            await client.send(input="And?")
+            await asyncio.sleep(0.5)
+            gate.open()
+            judged(await client.answer())
+            assert told(await client.event()) == (400, "websocket_connection_limit_reached", "")
+            assert await client.closed() == GOING_AWAY
+    assert len(upstream.asks) == 1
+
+
+# leaving
+
+
+@pytest.mark.parametrize("script", [[Hang()], [opens(), says("Once"), Hang()]], ids=["before a word", "after a word"])
+@pytest.mark.parametrize("politely", [True, False])
+async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, *, politely: bool) -> None:
+    with ChatUpstream(script) as upstream, serving(behind(upstream, first_payload_wait=0.1)) as url:
+        async with opened(url) as client:
+            await client.send(input="Hello")
+            await client.send(input="And?")
+            while (await client.event())["type"] != "response.in_progress":
+                pass
+            left = time.monotonic()
+            if politely:
+                await client.connection.close()
+            else:
+                client.connection.transport.abort()
+        [ask] = upstream.asks
+        assert await asyncio.to_thread(ask.wait_gone)
+        assert ask.gone_at is not None
+        assert ask.gone_at - left < 1
+
+
+class Flood:
+    """Stands where the demo model would: speaks without end, as fast as it is heard."""
+
+    def __init__(self) -> None:
+        self.said = 0
+        self.closed = asyncio.Event()
+
+    async def open(self, _ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
+        try:
+            while True:
+                await asyncio.sleep(0)
+                self.said += 1
+                yield {"choices": [{"delta": {"content": "word " * 200}}]}
+        finally:
+            self.closed.set()
+
+
+async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    flood = Flood()
+    monkeypatch.setattr(Demo, "open", flood.open)
+    monkeypatch.setattr(websocket, "SEND_TIMEOUT", 0.5)
+    monkeypatch.setattr("app.transports.draining.LINGER", 0.2)
+    with serving() as url:
+        port = int(url.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.write(
+            b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
+        )
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+        frame = json.dumps({"type": "response.create", "model": "demo", "input": "Hi"}).encode()
+        writer.write(bytes([0x81, 0x80 | len(frame), 0, 0, 0, 0]) + frame)
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            if flood.closed.is_set():
+                break
+        assert flood.closed.is_set()
+        assert flood.said < 20_000
+        taken = 0
+        while data := await asyncio.wait_for(reader.read(1 << 16), 5):
+            taken += len(data)
+        assert taken
+        writer.close()
+        await writer.wait_closed()
+
+
+# the end of the server
+
+
+@pytest.fixture
+def stopping(tmp_path: Path) -> Iterator[tuple[Any, ChatUpstream, Gate]]:
+    """The real command before an upstream that speaks on when told to."""
+    gate = Gate()
+    with (
+        ChatUpstream([opens(), says("one"), gate, says(" more"), stops()]) as upstream,
+        running("--upstream", upstream.url, "--via", "chat", folder=tmp_path) as server,
+    ):
+        yield server, upstream, gate
+
+
+async def test_the_running_turn_is_finished_when_the_server_stops(stopping: tuple[Any, ChatUpstream, Gate]) -> None:
+    server, upstream, gate = stopping
+    async with opened(server.url.removesuffix("/v1")) as client, opened(server.url.removesuffix("/v1")) as idle:
+        await client.send(input="Hello")
+        await client.send(input="And?")
+        first = await client.beginning()
+        server.process.send_signal(signal.SIGTERM)
+        assert await idle.closed() == GOING_AWAY
+        gate.open()
+        events = first + await client.answer()
+        judged(events)
+        assert text_of(events) == "one more"
+        assert told(await client.event()) == (503, "overloaded", "")
+        assert await client.closed() == GOING_AWAY
+    assert await asyncio.to_thread(server.process.wait, 10) == 0
+    assert len(upstream.asks) == 1
