@@ -97,7 +97,9 @@ class Server(Table):
     """How the server listens and how patient it is. Every field is also an environment variable, `AM_<NAME>`."""
 
     host: Name = "127.0.0.1"
+    """Where it listens. Any address but this machine's own needs `[[keys]]`."""
     port: int = Field(default=8080, ge=0, le=65_535)
+    """0: any free one."""
     keep_alive: Seconds = 15
     """Seconds of silence before a keep-alive."""
     first_payload_wait: float = Field(default=5, ge=0, le=600, allow_inf_nan=False)
@@ -107,13 +109,17 @@ class Server(Table):
     lenient: bool = False
     """True: what a model is known not to take is left out with a warning. False: a request that holds it is a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    """Bytes of a request; a larger one is a 413."""
     body_timeout: Seconds = 30
     """Seconds of silence while a body arrives; one that comes very slowly has a bound as well."""
     max_header_bytes: int = Field(default=64 * 1024, ge=1024)
+    """Bytes of its headers; larger ones are a 431."""
     header_timeout: Seconds = 15
     """Seconds for the headers of a request."""
     max_items: int = Field(default=16_384, ge=1)
+    """Input items of a request."""
     max_tools: int = Field(default=1_024, ge=0)
+    """Tools of a request."""
     websocket: bool = True
     """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
@@ -169,9 +175,13 @@ class KeyTable(Table):
     """A client's key as it is written: its digest, or itself."""
 
     name: Name
+    """What the log calls its owner."""
     sha256: Annotated[str, AfterValidator(_digest)] | None = None
+    """The SHA-256 of the key, in 64 hexadecimal digits."""
     value: Secret | None = None
+    """Or the key itself; only its SHA-256 is kept."""
     models: tuple[Name, ...] = ("*",)
+    """Which public names it may use; patterns such as `gpt-*` work."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -229,12 +239,15 @@ class Upstream(Table):
     """A server that runs models, and how it is spoken to."""
 
     via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
+    """How it is spoken to: through litellm, as a chat-completions or as a Responses server; or the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
     """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
     api_key: Secret | None = None
+    """What it wants as a key."""
     auth: Literal["key", "passthrough"] = "key"
     """Whose key is sent: this upstream's own, or that of the caller, who then needs none of this server's."""
     base_url: Annotated[str, AfterValidator(_address)] | None = None
+    """Its address, up to and without `/chat/completions` or `/responses`."""
     connect_timeout: Seconds = 5
     """Seconds for finding and reaching the upstream, TLS included."""
     first_payload_timeout: Seconds | None = None
@@ -297,9 +310,13 @@ class Can(Table):
     """What a model takes, where that is known better here than by litellm's model map. The rest is passed on."""
 
     vision: bool | None = None
+    """Images."""
     files: bool | None = None
+    """Files, such as PDF."""
     audio: bool | None = None
+    """Sound."""
     tools: bool | None = None
+    """Calling tools."""
     parallel_calls: bool | None = None
     """Whether it can be told to call one tool at a time (`parallel_tool_calls`)."""
     strict_tools: bool | None = None
@@ -309,12 +326,14 @@ class Can(Table):
     structured_output: tuple[Literal["json_schema", "json_object"], ...] | None = None
     """The formats its server holds an answer to. Others are told to the model in words."""
     verbosity: bool | None = None
+    """Being told how much to say."""
 
 
 class Model(Table):
     """A model under its public name."""
 
     upstream: Name
+    """Which of `[upstreams]` runs it."""
     name: Name | None = None
     """Its name upstream; the public one unless given."""
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
@@ -338,6 +357,7 @@ class Model(Table):
     apply_patch: bool = True
     """Whether Codex should offer this model its free-form `apply_patch`; for the same catalogue."""
     can: Can = Can()
+    """What it is able to do, where that is not what litellm says of it; see `[models.NAME.can]`."""
 
 
 class Tables(Table):

@@ -1,5 +1,7 @@
 """Citations and the searches of a provider's own, from the provider's wire through litellm to the client."""
 
+from collections.abc import Sequence
+
 from app.upstreams.litellm_chat import LitellmChat
 from tests.dialects.chat.hearing import heard, turn
 from tests.upstream import Step
@@ -10,7 +12,7 @@ from tests.upstreams.lane import KEY, answers, asks, server
 PAGE = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "x"}
 
 
-async def output(provider: str, script: list[Step]) -> list[dict[str, object]]:
+async def output(provider: str, script: Sequence[Step]) -> list[dict[str, object]]:
     with server(provider, script) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
         chunks, problem = await answers(chat, asks(provider))

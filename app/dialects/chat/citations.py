@@ -5,7 +5,7 @@ on as what does not depend on either: how far behind the last letter written it 
 
     who                             how                                          its place
     OpenAI, OpenRouter              `annotations` of a delta, nested or flat     as it says
-    Gemini behind litellm           `vertex_ai_grounding_metadata`               in bytes, held against the text it cites
+    Gemini behind litellm           `vertex_ai_grounding_metadata`               in bytes, held against the cited text
                                                                                  (litellm's own `annotations` take them
                                                                                  for letters)
     Claude behind litellm           `provider_specific_fields.citation`          the block of text it stands in

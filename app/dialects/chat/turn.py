@@ -69,7 +69,7 @@ class ChatTurn:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """For the log: calls made against the client's `tool_choice`, estimated usage, citations nobody could be told."""
+        """For the log: calls against the client's `tool_choice`, estimated usage, citations that could not be told."""
         notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out

@@ -69,8 +69,8 @@ class UsageReader:
         return self._usage(total)
 
     def _take(self, told: dict[str, Any]) -> None:
-        into = next((told[name] for name in _INPUT_DETAILS if isinstance(told.get(name), dict)), {})
-        out = next((told[name] for name in _OUTPUT_DETAILS if isinstance(told.get(name), dict)), {})
+        into: dict[str, Any] = next((told[name] for name in _INPUT_DETAILS if isinstance(told.get(name), dict)), {})
+        out: dict[str, Any] = next((told[name] for name in _OUTPUT_DETAILS if isinstance(told.get(name), dict)), {})
         self._cached = _first(into, _CACHED) or _first(told, _CACHED) or self._cached
         self._written = _first(into, _WRITTEN) or _first(told, _WRITTEN) or self._written
         self._reasoning = _first(out, _REASONING) or _first(told, _REASONING) or self._reasoning
@@ -102,9 +102,9 @@ def _told(chunk: dict[str, Any]) -> dict[str, Any] | None:
     if usage is None and "x_groq" in chunk:
         usage = chunk["x_groq"].get("usage") if isinstance(chunk["x_groq"], dict) else None
     if usage is None:
-        match chunk.get("choices"):
-            case [{"usage": held}, *_]:
-                usage = held
+        choices = chunk.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+            usage = choices[0].get("usage")
     return usage if isinstance(usage, dict) else None
 
 

@@ -34,6 +34,11 @@ def delta(**fields: Any) -> Json:
     return {"choices": [{"index": 0, "delta": fields}]}
 
 
+def psf(fields: Any) -> Json:
+    """What litellm puts beside a provider's own words."""
+    return {PSF: fields}
+
+
 def calls(index: int, call_id: str, name: str = "f", arguments: str = "{}", **fields: Any) -> Json:
     """A chunk with one fragment of a call."""
     function = {"name": name, "arguments": arguments}
@@ -140,13 +145,13 @@ TALKS: dict[str, tuple[list[Json], Json]] = {
     "Gemini: litellm's signature behind the id of a call": (
         [
             delta(reasoning_content="hm"),
-            calls(0, "call_1__thought__Sig+/==", **{PSF: {"thought_signature": "Sig+/=="}}),
+            calls(0, "call_1__thought__Sig+/==", **psf({"thought_signature": "Sig+/=="})),
             calls(1, "call_2"),
         ],
         {
             "content": None,
             "reasoning_content": "hm",
-            "tool_calls": [call("call_1", **{PSF: {"thought_signature": "Sig+/=="}}), call("call_2")],
+            "tool_calls": [call("call_1", **psf({"thought_signature": "Sig+/=="})), call("call_2")],
         },
     ),
     "Gemini: the same without thoughts, and in the id alone": (
@@ -154,16 +159,16 @@ TALKS: dict[str, tuple[list[Json], Json]] = {
         {
             "content": "ok",
             "tool_calls": [
-                call("call_1", **{PSF: {"thought_signature": "Sig"}}),
-                call("call_2", **{PSF: {"thought_signature": "Gis"}}),
+                call("call_1", **psf({"thought_signature": "Sig"})),
+                call("call_2", **psf({"thought_signature": "Gis"})),
             ],
         },
     ),
     "Gemini: a signature of the text, and none of litellm's other fields": (
         [
-            delta(content="o", **{PSF: {"vertex_ai_safety_results": [1]}}),
+            delta(content="o", **psf({"vertex_ai_safety_results": [1]})),
             delta(content="k"),
-            delta(**{PSF: {"thought_signatures": ["Sig"], "vertex_ai_safety_results": [1]}}),
+            delta(**psf({"thought_signatures": ["Sig"], "vertex_ai_safety_results": [1]})),
         ],
         {"content": "ok", PSF: {"thought_signatures": ["Sig"]}},
     ),
@@ -216,8 +221,8 @@ TALKS: dict[str, tuple[list[Json], Json]] = {
     ),
     "fields of the wrong type are none": (
         [
-            delta(content="ok", thinking_blocks="x", reasoning_details=[1], extra_content=[], **{PSF: "x"}),
-            calls(0, "c", extra_content="x", thought_signature=[], **{PSF: []}),
+            delta(content="ok", thinking_blocks="x", reasoning_details=[1], extra_content=[], **psf("x")),
+            calls(0, "c", extra_content="x", thought_signature=[], **psf([])),
         ],
         {"content": "ok", "tool_calls": [call("c")]},
     ),

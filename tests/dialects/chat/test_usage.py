@@ -84,11 +84,17 @@ CASES: dict[str, tuple[list[Chunk], dict[str, Any]]] = {
         [chunk(timings={"cache_n": 12, "prompt_n": 8, "predicted_n": 9, "prompt_ms": 1.5})],
         usage(20, 9, cached=12),
     ),
-    "llama.cpp with usage": ([{**says_usage(20, 9, 29), "timings": {"cache_n": 12, "prompt_n": 8}}], usage(20, 9, cached=12)),
+    "llama.cpp with usage": (
+        [{**says_usage(20, 9, 29), "timings": {"cache_n": 12, "prompt_n": 8}}],
+        usage(20, 9, cached=12),
+    ),
     "counts in two halves": ([says_usage(20, 0, 20), says_usage(0, 9, 9)], usage(20, 9)),
     "counts that grow": ([says_usage(20, 1, 21), says_usage(20, 5, 25), says_usage(20, 9, 29)], usage(20, 9)),
     "a total that is too small": ([says_usage(20, 9, 3)], usage(20, 9)),
-    "nonsense": ([says_usage(20, 9, 29, prompt_tokens_details="x", cached_tokens=-3, reasoning_tokens=1e30)], usage(20, 9)),
+    "nonsense": (
+        [says_usage(20, 9, 29, prompt_tokens_details="x", cached_tokens=-3, reasoning_tokens=1e30)],
+        usage(20, 9),
+    ),
 }  # fmt: skip
 
 
