@@ -1,0 +1,120 @@
+"""docs/configuration.md, made from the settings themselves: no key can be forgotten there, or differ."""
+
+import ast
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from app.settings import shape
+from app.settings.secret import Secret
+
+HEAD: Final = """\
+# Configuration
+
+<!-- Made from the settings in app/settings by `pytest tests/docs --bless`. Do not edit. -->
+
+AM Proxy reads `config.toml` from the folder it is started in, or the file that `--config` names. Flags come before the
+environment, the environment before the file, the file before the defaults. `am-proxy check` says what is wrong with a
+configuration, at its line, or what it comes to; [config.example.toml](../config.example.toml) has every setting.
+
+Any text may hold `${NAME}` or `${NAME:-otherwise}`, filled in from the environment (`$${` is a plain `${`). A whole
+value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (that file's content, seen from the
+configuration's folder): secrets need not stand in the file.
+"""
+
+TABLES: Final = (
+    ("[server]", shape.Server, "Every key is also an environment variable: `port` is `AM_PORT`."),
+    ("[[keys]]", shape.KeyTable, "Who may come in. Without any key everybody may who reaches the address."),
+    ("[seal]", shape.Seal, "What clients carry for the model, sealed: reasoning with its signatures."),
+    ("[upstreams.NAME]", shape.Upstream, "A server that runs models, and how it is spoken to."),
+    ("[models.NAME]", shape.Model, 'A model under its public name. `[models."*"]` stands for every other name.'),
+    (
+        "[models.NAME.can]",
+        shape.Can,
+        "What it can do. What is not said is as litellm has it, or taken for true.",
+    ),
+)
+
+
+def page() -> str:
+    """The whole document."""
+    return "\n".join([HEAD, *(_section(title, table, about) for title, table, about in TABLES)])
+
+
+def _section(title: str, table: type[BaseModel], about: str) -> str:
+    docs = dict(_docstrings(table))
+    rows = [_row(name, field, docs.get(name, "")) for name, field in table.model_fields.items()]
+    head = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    return "\n".join([f"## `{title}`", "", about, "", *head, *rows, ""])
+
+
+def _row(name: str, field: FieldInfo, doc: str) -> str:
+    cells = (f"`{name}`", _kind(field.annotation, field), _default(field), " ".join(doc.split()))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _kind(annotation: Any, field: FieldInfo | None = None) -> str:  # noqa: PLR0911 — one return a kind
+    match get_origin(annotation):
+        case origin if origin is Literal:
+            return ", ".join(f"`{_toml(choice)}`" for choice in get_args(annotation))
+        case origin if origin in (Union, types.UnionType):
+            return " or ".join(_kind(each) for each in get_args(annotation) if each is not type(None))
+        case origin if origin is tuple:
+            return f"list of {_kind(get_args(annotation)[0])}"
+        case origin if origin is dict:
+            return f"table of {_kind(get_args(annotation)[1])}"
+        case origin if origin is not None and hasattr(annotation, "__metadata__"):
+            return _kind(get_args(annotation)[0])
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "table"
+    words = {bool: "true or false", int: "whole number", float: "number", str: "text", Secret: "secret"}
+    return words[annotation] + _limits(field)
+
+
+def _limits(field: FieldInfo | None) -> str:
+    """The smallest and the largest number, where there are such."""
+    limits = {name: getattr(each, name) for each in (field.metadata if field else ()) for name in vars_of(each)}
+    low = f" above {limits['gt']:g}" if "gt" in limits else f" from {limits['ge']:g}" if "ge" in limits else ""
+    high = f" to {limits['le']:g}" if "le" in limits else ""
+    return low + high
+
+
+def vars_of(constraint: Any) -> list[str]:
+    """Which limits this piece of a field's metadata sets."""
+    return [name for name in ("gt", "ge", "le") if getattr(constraint, name, None) is not None]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "*needed*"
+    default = field.get_default(call_default_factory=True, validated_data={})
+    if default is None:
+        return ""
+    return "" if isinstance(default, BaseModel) else f"`{_toml(default)}`"
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case tuple() | list():
+            return f"[{', '.join(map(_toml, value))}]"
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return str(value)
+
+
+def _docstrings(table: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """The text under each field."""
+    (body,) = (node for node in ast.parse(inspect.getsource(table)).body if isinstance(node, ast.ClassDef))
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            said = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
+            yield field.target.id, str(said)

@@ -1,0 +1,110 @@
+"""What the pages of docs/ show is run here, or read by whoever would read it."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import app
+from app.__main__ import main
+from app.protocol.problems import ANSWERS
+from app.settings import load
+from tests.running import ROOT, Running, running, surroundings
+
+URL = "http://127.0.0.1:8080"
+DOCS = ROOT / "docs"
+ELSEWHERE = ("langchain", "pydantic_ai")
+"""Packages that are run by `make conformance`, each in an environment of its own."""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks in one language."""
+    text = (DOCS / page).read_text()
+    return [
+        block
+        for name, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if name == language
+    ]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(folder=tmp_path_factory.mktemp("folder")) as started:
+        yield started
+
+
+def run(command: list[str], folder: Path) -> str:
+    ended = subprocess.run(
+        command, cwd=folder, env=surroundings(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.parametrize("program", blocks("clients.md", "python"))
+def test_the_python_programs_run(program: str, server: Running, tmp_path: Path) -> None:
+    compile(program, "clients.md", "exec")
+    if any(package in program for package in ELSEWHERE):
+        pytest.skip("it is compiled here; make conformance runs this client")
+    assert run([sys.executable, "-c", program.replace(f"{URL}/v1", server.url)], tmp_path).strip()
+
+
+@pytest.mark.parametrize("command", blocks("clients.md", "sh"))
+def test_the_curl_commands_answer(command: str, server: Running, tmp_path: Path) -> None:
+    assert "response.completed" in run(["bash", "-ec", command.replace(f"{URL}/v1", server.url)], tmp_path)
+
+
+@pytest.mark.parametrize("program", blocks("clients.md", "js"))
+def test_the_javascript_programs_can_be_read(program: str, tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("Node is not installed")
+    (tmp_path / "program.mjs").write_text(program)
+    run([node, "--check", "program.mjs"], tmp_path)
+
+
+@pytest.mark.parametrize("text", blocks("providers.md", "toml"))
+def test_the_providers_are_configured_without_a_mistake(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command that says so, which also knows litellm's providers."""
+    for name in re.findall(r'"env:(\w+)"', text):
+        monkeypatch.setenv(name, "a-key")
+    (tmp_path / "config.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 0, capsys.readouterr().err
+
+
+def test_every_setting_that_a_page_names_exists(tmp_path: Path) -> None:
+    example = tomllib.loads((ROOT / "config.example.toml").read_text())
+    known = {key for table in (example["server"], *example["keys"]) for key in table}
+    known |= {key for tables in (example["upstreams"], example["models"]) for table in tables.values() for key in table}
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?: = [^`]*)?`", (DOCS / "troubleshooting.md").read_text()))
+    words = {"previous_response_id", "item_reference", "encrypted_content", "model_catalog_json", *ANSWERS}
+    assert sorted(named - known - words) == []
+    load({}, {}, tmp_path)
+
+
+def test_every_answer_of_the_symptoms_is_one_that_is_given() -> None:
+    told = re.findall(r"^\| `(\d{3}) (\w+)`", (DOCS / "troubleshooting.md").read_text(), re.MULTILINE)
+    assert told != []
+    assert {code: int(status) for status, code in told} == {code: ANSWERS[code].status for _, code in told}
+
+
+def test_how_it_works_shows_the_map_of_the_code(pytestconfig: pytest.Config) -> None:
+    page = DOCS / "how-it-works.md"
+    shown = f"```text\n{(app.__doc__ or '').strip()}\n```"
+    if pytestconfig.getoption("bless"):
+        page.write_text(re.sub(r"```text\n.*?\n```", lambda _: shown, page.read_text(), flags=re.DOTALL))
+    assert shown in page.read_text()
+
+
+@pytest.mark.parametrize("page", sorted([*DOCS.glob("*.md"), ROOT / "README.md"], key=str), ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
