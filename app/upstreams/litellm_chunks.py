@@ -38,13 +38,17 @@ _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fi
 """Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
+_GEMINI: Final = "litellm.llms.vertex_ai.gemini."
 _OLLAMA: Final = "litellm.llms.ollama.chat."
 _KNOWN_PARSERS: Final = (
     "litellm.llms.anthropic.chat",
     _OLLAMA,  # its wrapper asks the server for the model on the way, and waits
     "litellm.llms.openrouter.",
-    "litellm.llms.vertex_ai.gemini.",
+    _GEMINI,
 )
+_GUESSED: Final = ("stop", "tool_calls")
+_WHY_GEMINI_ENDS: Final = '"finishReason"'
+"""Written so, it is a key: in the model's text the quotes would be escaped."""
 
 
 async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
@@ -57,8 +61,7 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
     if response is not None and _is_plain(kind):
         reading = _lines(response)
     elif kind.__module__.startswith(_KNOWN_PARSERS) or any(base.__name__ == _PLAIN_CLASS for base in kind.__mro__):
-        _clean(source, response)
-        reading = _parsed(source)
+        reading = _parsed(source, _clean(source, response))
     else:
         _clean(source, response)
         reading = _wrapped(wrapper)
@@ -100,10 +103,12 @@ async def _lines(response: Any) -> AsyncGenerator[Json]:
         yield chunk
 
 
-def _clean(source: Any, response: Any | None) -> None:
-    """Give litellm's own parser our lines instead of its own."""
+def _clean(source: Any, response: Any | None) -> list[str]:
+    """Give litellm's own parser our lines instead of its own. Those that say why Gemini ended gather in the list."""
+    endings: list[str] = []
     if response is not None and hasattr(source, "streaming_response"):
-        source.streaming_response = _texts(response)
+        source.streaming_response = _texts(response, endings)
+    return endings
 
 
 async def _split(response: Any) -> AsyncIterator[bytes]:
@@ -116,9 +121,11 @@ async def _split(response: Any) -> AsyncIterator[bytes]:
         yield rest
 
 
-async def _texts(response: Any) -> AsyncIterator[str]:
+async def _texts(response: Any, endings: list[str]) -> AsyncIterator[str]:
     async for line in _split(response):
         text = line.decode("utf-8", "replace")
+        if _WHY_GEMINI_ENDS in text:
+            endings.append(text)
         if "[DONE]" in text:
             if text.removeprefix("data:").strip() == "[DONE]":
                 continue  # litellm would call the stream finished, even if no reason was given
@@ -129,9 +136,9 @@ async def _texts(response: Any) -> AsyncIterator[str]:
 # litellm's objects
 
 
-async def _parsed(source: Any) -> AsyncGenerator[Json]:
+async def _parsed(source: Any, endings: list[str]) -> AsyncGenerator[Json]:
     spoken = False
-    comes_whole = type(source).__module__.startswith(_OLLAMA)
+    parser = type(source).__module__
     seats = count()
     async for chunk in source:
         if thoughts := getattr(source, "reasoning_content_chunks", None):
@@ -139,8 +146,10 @@ async def _parsed(source: Any) -> AsyncGenerator[Json]:
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser waits for more; or a line held nothing, or is the end
         told = chunk_dict(chunk)
-        if comes_whole:
-            for call in (call for choice in told["choices"] for call in choice["delta"].get("tool_calls", ())):
+        for choice in told["choices"]:
+            if parser.startswith(_GEMINI) and not endings and choice.get("finish_reason") in _GUESSED:
+                del choice["finish_reason"]  # litellm calls every piece the last one
+            for call in choice["delta"].get("tool_calls", ()) if parser.startswith(_OLLAMA) else ():
                 call["index"] = next(seats)  # all have the same, and not all an id: they would be taken for one
         if spoken and told == _SILENCE:
             if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun to gather another

@@ -6,6 +6,7 @@ through here. What they mean is said in `faults.py`.
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,6 +14,7 @@ from app.protocol.problems import Problem
 from app.upstreams.faults import problem_told
 from app.upstreams.litellm_connect import never_connected
 
+_BYTES: Final = re.compile(r"""\bb(['"])\{""")
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
@@ -40,9 +42,22 @@ def _text(error: BaseException) -> str:
     message = getattr(error, "message", None)
     if isinstance(message, bytes):
         return message.decode("utf-8", "replace")
-    text = message if isinstance(message, str) and message else str(error)
+    text = _unquoted(message if isinstance(message, str) and message else str(error))
     body = getattr(error, "body", None)
     return f"{text} {json.dumps(body, default=str)}" if body and isinstance(body, dict) else text
+
+
+def _unquoted(text: str) -> str:
+    """The text, in which some providers' errors hold JSON as Python writes bytes."""
+    found = _BYTES.search(text)
+    if found is None:
+        return text
+    end = text.rfind(found[1]) + 1
+    try:
+        held = literal_eval(text[found.start() : end])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return text[: found.start()] + held.decode("utf-8", "replace") + text[end:] if isinstance(held, bytes) else text
 
 
 def _status(error: BaseException) -> int:

@@ -203,7 +203,7 @@ async def test_claudes_thoughts_come_with_their_signature() -> None:
     ("details", "counted"), [({}, 0), ({"output_tokens_details": {"thinking_tokens": 2}}, 2)], ids=["not", "2"]
 )
 async def test_claudes_thoughts_are_counted_by_claude_or_not_at_all(details: Any, counted: int) -> None:
-    """Litellm would guess."""
+    """Left alone, litellm would guess."""
     script = [*claude.begins(), *claude.thinking(0, "hm and so on"), *claude.ends(output_tokens=9, **details)]
     heard = await hear("anthropic", [*script], reasoning_effort="low")
     assert heard["usage"] == usage(1, 9, reasoning=counted)
