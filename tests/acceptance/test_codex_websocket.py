@@ -1,0 +1,109 @@
+"""The Codex CLI over a websocket (`supports_websockets = true`): each step sends only what is new."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.settings import Model, Server, Settings, Upstream
+from tests.codex import Codex, modules_with
+from tests.script import call_turn, opens, says, talk, thinks, turn
+from tests.serving import serving
+from tests.upstream import ChatUpstream, Cut, Script
+
+pytestmark = pytest.mark.xdist_group("node")
+
+DONE = "Done: naïve 😀."
+COMMAND = json.dumps({"cmd": "echo one"})
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
+    modules = modules_with("@openai/codex")
+    if modules is None or shutil.which("node") is None:
+        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
+    return Codex(modules, tmp_path)
+
+
+@contextmanager
+def behind(*scripts: Script, **server: Any) -> Iterator[tuple[str, ChatUpstream]]:
+    """A server with one model, which says what the scripts say."""
+    with ChatUpstream(*scripts) as upstream:
+        settings = Settings(
+            server=Server(**server),
+            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
+            models={"coder": Model(upstream="scripted", context_window=64_000)},
+        )
+        with serving(settings) as url:
+            yield url, upstream
+
+
+def turns(caplog: pytest.LogCaptureFixture) -> list[tuple[Any, ...]]:
+    """How each turn came in, whether it was only to be remembered, and how it ended."""
+    lines = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
+    return [(line.get("websocket", False), line.get("generate", True), line["finish"]) for line in lines]
+
+
+WARMED = (True, False, "completed")
+ANSWERED = (True, True, "completed")
+POSTED = (False, True, "completed")
+
+
+def told(codex: Codex, url: str) -> tuple[int, list[str], list[str]]:
+    codex.set_up(url, "coder", provider="supports_websockets = true")
+    ran = codex.run("Do it")
+    return ran.code, ran.said, ran.errors
+
+
+def test_a_whole_tool_loop(codex: Codex, caplog: pytest.LogCaptureFixture) -> None:
+    """The model's server sees the whole conversation each time, though Codex sent it once."""
+    with (
+        caplog.at_level("INFO", "am_proxy.turn"),
+        behind(
+            turn(thinks("hm"), *call_turn("exec_command", COMMAND, id="call_a"), reason="tool_calls"),
+            call_turn("exec_command", COMMAND, id="call_b"),
+            talk(DONE),
+        ) as (url, upstream),
+    ):
+        assert told(codex, url) == (0, [DONE], [])
+    assert turns(caplog) == [WARMED, ANSWERED, ANSWERED, ANSWERED]
+    first, *_, last = [ask.body["messages"] for ask in upstream.asks]
+    assert last[: len(first)] == first
+    calls, outputs = last[len(first) :: 2], last[len(first) + 1 :: 2]
+    assert [call["tool_calls"][0]["id"] for call in calls] == ["call_a", "call_b"]
+    assert [output["tool_call_id"] for output in outputs] == ["call_a", "call_b"]
+    assert all("one\n" in output["content"] for output in outputs)
+
+
+def test_an_upstream_that_breaks_off_is_asked_again(codex: Codex) -> None:
+    broken: Script = [opens(), says("Half a"), Cut()]
+    with behind(call_turn("exec_command", COMMAND), broken, talk(DONE)) as (url, upstream):
+        code, said, _ = told(codex, url)
+    assert (code, said[-1:]) == (0, [DONE])
+    _, broken_off, again = [ask.body["messages"] for ask in upstream.asks]
+    assert again == [*broken_off, {"role": "assistant", "content": "Half a"}]
+
+
+@pytest.mark.parametrize(
+    "server",
+    [{"websocket_memory_bytes": 0}, {"websocket_lifetime": 0.001}, {"websocket_idle": 0.001}],
+    ids=["a conversation that is not remembered", "a connection that is too old", "a connection that was quiet"],
+)
+def test_what_a_connection_forgets_is_sent_again(codex: Codex, server: dict[str, Any]) -> None:
+    with behind(call_turn("exec_command", COMMAND), talk(DONE), **server) as (url, upstream):
+        code, said, _ = told(codex, url)
+    assert (code, said) == (0, [DONE])
+    assert len(upstream.asks) == 2
+
+
+def test_without_a_websocket_it_posts(codex: Codex, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level("INFO", "am_proxy.turn"),
+        behind(call_turn("exec_command", COMMAND), talk(DONE), websocket=False) as (url, _),
+    ):
+        assert told(codex, url) == (0, [DONE], [])
+    assert turns(caplog)[-2:] == [POSTED, POSTED]
