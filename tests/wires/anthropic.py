@@ -108,7 +108,7 @@ class AnthropicWire(Wire, AnthropicUpstream):
             said = next((by_call[call] for call in calls if call in by_call), heard)
             if not _thinks(ask.body):
                 said = [held for held in said if held["type"] not in THOUGHTS]
-            if said != heard:
+            if said != heard and not self.forgives:
                 found.append(f"messages.{seat} was said otherwise: {told(said)}, not {told(heard)}")
         if fault := _last_turn_fault(ask.body):
             found.append(fault)

@@ -132,7 +132,7 @@ class ChatWire(Wire, ChatUpstream):
         found = []
         for call in message.get("tool_calls") or []:
             said = self.said.get(str(call.get("id")))
-            if said is None:
+            if said is None or self.forgives:
                 continue
             if call not in said["calls"]:
                 found.append(f"the call {call} was made otherwise")

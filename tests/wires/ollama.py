@@ -102,7 +102,7 @@ class OllamaWire(Wire, ScriptedUpstream):
             ]
         called = {key: function.get(key) for key in ("name", "arguments")}
         thoughts = [thought for said, thought in self.said if said == called]
-        if thoughts and message.get("thinking", "") not in thoughts:
+        if thoughts and not self.forgives and message.get("thinking", "") not in thoughts:
             return [f"thinking must come back as it was: {thoughts}, not {told(message.get('thinking'))}"]
         return []
 

@@ -5,6 +5,7 @@ The servers do the checking: an ask that lost or altered what they want back is 
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -53,13 +54,25 @@ def wire(everything: Wired, lane: str) -> Iterator[Wire]:
     assert wire.violations == []
 
 
+@pytest.fixture
+def forgiving(everything: Wired, lane: str) -> Iterator[Wire]:
+    """The same for a client that forgets."""
+    wire = everything.wires[lane]
+    wire.say(FIRST, SECOND, THIRD)
+    wire.forgives = True
+    yield wire
+    wire.forgives = False
+
+
 class Loop(NamedTuple):
     """A client that keeps the whole conversation and sends it again with every request."""
 
     client: OpenAI
     model: str
     history: list[Any]
-    stream: bool
+    stream: bool = False
+    forgets: bool = False
+    """It keeps no thoughts, and asks for none to keep."""
 
     def ask(self, *items: Any) -> Response:
         """Add these items to the conversation, then the answer to them."""
@@ -69,7 +82,7 @@ class Loop(NamedTuple):
             "input": list(self.history),
             "tools": [WEATHER],
             "store": False,
-            "include": ["reasoning.encrypted_content"],
+            "include": [] if self.forgets else ["reasoning.encrypted_content"],
             "reasoning": {"effort": "low", "summary": "auto"},
         }
         with self.client.responses.with_streaming_response.create(**settings, stream=self.stream) as answer:
@@ -77,7 +90,7 @@ class Loop(NamedTuple):
         if not self.stream:
             judge_response(json.loads(body))
             response = Response.model_validate_json(body)
-            self.history.extend(response.output)
+            self.history.extend(item for item in response.output if not (self.forgets and item.type == "reasoning"))
             return response
         said = events_of(body)
         judged(said)
@@ -146,6 +159,22 @@ def test_a_tool_loop_brings_back_all_that_the_provider_needs(
     assert all(len(call.call_id) <= 64 for _, response in answers for call in calls_of(response))
     assert [usage_of(response) for _, response in answers] == [tuple(wire.count)] * 4
     assert len(wire.asks) == 4, "nothing is asked behind the client's back"
+    for ask, next_ask in pairwise(wire.asks):  # prompt caches live on it
+        assert in_order(next_ask.body).startswith(in_order(ask.body))
+
+
+def test_a_client_that_forgets_all_thoughts_is_served_all_the_same(forgiving: Wire, lane: str, client: OpenAI) -> None:
+    """Some drop every reasoning item. The model is the poorer for it, but no provider may refuse to go on."""
+    loop = Loop(client, lane, [], forgets=True)
+    second = loop.ask(*loop.run(loop.ask({"role": "user", "content": "Rome and Zürich?"})))
+    assert loop.ask(*loop.run(second)).output_text == "It is fine everywhere."
+    assert (len(forgiving.asks), forgiving.violations) == (3, [])
+
+
+def in_order(body: Json) -> str:
+    """The tools and the conversation, as they are read."""
+    messages = body["contents" if "contents" in body else "messages"]
+    return json.dumps([body.get("system"), body["tools"], *messages]).removesuffix("]")
 
 
 def city_of(call: ResponseFunctionToolCall) -> str:
