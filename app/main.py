@@ -171,6 +171,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         allow_private_urls=settings.server.allow_private_urls,
         call_ids=CALL_IDS.get(told.provider, "keep") if model.call_ids == "auto" else model.call_ids,
         web_search=model.web_search,
+        image_output=model.image_output,
         declare_past_tools=told.provider in DEMAND_TOOLS,
         hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
         sealer=sealer,

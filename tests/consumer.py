@@ -87,8 +87,8 @@ class Consumer:
         elif kind in ("function_call_arguments.done", "custom_tool_call_input.done"):
             item = self._buffers[event["output_index"]].item
             self._run(item["call_id"], event.get("name", item["name"]), event[TEXTS[item["type"]]])
-        elif kind.startswith("shell_call_command."):
-            pass  # for those who watch; the done action is what is run
+        elif kind.startswith(("shell_call_command.", "image_generation_call.")):
+            pass  # for those who watch; the done item is what counts
         elif kind.endswith(".delta"):
             self._delta(event)
         elif kind in ("completed", "incomplete", "failed"):
@@ -103,6 +103,8 @@ class Consumer:
                 pieces += [
                     ("call", *self._ran[call_id]) for call_id in [buffer.item["call_id"]] if call_id in self._ran
                 ]
+            elif buffer.item["type"] == "image_generation_call":
+                pieces.append(("image", buffer.item["result"]))
             else:
                 pieces += [_piece(part) for part in buffer.parts]
         rebuilt = [self._buffers[seat].rebuilt() for seat in sorted(self._buffers) if self._buffers[seat].done]
@@ -120,7 +122,8 @@ class Consumer:
     def _done(self, event: Event) -> None:
         buffer, item = self._buffers[event["output_index"]], event["item"]
         buffer.done = True
-        buffer.item |= {key: item[key] for key in ("status", "encrypted_content") if key in item}
+        told_at_the_end = ("status", "encrypted_content", "result", "output_format")
+        buffer.item |= {key: item[key] for key in told_at_the_end if key in item}
         if (field := ACTIONS.get(item["type"])) is not None:
             buffer.item[field] = item[field]
             if item["status"] == "completed":

@@ -18,6 +18,7 @@ from tests.grammar_tables import (
     Action,
     Call,
     Event,
+    Image,
     Kind,
     Part,
     Prose,
@@ -127,7 +128,7 @@ class _Reading:
         if status != "failed":
             require(not self._open, "nothing is open at the end")
         for open_item in self._open.values():
-            is_call = not isinstance(open_item.kind.shape, Prose)
+            is_call = not isinstance(open_item.kind.shape, Prose | Image)
             require(is_call, "a failed response closes what it opened, all but calls")
         incomplete = [item for item in response["output"] if item["status"] == "incomplete"]
         require(not incomplete or status != "completed", "an incomplete item makes the response incomplete")
@@ -149,7 +150,7 @@ class _Reading:
         require(item.get("content", []) == [], "an added item carries empty values, not nulls")
         prose = [other for other in self._open.values() if isinstance(other.kind.shape, Prose)]
         require(not prose, "prose is closed before anything else opens")
-        if not isinstance(kind.shape, Prose):
+        if not isinstance(kind.shape, Prose | Image):
             require(item["call_id"] not in self._call_ids, "no two calls share a call id")
             self._call_ids.add(item["call_id"])
         self._ids.add(item["id"])
@@ -176,6 +177,9 @@ class _Reading:
             self._call_done(open_item, kind.shape, item)
         elif isinstance(kind.shape, Action):
             _action_done(open_item, kind.shape, item)
+        elif isinstance(kind.shape, Image):
+            require(open_item.said == list(kind.shape.steps), "an image is done once it is completed")
+            require(item["status"] == "completed" and bool(item.get("result")), "a done image is there")
         else:
             for field, parts in open_item.parts.items():
                 require(item.get(field, []) == parts, f"{field} of a done item equals its done parts")
@@ -206,6 +210,11 @@ class _Reading:
             _within_command(open_item, event)
             return
         require(event.get("item_id") == open_item.item["id"], "item_id and output_index name the same item")
+        if isinstance(shape, Image):
+            steps = shape.steps[len(open_item.said) : len(open_item.said) + 1]
+            require(event["type"] in steps, "an image is begun, made and completed")
+            open_item.said.append(event["type"])
+            return
         if isinstance(shape, Call):
             self._within_call(open_item, shape, event)
         else:

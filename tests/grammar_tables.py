@@ -154,11 +154,17 @@ class Action(NamedTuple):
     """The key of its action that holds commands, each told by events of its own."""
 
 
+class Image(NamedTuple):
+    """An item that is told whole, with signs of its making in this order."""
+
+    steps: tuple[str, ...]
+
+
 class Kind(NamedTuple):
     """A kind of output item."""
 
     prefix: str
-    shape: Prose | Call | Action
+    shape: Prose | Call | Action | Image
     fields: dict[str, Holds]
     born: dict[str, Any]
     """The values an added item carries."""
@@ -182,7 +188,18 @@ class Kind(NamedTuple):
         require(re.fullmatch(self.prefix + r"_AM-[a-z0-9]+", item["id"]) is not None, "ids have our prefixes")
 
 
+IMAGE: Final = tuple(f"response.image_generation_call.{verb}" for verb in ("in_progress", "generating", "completed"))
+"""Events about an image, in the order of its making."""
+
 KINDS: Final = {
+    "image_generation_call": Kind(
+        "ig",
+        Image(IMAGE),
+        {},
+        {},
+        frozenset({"result", "output_format"}),
+        frozenset({"result", "output_format"}),
+    ),
     "message": Kind(
         "msg",
         Prose(frozenset({"output_text", "refusal"})),
@@ -281,6 +298,9 @@ for _kind in KINDS.values():
     if isinstance(_kind.shape, Call):
         EVENTS[_kind.shape.delta] = _WITHIN | {"delta": is_text}
         EVENTS[_kind.shape.done] = _WITHIN | {_kind.shape.field: is_text}
+
+for _step in IMAGE:
+    EVENTS[_step] = _WITHIN
 
 COMMAND: Final = {verb: f"response.shell_call_command.{verb}" for verb in ("added", "delta", "done")}
 """Events about one command of a shell call; the wire gives them no item_id."""

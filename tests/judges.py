@@ -31,13 +31,14 @@ NAMES_OF_RAW_REASONING: Final = {
 ITEMS_OPEN_RESPONSES_DOES_NOT_KNOW: Final = {
     "apply_patch_call",
     "custom_tool_call",
+    "image_generation_call",
     "local_shell_call",
     "shell_call",
     "tool_search_call",
 }
 """Items of OpenAI's API that the schema has no word for; the `openai` types judge them alone."""
 
-EVENTS_OPEN_RESPONSES_DOES_NOT_KNOW: Final = "response.custom_tool_call_input."
+EVENTS_OPEN_RESPONSES_DOES_NOT_KNOW: Final = ("response.custom_tool_call_input.", "response.image_generation_call.")
 """As above."""
 
 EVENTS_NEITHER_KNOWS: Final = "response.shell_call_command."

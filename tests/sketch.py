@@ -33,10 +33,16 @@ def _line(event: Mapping[str, Any]) -> str:
         return f"{where} {verb} {event['part']['type']}"
     if "annotation" in event:
         return f"{where} cites {event['annotation_index']}"
+    return f"{where} {_words(verb, event)}"
+
+
+def _words(verb: str, event: Mapping[str, Any]) -> str:
     if verb == "delta":
-        return f"{where} says {event['delta']!r}"
-    said = next(event[key] for key in ("arguments", "input", "command", "text", "refusal") if key in event)
-    return f"{where} {'added' if verb == 'added' else 'said'} {said!r}"
+        return f"says {event['delta']!r}"
+    said = [event[key] for key in ("arguments", "input", "command", "text", "refusal") if key in event]
+    if not said:  # a sign of an image's making
+        return verb
+    return f"{'added' if verb == 'added' else 'said'} {said[0]!r}"
 
 
 def _lifecycle(kind: str, response: Mapping[str, Any]) -> str:

@@ -67,6 +67,7 @@ class BridgeTable:
         *,
         items: Sequence[InputItem] = (),
         web_search: bool = False,
+        image_output: bool = False,
     ) -> None:
         self.warnings: list[str] = []
         """A sentence for each tool that was left out."""
@@ -74,6 +75,7 @@ class BridgeTable:
         """The search that the model's own server runs, where it has one and the client wants and permits it."""
         offers = list(_offers(tools, items))
         self._runs_web_search = web_search
+        self._writes_images = image_output
         self._names = Names(_functions(offers))
         self._known: dict[str, Carrier] = {}
         """Every carrier by name: those on offer, those that wait to be found, those of past calls."""
@@ -134,7 +136,9 @@ class BridgeTable:
         return self._known.setdefault(name, Carrier(tool, FunctionSpec(name=name), bridge))
 
     def _is_hosted(self, kind: str) -> bool:
-        """Whether the model's own server runs this type of tool."""
+        """Whether the model's own server runs this type of tool, or the model does by itself what it is for."""
+        if kind == "image_generation":
+            return self._writes_images
         return self._runs_web_search and kind.startswith("web_search")
 
     def _take(self, offers: Sequence[Offer]) -> dict[str, Carrier]:
@@ -160,7 +164,8 @@ class BridgeTable:
         """The carrier of a tool; None, and a warning, if none can carry it."""
         tool, kind = member.tool, member.tool.type
         if self._is_hosted(kind):
-            self.web_search = self.web_search or tool
+            if kind != "image_generation":
+                self.web_search = self.web_search or tool
             return None
         bridge = _BY_TOOL.get(kind)
         spec = None if bridge is None else bridge.declare(tool, self._names.of(member.name))

@@ -169,6 +169,26 @@ class ShellCallCommandDone(CommandEvent, frozen=True, kw_only=True, tag="respons
     command: str
 
 
+class ImageEvent(ItemEvent, frozen=True, kw_only=True):
+    """About an image the model writes."""
+
+    item_id: str
+
+
+class ImageGenerationInProgress(
+    ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.in_progress"
+):
+    """An image was begun."""
+
+
+class ImageGenerationGenerating(ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.generating"):
+    """It is being made."""
+
+
+class ImageGenerationCompleted(ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.completed"):
+    """It is finished; its item holds it."""
+
+
 class SummaryEvent(ItemEvent, frozen=True, kw_only=True):
     """About one part of a reasoning summary."""
 

@@ -128,6 +128,16 @@ class ApplyPatchCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"
     operation: FileOperation
 
 
+class ImageGenerationCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image_generation_call"):
+    """An image the model wrote, in base64. It has no result while it is made."""
+
+    id: str
+    status: Literal["in_progress", "completed"]
+    result: str | UnsetType = UNSET
+    output_format: str | UnsetType = UNSET
+    """`png`, `jpeg`, `webp` or `gif`, where it is known."""
+
+
 class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="reasoning"):
     """What the model thought. `summary` is always there: Codex drops an item without it."""
 
@@ -139,5 +149,13 @@ class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
 
 
 OutputItem = (
-    Message | FunctionCall | Reasoning | CustomToolCall | ToolSearchCall | LocalShellCall | ShellCall | ApplyPatchCall
+    Message
+    | FunctionCall
+    | Reasoning
+    | CustomToolCall
+    | ToolSearchCall
+    | LocalShellCall
+    | ShellCall
+    | ApplyPatchCall
+    | ImageGenerationCall
 )

@@ -350,6 +350,8 @@ class Model(Table):
     characters, or 40 (OpenAI), or nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself, when the client offers `web_search`."""
+    image_output: bool = False
+    """True: the model writes images beside text, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)
     """Tokens; told to clients that ask for a catalogue of models, as Codex does."""
     reasoning_efforts: tuple[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"], ...] = ()

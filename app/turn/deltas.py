@@ -37,6 +37,17 @@ class AnnotationAdded(msgspec.Struct, frozen=True):
     from_start: int = 0
     from_end: int = 0
 
+    def is_of(self, written: int) -> bool:
+        """Whether it is about the last `written` characters, at least in part."""
+        return self.from_end < written or self.from_start <= written
+
+
+class ImageWritten(msgspec.Struct, frozen=True):
+    """A whole image, in base64, and its format (`png`, …; empty if nobody knows)."""
+
+    data: str
+    format: str = ""
+
 
 class Kept(msgspec.Struct, frozen=True):
     """What the upstream wants back in the next turn and the client has no use for, such as a signature.
@@ -91,6 +102,7 @@ Delta = (
     | ReasoningDelta
     | AnnotationAdded
     | Kept
+    | ImageWritten
     | CallOpened
     | CallArguments
     | UsageReported

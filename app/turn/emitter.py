@@ -18,10 +18,12 @@ What closes what, when the model says something new:
     text/refusal   (grows)        closed             closed                       stays open
     reasoning      closed         (grows)            closed                       stays open
     a new call     closed         closed             closed                       stays open
+    an image       closed         closed             closed                       stays open
 
 So prose is never open beside prose, and text before a call is closed before the call opens. Calls may be open side
 by side, because upstreams interleave their arguments; a call that is whole is closed early, because clients run it
-as soon as they see it. A call that the client ruled out is as good as never said.
+as soon as they see it. A call that the client ruled out is as good as never said. An image comes whole: it is
+finished as soon as it is begun.
 
 Some calls are told only when they are whole, because the wire cannot let their items grow. They have their seat all
 the same: what stays open is announced before anything else opens, for clients count items as they are added.
@@ -67,6 +69,7 @@ from app.protocol.items import ItemStatus, Message, OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 from app.turn import deltas as d
+from app.turn.open_image import OpenImage
 from app.turn.open_items import OpenCall, OpenItem, OpenMessage, Place
 from app.turn.open_reasoning import Carried, Keepsake, OpenRawReasoning, OpenSummary, Seal, unspoken
 
@@ -234,6 +237,8 @@ class Emitter:
             case d.Kept():
                 self._keep(delta.fields, delta.key)
                 return []
+            case d.ImageWritten():
+                return self._draw(delta)
             case d.UsageReported():
                 self._usage = delta.usage
                 return []
@@ -269,10 +274,12 @@ class Emitter:
 
     def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
         """A citation of what is open. One of text that is told already comes too late."""
-        events = self._say_held()
-        if not isinstance(self._prose, OpenMessage) and self._has_spoken():
+        held = sum(len(text.text) for text in self._held)
+        told_already = not delta.is_of(held) or (not held and self._has_spoken())
+        if told_already and not isinstance(self._prose, OpenMessage):
             self.late_citations += 1
-            return events
+            return []
+        events = self._say_held()
         more, message = self._message()
         cited = message.annotate(delta)
         if cited is None:
@@ -323,6 +330,14 @@ class Emitter:
         self._prose = item = OpenMessage(self._place("msg"))
         return [*events, *item.open()], item
 
+    def _draw(self, image: d.ImageWritten) -> list[e.Event]:
+        self._held = []
+        events = self._make_room()
+        item = OpenImage(self._place("ig"))
+        events += item.open()
+        self._finished[item.place.seat], more = item.close(image)
+        return [*events, *more]
+
     def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
         if not self._carriers.allows(delta.name):
             self.ruled_out.append(delta.name)
@@ -363,7 +378,8 @@ class Emitter:
     def _stop_short(self, reason: Literal["max_output_tokens", "content_filter"]) -> list[e.Event]:
         items = self._open_items()
         whole = [call for call in self._calls.values() if _is_whole(call)]
-        if any(item not in whole for item in items[:-1]):
+        last = max([*self._finished, *(item.place.seat for item in items)], default=0)
+        if any(item not in whole and item.place.seat < last for item in items):
             return self.fail(CUT_IN_SEVERAL_CALLS)
         if self._for_codex and len(whole) < len(self._calls):
             return self.fail(CUT_IN_A_CALL)
@@ -371,8 +387,8 @@ class Emitter:
             event for item in items for event in self._close(item, "completed" if item in whole else "incomplete")
         ]
         details = IncompleteDetails(reason=reason)
-        last = replace(self._response, status="incomplete", incomplete_details=details)
-        return [*events, self._last(e.ResponseCompleted if self._for_codex else e.ResponseIncomplete, last)]
+        response = replace(self._response, status="incomplete", incomplete_details=details)
+        return [*events, self._last(e.ResponseCompleted if self._for_codex else e.ResponseIncomplete, response)]
 
     def _open_items(self) -> list[OpenItem]:
         """Everything open, in seat order."""

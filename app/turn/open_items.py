@@ -112,7 +112,7 @@ class _OpenText:
 
     def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
         written = sum(map(len, self._texts))
-        if cited.from_start > written and cited.from_end >= written:
+        if not cited.is_of(written):
             return None
         start, end = max(0, written - cited.from_start), max(0, written - cited.from_end)
         annotation = {**cited.annotation, "start_index": start, "end_index": end}

@@ -34,7 +34,8 @@ _OWN_CREDENTIALS: Final = frozenset({"bedrock", "sagemaker", "sagemaker_chat", "
 _BODY: Final = frozenset({"model", "messages", "stream", "stream_options"})
 SETTINGS: Final = frozenset(
     {
-        "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "parallel_tool_calls",
+        "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "modalities",
+        "parallel_tool_calls",
         "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format", "safety_identifier", "seed",
         "service_tier", "stop", "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity",
         "web_search_options",

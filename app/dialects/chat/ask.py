@@ -49,6 +49,7 @@ def to_chat(
         "messages": messages,
         **tools,
         **_web_search(table.web_search),
+        **({"modalities": ["image", "text"]} if options.image_output else {}),
         **_settings(request, limits),
         **({"reasoning_effort": effort} if effort else {}),
         **({"response_format": form.response_format} if form.response_format else {}),

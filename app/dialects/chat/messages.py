@@ -10,6 +10,7 @@ from app.dialects.chat.history import ChatMessage, History
 from app.dialects.chat.limits import Limits
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.parts import ChatPart, PartTeller
+from app.protocol.media import sniffed_base64
 from app.protocol.problems import refuse
 from app.protocol.request import (
     AdditionalToolsItem,
@@ -23,6 +24,7 @@ from app.protocol.request import (
     UnknownItem,
 )
 
+SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000
 """Characters of a retold item at most: it is context, not the thing itself."""
 
@@ -30,7 +32,6 @@ CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "code_interpreter_call": ("code", "outputs"),
     "computer_call": ("action", "actions"),
     "file_search_call": ("queries", "results"),
-    "image_generation_call": ("revised_prompt",),
     "mcp_approval_request": ("server_label", "name", "arguments"),
     "mcp_call": ("server_label", "name", "arguments", "output", "error"),
     "program": ("code",),
@@ -173,6 +174,9 @@ class _Teller:
 
     def _tell_unknown(self, item: UnknownItem, path: str) -> None:
         kind = item.type
+        if kind == "image_generation_call":
+            self._tell_image(item, path)
+            return
         if kind in CALLS_AS_TEXT:
             self._history.say(_as_context(item, CALLS_AS_TEXT[kind]), path)
         elif kind in OUTPUTS_AS_TEXT:
@@ -184,6 +188,18 @@ class _Teller:
             message = f"'{path}.type' is '{kind[:64]}', which this server cannot tell the model."
             raise refuse("invalid_value", message, f"{path}.type")
         self._warnings.append(f"{path} is told as text: a chat model does not know '{kind}'.")
+
+    def _tell_image(self, item: UnknownItem, path: str) -> None:
+        """An image the assistant made. No chat server takes one from an assistant, so the user shows it."""
+        data = (item.model_extra or {}).get("result")
+        if not isinstance(data, str) or not data:
+            self._warnings.append(f"{path} was left out: it holds no image.")
+            return
+        kind = sniffed_base64(data) or "image/png"
+        if not kind.startswith("image/"):
+            raise refuse("invalid_value", f"'{path}.result' is no image in base64.", f"{path}.result")
+        image = {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+        self._history.hear("user", [{"type": "text", "text": SHOWN}, image])
 
     def _leave_out(self, path: str) -> None:
         self._warnings.append(f"{path} was left out: it is empty.")

@@ -47,6 +47,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the model takes, as far as that is known."""
     lenient: bool = False
     """Leave out what it does not take, with a warning, instead of refusing the request."""
+    image_output: bool = False
+    """The model writes images beside text, when it is asked to by `modalities`."""
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are: of `metadata`,
     `prompt_cache_key`, `safety_identifier`, `service_tier` and `user`. Most chat servers refuse or ignore them."""

@@ -8,11 +8,14 @@ from app.dialects.chat.kept import kept_of_delta
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
 from app.dialects.chat.usage import BEYOND_BELIEF, UsageReader
+from app.protocol.media import sniffed_base64
 from app.protocol.problems import Problem
+from app.protocol.request.urls import is_data_uri
 from app.turn.deltas import (
     Broke,
     CallArguments,
     Delta,
+    ImageWritten,
     Kept,
     ReasoningDelta,
     RefusalDelta,
@@ -88,6 +91,8 @@ class ChunkReader:
             delta = {}
         deltas = self._delta(delta, choice.get("logprobs") if self._logprobs else None)
         deltas += self.citations.read(chunk, delta)
+        for image in objects(delta.get("images")):
+            deltas += self._image(image)
         for fragment in objects(delta.get("tool_calls")):
             deltas += self._call(fragment)
         if isinstance(delta.get("function_call"), dict):  # what tool_calls were called before they were many
@@ -134,10 +139,27 @@ class ChunkReader:
             return []
         if isinstance(part.get("text"), str):
             return self._say(part["text"], logprobs)
+        if part.get("type") == "image_url":
+            return self._image(part)
         return [
             self._think(thought["text"])
             for thought in objects(part.get("thinking"))
             if isinstance(thought.get("text"), str)
+        ]
+
+    def _image(self, part: dict[str, Any]) -> list[Delta]:
+        """An image. One that lies elsewhere is shown by its address: it is the client's to fetch."""
+        image = part.get("image_url")
+        url = image.get("url") if isinstance(image, dict) else image
+        if not isinstance(url, str) or not url:
+            return []
+        if not is_data_uri(url):
+            return self._say(f"![image]({mended(url)})", None) if url.startswith(("https://", "http://")) else []
+        data = url.partition(",")[2]
+        kind = sniffed_base64(data) or url[5:].partition(";")[0].lower()
+        return [
+            *self.citations.settle(),
+            ImageWritten(mended(data), kind.removeprefix("image/") if "/" in kind else ""),
         ]
 
     def _call(self, fragment: Any) -> list[Delta]:

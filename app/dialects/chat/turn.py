@@ -36,7 +36,13 @@ class ChatTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
+        table = BridgeTable(
+            request.tools,
+            request.tool_choice,
+            items=request.items,
+            web_search=options.web_search,
+            image_output=options.image_output,
+        )
         chat = to_chat(request, model=model, table=table, options=options, carrying=carrying(options, model))
         self.ask = chat.body
         self.warnings = [*request.warnings, *table.warnings, *chat.warnings]

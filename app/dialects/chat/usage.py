@@ -108,6 +108,10 @@ def _told(chunk: dict[str, Any]) -> dict[str, Any] | None:
     return usage if isinstance(usage, dict) else None
 
 
+def _details(told: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return next((held for name in names if isinstance(held := told.get(name), dict)), {})
+
+
 def _first(counts: dict[str, Any], names: tuple[str, ...]) -> int:
     return next((found for name in names if (found := count(counts, name))), 0)
 

@@ -213,7 +213,6 @@ def test_instructions_alone_are_enough() -> None:
             {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "cats"}},
             '[web_search_call] {"action":{"query":"cats"}}',
         ),
-        ({"type": "image_generation_call", "result": "aGk=" * 9_999}, "[image_generation_call]"),
         (
             {"type": "mcp_call", "name": "f", "arguments": "{}", "output": "4", "error": None},
             '[mcp_call] {"name":"f","arguments":"{}","output":"4"}',
@@ -273,3 +272,33 @@ def test_reasoning_that_nobody_here_can_read_is_left_out_with_a_warning() -> Non
 def test_empty_reasoning_says_nothing() -> None:
     """There is nothing to warn of."""
     assert messages(user("Hi"), {"type": "reasoning", "summary": []}) == [HEARD]
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [(PNG, "image/png"), ("R0lGODlhAQABAAAAACw=", "image/gif"), ("/9j/4AAQ", "image/jpeg"), ("AAAA", "image/png")],
+)
+def test_an_image_the_assistant_made_is_shown_to_it_again(data: str, kind: str) -> None:
+    """By the user: chat servers take none from an assistant. What it is, its bytes say."""
+    item = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": data}
+    assert messages(user("Draw a cat."), assistant("Here:"), item, user("Bigger.")) == [
+        {"role": "user", "content": "Draw a cat."},
+        {"role": "assistant", "content": "Here:"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "The image that you made:"},
+                {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}},
+            ],
+        },
+        {"role": "user", "content": "Bigger."},
+    ]
+
+
+def test_an_image_that_is_none_is_refused_and_one_that_is_not_there_left_out() -> None:
+    assert refusal({"type": "image_generation_call", "result": "JVBERi0xLjc="}) == ("invalid_value", "input[0].result")
+    asked = ask(input=[user("Hi"), {"type": "image_generation_call", "id": "ig_1", "result": None}])
+    assert asked.warnings == ["input[1] was left out: it holds no image."]

@@ -1,0 +1,42 @@
+"""Bytes are what they begin with."""
+
+from base64 import b64encode
+
+import pytest
+
+from app.protocol.media import is_text, sniffed, sniffed_base64
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\x89PNG\r\n\x1a\n....", "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"GIF87a", "image/gif"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+        (b"AAAA\x00\x00\x00\x00WEBPVP8 ", None),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", None),
+        (b"%PDF-1.7", "application/pdf"),
+        (b"<html>", None),
+        (b"\x89PN", None),
+        (b"", None),
+    ],
+)
+def test_a_kind_is_known_by_its_mark(data: bytes, kind: str | None) -> None:
+    assert sniffed(data) == kind
+    assert sniffed_base64(b64encode(data).decode()) == kind
+    assert sniffed_base64(b64encode(data + bytes(90)).decode()) == kind
+
+
+@pytest.mark.parametrize("data", ["?", "\u00e9", "A", "%%%%"])
+def test_what_is_no_base64_is_of_no_kind(data: str) -> None:
+    assert sniffed_base64(data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [(b"a,b\r\n1,2\n", True), ("Öl\t€".encode(), True), (b"\xff\xfe", False), (b"a\x00", False), (b"", False)],
+)
+def test_text_is_utf_8_without_control_characters(data: bytes, text: bool) -> None:  # noqa: FBT001 — a row of the table
+    assert is_text(data) is text
