@@ -1,6 +1,6 @@
 """Public model name -> route. A table, no I/O; a name is never interpreted."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
@@ -55,6 +55,8 @@ class Entry(NamedTuple):
     """The same upstream, if it knows something of its models."""
     passthrough: bool = False
     """Whether this upstream is given the caller's own key."""
+    resolved: Callable[[CreateResponse], Awaitable[CreateResponse]] | None = None
+    """Brings what a request only names by address, where this upstream would not fetch it."""
 
 
 class Route(NamedTuple):
@@ -77,6 +79,8 @@ class Route(NamedTuple):
             case ChatOptions() as chat:
                 can = chat.can.over(await self._known(model))
                 options = msgspec.structs.replace(chat, can=can)
+                if self.entry.resolved is not None:
+                    request = await self.entry.resolved(request)
                 turn = ChatTurn(request, model=model, options=options, mint=mint, now=now, for_codex=for_codex)
                 turn.warnings += await self._left_out(turn)
                 return turn

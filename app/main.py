@@ -3,10 +3,10 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -21,6 +21,7 @@ from app.protocol.capabilities import Capabilities
 from app.protocol.codex import Card
 from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
+from app.protocol.request import CreateResponse
 from app.protocol.seals import Sealer
 from app.pump import Clocks
 from app.sealing import EnvelopeSealer
@@ -32,9 +33,13 @@ from app.transports.http import Http
 from app.transports.walk import Walk
 from app.transports.websocket import WebSockets
 from app.upstreams.demo import Demo
+from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Connected
 from app.version import VERSION
+
+if TYPE_CHECKING:
+    from app.fetching.fetcher import Fetcher
 
 DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 """Providers that refuse a history of calls in an ask without tools."""
@@ -52,6 +57,8 @@ CALL_IDS: Final[Mapping[str | None, CallIds]] = {
 }
 """What ids of calls a provider takes, where it does not take all. A conversation may have begun at another."""
 DAY: Final = 86_400
+FETCHED_FOR: Final = frozenset({"chat", "litellm"})
+"""Upstreams that cannot fetch a file, and not always an image."""
 GRACE: Final = 5
 """Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
 
@@ -62,7 +69,8 @@ def build_app(settings: Settings) -> FastAPI:
     """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told."""
     mint = _minting()
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
-    catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal))
+    fetcher = fetcher_of(settings)
+    catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal), fetcher)
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
     gate = Gate(settings.keys, passthrough=passthrough)
     recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
@@ -88,6 +96,8 @@ def build_app(settings: Settings) -> FastAPI:
         for upstream in upstreams.values():
             if not isinstance(upstream, Demo | LitellmChat):
                 await upstream.close()
+        if fetcher is not None:
+            await fetcher.close()
 
     # a redirect to the path with a slash more would lead to whatever the Host header says
     app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
@@ -140,13 +150,47 @@ def sealer_of(seal: Seal) -> Sealer | None:
     return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age)
 
 
+def fetcher_of(settings: Settings) -> "Fetcher | None":
+    """What fetches pictures and files for upstreams that speak chat; None where nobody needs it."""
+    needed = any(upstream.via in FETCHED_FOR for upstream in settings.upstreams.values())
+    if settings.server.fetch_urls == "never" or not needed:
+        return None
+    from app.fetching.fetcher import Fetcher  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
+
+    return Fetcher(timeout=settings.server.fetch_timeout, allow_private=settings.server.allow_private_urls)
+
+
 def build_catalogue(
-    settings: Settings, upstreams: Mapping[str, AnyUpstream], sealer: Sealer | None = None
+    settings: Settings,
+    upstreams: Mapping[str, AnyUpstream],
+    sealer: Sealer | None = None,
+    fetcher: "Fetcher | None" = None,
 ) -> Catalogue:
     """Models as the settings name them, each with its upstream."""
     return Catalogue(
-        {name: _entry(model, settings, upstreams[model.upstream], sealer) for name, model in settings.models.items()}
+        {
+            name: _entry(model, settings, upstreams[model.upstream], sealer)._replace(
+                resolved=_resolving(settings, settings.upstreams[model.upstream], fetcher)
+            )
+            for name, model in settings.models.items()
+        }
     )
+
+
+def _resolving(
+    settings: Settings, upstream: Upstream, fetcher: "Fetcher | None"
+) -> Callable[[CreateResponse], Awaitable[CreateResponse]] | None:
+    if fetcher is None or upstream.via not in FETCHED_FOR:
+        return None
+    from app.fetching.attachments import Attachments  # noqa: PLC0415 — as in `fetcher_of`
+
+    def fetches_image(url: str) -> bool:
+        if upstream.via == "chat":
+            return not upstream.takes_image_urls
+        return would_fetch(upstream.provider, upstream.base_url, url)
+
+    most = settings.server.max_fetch_bytes
+    return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
 
 
 def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Sealer | None) -> Entry:

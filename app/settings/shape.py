@@ -130,6 +130,12 @@ class Server(Table):
     """Seconds after which a connection is closed, behind the turn that is running."""
     allow_private_urls: bool = False
     """True: image and file URLs may point to private addresses."""
+    fetch_urls: Literal["never", "when_needed"] = "when_needed"
+    """Whether images and files are fetched for upstreams that fetch none themselves."""
+    fetch_timeout: Seconds = 10
+    """Seconds for one of them, from the first word to the last byte."""
+    max_fetch_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    """Bytes of all that is fetched for one request."""
     allowed_hosts: Hosts = ()
     """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
     cors_origins: Origins = ()
@@ -221,6 +227,7 @@ _ONLY: Final = {
     "strict_tools": "chat",
     "reasoning_field": "chat",
     "blank_reasoning": "chat",
+    "takes_image_urls": "chat",
     "ids": "responses",
 }
 """Settings of one kind of upstream."""
@@ -268,6 +275,8 @@ class Upstream(Table):
     """Under which name earlier thoughts go back; none: they do not."""
     blank_reasoning: bool = False
     """True: where they are missing a blank one goes back, for servers that demand them (DeepSeek)."""
+    takes_image_urls: bool = True
+    """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
     ids: Literal["am", "keep"] = "am"
     """Ids of responses and items: marked as this server's, the original inside, or as the upstream gave them."""
 

@@ -218,7 +218,7 @@ class Emitter:
         error = ResponseError(code=problem.answer.failed_code, message=problem.failed_message)
         return [*events, self._last(e.ResponseFailed, replace(self._response, status="failed", error=error))]
 
-    def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: C901, PLR0911 — one case per delta, and the union is closed
+    def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: C901, PLR0911, PLR0912 — one case per delta, and the union is closed
         match delta:
             case d.TextDelta():
                 return self._text(delta)

@@ -149,11 +149,17 @@ def check_contents(messages: list[Json], provider: str, model: str) -> None:
                 _check_image(part.get("image_url"), provider)
 
 
+def would_fetch(provider: str | None, base_url: str | None, url: str) -> bool:
+    """Whether litellm would download this image itself, for this upstream."""
+    if sends_as_is(provider, base_url):
+        return False
+    http = provider == "anthropic" and not url.strip().lower().startswith("https://")
+    return http or str(provider).startswith(_FETCHING)
+
+
 def _check_image(image: Any, provider: str) -> None:
-    url = str(image.get("url") if isinstance(image, dict) else image).strip().lower()
-    if url.startswith("data:"):
-        return
-    if provider.startswith(_FETCHING) or (provider == "anthropic" and not url.startswith("https://")):
+    url = str(image.get("url") if isinstance(image, dict) else image).strip()
+    if url[:5].lower() != "data:" and would_fetch(provider, None, url):
         raise _refused("This model cannot be given this image by its URL. Send it as a data URI.")
 
 

@@ -49,6 +49,9 @@ websocket_memory_bytes = 16777216           # default
 websocket_idle = 600                        # default
 websocket_lifetime = 3600                   # default
 allow_private_urls = false                  # default
+fetch_urls = "when_needed"                  # default
+fetch_timeout = 10                          # default
+max_fetch_bytes = 33554432                  # default
 allowed_hosts = []                          # default
 cors_origins = []                           # default
 log_format = "auto"                         # default
@@ -91,6 +94,7 @@ give_back_reasoning = true                  # default
 think_tags = false                          # default
 call_ids = "auto"                           # default
 web_search = false                          # default
+image_output = false                        # default
 reasoning_efforts = []                      # default
 apply_patch = true                          # default
 

@@ -46,6 +46,16 @@ def check_url(url: str, path: str, *, allow_private: bool) -> None:
         raise _refuse(path, "it does not point to a public host")
 
 
+def is_public(address: str) -> bool:
+    """Whether this address, as it came from a lookup, is one that everybody may reach."""
+    if ":" in address:
+        return not _is_private_v6(address)
+    try:
+        return _is_public_v4(IPv4Address(address))
+    except AddressValueError:
+        return False
+
+
 def is_data_uri(url: str) -> bool:
     """Whether the content itself stands here, in base64."""
     if url[:5].lower() != "data:":

@@ -1,0 +1,101 @@
+"""A request whose attachments lie elsewhere becomes one that holds them."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
+from app.protocol.problems import refuse
+from app.protocol.request import CreateResponse, InputFilePart, InputImagePart, InputItem, InputPart
+from app.protocol.request.urls import is_data_uri
+
+MOST: Final = 64
+"""Addresses of one request that are fetched."""
+SIDE_BY_SIDE: Final = 4
+
+_CONTENT: Final = ("content", "output")
+"""Where items hold parts."""
+
+
+class _Place(NamedTuple):
+    """A part that lies elsewhere, and where it stands."""
+
+    item: int
+    key: str
+    part: int
+    wanted: Wanted
+    url: str
+
+    @property
+    def path(self) -> str:
+        name = "image_url" if self.wanted == "image" else "file_url"
+        return f"input[{self.item}].{self.key}[{self.part}].{name}"
+
+
+class Attachments:
+    """Fetches what an upstream would not. `fetches_image` says which pictures: files are fetched by no chat server."""
+
+    def __init__(self, fetcher: Fetcher, *, fetches_image: Callable[[str], bool], most_bytes: int) -> None:
+        self._fetcher = fetcher
+        self._fetches_image = fetches_image
+        self._most_bytes = most_bytes
+
+    async def resolved(self, request: CreateResponse) -> CreateResponse:
+        """The same request, all of it at hand. Raises `ProblemError` by the path of what cannot be fetched."""
+        places = list(self._places(request.items))
+        if not places:
+            return request
+        wanted = {(place.url, place.wanted): place.path for place in reversed(places)}  # the first path is told
+        if len(wanted) > MOST:
+            message = f"'input' names {len(wanted)} addresses to be fetched, and at most {MOST} are. Send the data."
+            raise refuse("invalid_value", message, "input")
+        found = await self._fetch_all(wanted)
+        items = list(request.items)
+        for place in places:
+            items[place.item] = _with(items[place.item], place, found[place.url, place.wanted])
+        return request.model_copy(update={"input": items})
+
+    def _places(self, items: list[InputItem]) -> Iterator[_Place]:
+        for seat, item in enumerate(items):
+            for key in _CONTENT:
+                content = getattr(item, key, None)
+                for index, part in enumerate(content if isinstance(content, list) else ()):
+                    if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
+                        if self._fetches_image(part.image_url):
+                            yield _Place(seat, key, index, "image", part.image_url)
+                    elif isinstance(part, InputFilePart) and part.file_url and not part.file_data:
+                        yield _Place(seat, key, index, "file", part.file_url)
+
+    async def _fetch_all(self, wanted: dict[tuple[str, Wanted], str]) -> dict[tuple[str, Wanted], Fetched]:
+        budget = Budget(self._most_bytes)
+        side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
+
+        async def one(url: str, kind: Wanted, path: str) -> Fetched:
+            async with side_by_side:
+                return await self._fetcher.fetch(url, path, kind, budget)
+
+        tasks = [asyncio.ensure_future(one(url, kind, path)) for (url, kind), path in wanted.items()]
+        try:
+            return dict(zip(wanted, await asyncio.gather(*tasks), strict=True))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _with(item: InputItem, place: _Place, found: Fetched) -> InputItem:
+    content: list[InputPart] = list(getattr(item, place.key))
+    part = content[place.part]
+    if isinstance(part, InputFilePart):
+        name = part.filename or _name_in(place.url)
+        content[place.part] = part.model_copy(update={"file_data": found.data_uri, "file_url": None, "filename": name})
+    else:
+        content[place.part] = part.model_copy(update={"image_url": found.data_uri})
+    return item.model_copy(update={place.key: content})
+
+
+def _name_in(url: str) -> str | None:
+    """The file's name, as its address has it."""
+    name = unquote(urlsplit(url).path.rpartition("/")[2])
+    return name if name.isprintable() and name else None

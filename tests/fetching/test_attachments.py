@@ -1,0 +1,148 @@
+"""Requests that name pictures and files by address, and what the upstream is asked instead."""
+
+import json
+from base64 import b64encode
+from typing import Any
+
+import httpx
+import pytest
+
+from app.settings import Model, Secret, Server, Settings, Upstream
+from tests.fetching.site import PDF, PNG, Site, page
+from tests.script import talk
+from tests.serving import serving
+from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream
+from tests.upstream import anthropic as claude
+from tests.upstream.gemini import answers as candidate
+from tests.upstream.server import ScriptedUpstream
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+PICTURE = f"data:image/png;base64,{b64encode(PNG).decode()}"
+DOCUMENT = f"data:application/pdf;base64,{b64encode(PDF).decode()}"
+
+
+def image(url: str) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": url, "detail": "high"}
+
+
+def file(url: str, **more: Any) -> dict[str, Any]:
+    return {"type": "input_file", "file_url": url, **more}
+
+
+def says(*content: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look:"}, *content]}
+
+
+def post(upstream: Upstream, *items: dict[str, Any], **server: Any) -> httpx.Response:
+    settings = Settings(
+        server=Server(**{"allow_private_urls": True, **server}),
+        upstreams={"there": upstream},
+        models={"m": Model(upstream="there", name="claude-sonnet-4-5" if upstream.provider == "anthropic" else None)},
+    )
+    with serving(settings) as url:
+        return httpx.post(f"{url}/v1/responses", json={"model": "m", "input": list(items)}, timeout=20)
+
+
+def chat(upstream: ScriptedUpstream, **settings: Any) -> Upstream:
+    return Upstream(via="chat", base_url=upstream.url, **settings)
+
+
+def test_a_chat_server_that_fetches_nothing_is_given_all_of_it() -> None:
+    """Images and files, of messages and of outputs; each address is asked once."""
+    with Site({"/a.png": page(PNG), "/the%20b.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
+        call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+        found = [image(f"{site.url}/a.png"), {"type": "input_text", "text": "so"}]
+        answer = post(
+            chat(upstream, takes_image_urls=False),
+            says(image(f"{site.url}/a.png"), image(PICTURE), file(f"{site.url}/the%20b.pdf")),
+            call,
+            {"type": "function_call_output", "call_id": "c1", "output": found},
+            says(file(f"{site.url}/the%20b.pdf", filename="mine.pdf")),
+        )
+    assert answer.status_code == 200, answer.text
+    assert "x-am-warnings" not in answer.headers
+    shown = {"type": "image_url", "image_url": {"url": PICTURE, "detail": "high"}}
+    given = {"type": "file", "file": {"filename": "the b.pdf", "file_data": DOCUMENT}}
+    first, _, _, media, last = upstream.asks[0].body["messages"]
+    assert first["content"] == [{"type": "text", "text": "Look:"}, shown, shown, given]
+    assert media["content"][1:] == [shown]
+    assert last["content"][1] == {"type": "file", "file": {"filename": "mine.pdf", "file_data": DOCUMENT}}
+    assert sorted(site.paths) == ["/a.png", "/the%20b.pdf"]
+
+
+def test_an_upstream_that_takes_addresses_is_given_those_of_images() -> None:
+    with Site({"/b.txt": page(b"words", kind="text/markdown")}) as site, ChatUpstream(talk("Hi")) as upstream:
+        answer = post(chat(upstream), says(image(f"{site.url}/a.png"), file(f"{site.url}/b.txt")))
+    assert answer.status_code == 200, answer.text
+    _, shown, given = upstream.asks[0].body["messages"][0]["content"]
+    assert shown["image_url"]["url"] == f"{site.url}/a.png"
+    assert given["file"] == {"filename": "b.txt", "file_data": "data:text/markdown;base64,d29yZHM="}
+    assert site.paths == ["/b.txt"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "provider", "script", "holds"),
+    [
+        (GeminiUpstream, "gemini", [candidate({"text": "Hi"}, finish="STOP")], "inline_data"),
+        (AnthropicUpstream, "anthropic", [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()], "base64"),
+    ],
+)
+def test_litellm_fetches_nothing_because_we_do(
+    kind: type[ScriptedUpstream], provider: str, script: list[dict[str, Any]], holds: str
+) -> None:
+    """It would do so without these checks."""
+    with Site({"/a.png": page(PNG)}) as site, kind(script) as upstream:
+        there = Upstream(provider=provider, base_url=upstream.url, api_key=Secret("sk-upstream"))
+        answer = post(there, says(image(f"{site.url}/a.png")))
+    assert answer.status_code == 200, answer.text
+    asked = str(upstream.asks[0].body)
+    assert holds in asked
+    assert b64encode(PNG).decode() in asked
+    assert [head.split("\r\n")[1:] for head in site.asked if "am-proxy" not in head] == []
+
+
+def test_never_means_never() -> None:
+    with Site({"/a.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
+        answer = post(chat(upstream), says(file(f"{site.url}/a.pdf")), fetch_urls="never")
+    assert "is told to the model as a link only" in answer.headers["x-am-warnings"]
+    assert site.asked == []
+
+
+@pytest.mark.parametrize(
+    ("items", "server", "param", "message"),
+    [
+        ([says(image("URL/none"))], {}, "input[0].content[1].image_url", "it could not be fetched"),
+        ([says(), says(file("URL/zip"))], {}, "input[1].content[1].file_url", "what lies there is not a PDF"),
+        ([says(file("URL/b"), image("URL/a"))], {"max_fetch_bytes": 1024}, "input[0].content[", "is too large"),
+        (
+            [says(image("URL/a"))],
+            {"allow_private_urls": False},
+            "input[0].content[1].image_url",
+            "not point to a public",
+        ),
+        ([says(*[image(f"URL/{n}") for n in range(65)])], {}, "input", "names 65 addresses"),
+    ],
+    ids=["not there", "no file for models", "too large together", "private", "too many"],
+)
+def test_what_cannot_be_had_is_refused_by_its_path(
+    items: list[dict[str, Any]], server: dict[str, Any], param: str, message: str
+) -> None:
+    """And no upstream is asked."""
+    pages = {"/a": page(PNG + bytes(900)), "/b": page(PDF + bytes(900)), "/zip": page(b"PK\x03\x04\x00")}
+    with Site(pages) as site, ChatUpstream() as upstream:
+        told = json.loads(json.dumps(items).replace("URL", site.url))
+        answer = post(chat(upstream, takes_image_urls=False), *told, **server)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"], error["code"]) == (400, "invalid_request_error", "invalid_value")
+    assert error["param"].startswith(param)
+    assert message in error["message"]
+    assert upstream.asks == []
+
+
+def test_several_are_fetched_side_by_side_but_not_all_at_once() -> None:
+    pages = {f"/{number}": page(PNG, pause=0.05) for number in range(12)}
+    with Site(pages) as site, ChatUpstream(talk("Hi")) as upstream:
+        answer = post(chat(upstream, takes_image_urls=False), says(*[image(f"{site.url}{path}") for path in pages]))
+    assert answer.status_code == 200, answer.text
+    assert 1 < site.most_at_once <= 4
