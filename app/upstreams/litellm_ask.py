@@ -55,6 +55,9 @@ _STEERING_SOME: Final = ("replicate", "clarifai")
 _FETCHING: Final = ("gemini", "vertex_ai", "bedrock", "ollama", "sagemaker", "gigachat", "snowflake")
 """Providers for which litellm itself would download an image by its URL."""
 
+_WHOLE_WITH_FORMAT: Final = frozenset({"groq"})
+"""Providers of which litellm wants a whole answer when there is a format, and forgets to take back `stream_options`."""
+
 _STRICT_MESSAGES: Final = frozenset({"openai", "azure", "azure_ai", "mistral", "codestral", "groq", "cerebras"})
 """Providers that refuse keys they do not know in a message, such as `reasoning_content`."""
 
@@ -117,10 +120,11 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
         settings = {key: value for key, value in settings.items() if value is not None}
         if settings.get("reasoning_effort") in (None, "none"):
             settings["messages"] = [_without_blocks(message) for message in settings["messages"]]
+    if not (name in _WHOLE_WITH_FORMAT and "response_format" in settings):
+        settings["stream_options"] = {"include_usage": True}
     return shared | settings | {
         "model": f"{name}/{ask['model']}",
         "custom_llm_provider": name,
-        "stream_options": {"include_usage": True},
         "drop_params": True,
     }  # fmt: skip
 

@@ -1,13 +1,15 @@
 """litellm's streams, read as plain chunk dicts. It does not import litellm: it knows its objects by their attributes.
 
 litellm's own wrapper costs four to ten times as much per chunk, drops refusals and calls a cut stream finished. So we
-read what lies below it, in the best of three ways that fits:
+read what lies below it, in the best of four ways that fits:
 
 1. `lines`: an upstream that speaks chat completions. We parse the lines of the HTTP response ourselves. Besides being
    the fastest, this is the only way in which nothing a model wrote is lost: litellm 1.106 drops a chunk whose text
    contains `[DONE]`, and one whose text contains U+2028 (its lines are split there).
 2. `parsed`: another wire format, for which litellm has a parser whose chunks we know. It gets its lines from us too.
-3. `wrapped`: anything else. The wrapper, and its ways.
+3. `whole`: an answer that litellm did not ask to be streamed. We read it as it came, for its own way of cutting it up
+   forgets what was thought.
+4. `wrapped`: anything else. The wrapper, and its ways.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -38,6 +40,8 @@ _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fi
 """Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
+_WHOLE_CLASS: Final = "MockResponseIterator"
+"""litellm's stream of one answer that it did not ask to be streamed."""
 _GEMINI: Final = "litellm.llms.vertex_ai.gemini."
 _OLLAMA: Final = "litellm.llms.ollama.chat."
 _KNOWN_PARSERS: Final = (
@@ -62,6 +66,8 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
         reading = _lines(response)
     elif kind.__module__.startswith(_KNOWN_PARSERS) or any(base.__name__ == _PLAIN_CLASS for base in kind.__mro__):
         reading = _parsed(source, _clean(source, response))
+    elif kind.__name__ == _WHOLE_CLASS:
+        reading = _whole(source.model_response)
     else:
         _clean(source, response)
         reading = _wrapped(wrapper)
@@ -159,6 +165,11 @@ async def _parsed(source: Any, endings: list[str]) -> AsyncGenerator[Json]:
         yield told
 
 
+async def _whole(answer: Any) -> AsyncGenerator[Json]:
+    """An answer that litellm did not ask to be streamed."""
+    yield chunk_dict(answer)
+
+
 async def _wrapped(wrapper: Any) -> AsyncGenerator[Json]:
     async for chunk in wrapper:
         told = chunk_dict(chunk)
@@ -186,11 +197,13 @@ def chunk_dict(chunk: Any) -> Json:
 
 
 def _choice(choice: Any) -> Json:
-    delta = choice.delta
+    delta = getattr(choice, "delta", None) or choice.message
     said = {}
     for name in _DELTA_FIELDS:
         if value := getattr(delta, name, None):
             said[name] = _plain(value)
+    if "reasoning_content" not in said and (thought := getattr(delta, "reasoning", None)):
+        said["reasoning_content"] = thought  # in a whole answer it keeps the name that the server gave it
     if calls := getattr(delta, "tool_calls", None):
         said["tool_calls"] = [_call(call) for call in calls]
     told: Json = {"index": getattr(choice, "index", 0) or 0, "delta": said}

@@ -39,6 +39,8 @@ class DeepSeekWire(ChatWire):
     def faults(self, ask: Ask) -> list[str]:
         """Refuse a call without the thoughts that led to it, whoever made it, unless thinking is switched off."""
         found = super().faults(ask)
+        if (ask.body.get("response_format") or {}).get("type") == "json_schema":
+            found.append("This response_format type is unavailable now")
         if ask.body.get("thinking") == {"type": "disabled"}:
             return found
         return found + [

@@ -1,6 +1,6 @@
 """Every way to a provider that a configuration can name, and one server of ours before all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
@@ -71,14 +71,14 @@ class Wired(NamedTuple):
 
 
 @contextmanager
-def wired() -> Iterator[Wired]:
+def wired(lanes: Mapping[str, Lane] = LANES) -> Iterator[Wired]:
     """All lanes at once. `wired.wires[lane].say(…)` scripts one."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(litellm_ask, "OPENAI", ".127.0.0.1"))  # as if OpenAI itself were here
-        wires = {name: stack.enter_context(lane.wire()) for name, lane in LANES.items()}
+        wires = {name: stack.enter_context(lane.wire()) for name, lane in lanes.items()}
         upstreams = {
             name: Upstream(base_url=wires[name].url, api_key=Secret(KEY), **lane.upstream)
-            for name, lane in LANES.items()
+            for name, lane in lanes.items()
         }
-        models = {name: Model(upstream=name, name=lane.wire.model, **lane.model) for name, lane in LANES.items()}
+        models = {name: Model(upstream=name, name=lane.wire.model, **lane.model) for name, lane in lanes.items()}
         yield Wired(stack.enter_context(serving(Settings(upstreams=upstreams, models=models))), wires)

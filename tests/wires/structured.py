@@ -1,0 +1,44 @@
+"""The lanes of structured output: those of all tests, and models that litellm gets a format out of in its own ways."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tests.upstream.server import Ask
+from tests.wires.anthropic import AnthropicWire
+from tests.wires.groq import GroqWire
+from tests.wires.lanes import LANES, Lane
+from tests.wires.wire import Answer, Calls, Says
+
+FORMAT_TOOL: Final = "json_tool_call"
+"""The tool that litellm makes of a format, and forces upon models it knows no better way for."""
+
+
+class OlderClaudeWire(AnthropicWire):
+    """The same server, asked for a Claude that knows no formats: it calls the tool it is forced to call."""
+
+    model = "claude-opus-4-1"
+
+    def _script(self, answer: Answer) -> Any:
+        plain: Callable[[Ask], Any] = super()._script(answer)
+        forced: Callable[[Ask], Any] = super()._script(
+            [Calls(FORMAT_TOOL, word.text) if isinstance(word, Says) else word for word in answer]
+        )
+        return lambda ask: (forced if _is_forced(ask) else plain)(ask)
+
+
+class OlderGroqWire(GroqWire):
+    """The same server, asked for a model that is held to no schema."""
+
+    model = "llama-3.3-70b-versatile"
+
+
+STRUCTURED: Final[dict[str, Lane]] = {
+    **LANES,
+    "an older claude": Lane(OlderClaudeWire, {"via": "litellm", "provider": "anthropic"}, {}),
+    "groq": Lane(GroqWire, {"via": "litellm", "provider": "groq"}, {}),
+    "an older model at groq": Lane(OlderGroqWire, {"via": "litellm", "provider": "groq"}, {}),
+}
+
+
+def _is_forced(ask: Ask) -> bool:
+    return bool((ask.body.get("tool_choice") or {}).get("name") == FORMAT_TOOL)
