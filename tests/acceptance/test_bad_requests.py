@@ -67,7 +67,7 @@ class Path(NamedTuple):
 
 PATHS = [
     Path("GET", "/v1/nothing", 404, "not_found"),
-    Path("POST", "/", 404, "not_found"),
+    Path("POST", "/", 405, "method_not_allowed"),
     Path("GET", "/v1/chat/completions", 404, "not_found"),
     Path("PUT", "/v1/responses", 405, "method_not_allowed", {"allow": "POST"}),
     Path("PATCH", "/v1/responses/resp_1", 405, "method_not_allowed"),
