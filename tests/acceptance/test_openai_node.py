@@ -1,12 +1,10 @@
 """The openai package for Node. Its `.stream()` throws on any event that does not fit the ones before it.
 
-It needs `node`, and the package in the folder that AM_NODE_MODULES names, in `node_modules` or in `.cache/npm`
+It needs `node` and the package, wherever `tests/acceptance/node.py` finds it
 (`npm install --prefix .cache/npm openai zod`).
 """
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,28 +13,17 @@ import pytest
 
 from tests.acceptance.behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
 from tests.acceptance.frames import judged
+from tests.acceptance.node import NODE, modules_with
 
 pytestmark = pytest.mark.xdist_group("node")
 
-ROOT = Path(__file__).parents[2]
-NODE = shutil.which("node")
-FOLDERS: list[str | Path | None] = [
-    os.environ.get("AM_NODE_MODULES"),
-    ROOT / "node_modules",
-    ROOT / ".cache" / "npm" / "node_modules",
-]
 ALL = pytest.mark.parametrize(("name", "behaviour"), BEHAVIOURS.items(), ids=BEHAVIOURS)
 
 
 @pytest.fixture(scope="module")
 def modules() -> Path:
     """The folder that holds the package."""
-    if NODE is None:
-        pytest.skip("node is not installed here: the openai package for Node was NOT tried")
-    for folder in FOLDERS:
-        if folder and (Path(folder) / "openai" / "package.json").is_file():
-            return Path(folder)
-    pytest.skip("the openai package for Node was NOT tried: npm install --prefix .cache/npm openai zod")
+    return modules_with("openai")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +31,7 @@ def report(modules: Path, demo_url: str) -> dict[str, Any]:
     """Everything the package made of this server, by one run of node."""
     asked = {name: {"input": behaviour.prompt, "tools": behaviour.tools} for name, behaviour in BEHAVIOURS.items()}
     told = subprocess.run(
-        [str(NODE), str(Path(__file__).with_name("openai_node.cjs")), str(modules.resolve()), f"{demo_url}/v1"],
+        [NODE, str(Path(__file__).with_name("openai_node.cjs")), str(modules), f"{demo_url}/v1"],
         input=json.dumps({"behaviours": asked, "tool": WEATHER}),
         check=True,
         capture_output=True,

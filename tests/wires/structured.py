@@ -34,6 +34,9 @@ class OlderGroqWire(GroqWire):
 
 STRUCTURED: Final[dict[str, Lane]] = {
     **LANES,
+    "deepseek, directly": LANES["deepseek, directly"]._replace(
+        model={"can": {"structured_output": ["json_object"]}}  # what no model map says of a plain chat server
+    ),
     "an older claude": Lane(OlderClaudeWire, {"via": "litellm", "provider": "anthropic"}, {}),
     "groq": Lane(GroqWire, {"via": "litellm", "provider": "groq"}, {}),
     "an older model at groq": Lane(OlderGroqWire, {"via": "litellm", "provider": "groq"}, {}),

@@ -4,7 +4,9 @@ The servers refuse what the real ones refuse: DeepSeek a schema, Groq a format b
 """
 
 import json
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -12,6 +14,7 @@ from openai import OpenAI
 from pydantic import BaseModel
 
 from tests.acceptance.behaviours import WEATHER
+from tests.acceptance.node import NODE, modules_with
 from tests.wires import Calls, Says, Thinks, Wire
 from tests.wires.lanes import Wired, wired
 from tests.wires.structured import FORMAT_TOOL, STRUCTURED
@@ -35,14 +38,12 @@ IN_WORDS: Final = frozenset({"deepseek", "an older model at groq"})
 FORCED: Final = frozenset({"an older claude"})
 """Lanes on which litellm forces a tool that stands for the format."""
 NOT_BESIDE_TOOLS: Final = frozenset({"an older claude", "groq", "an older model at groq"})
-LEFT_TO_US: Final = {"deepseek, directly": {"can": {"structured_output": ["json_object"]}}}
 
 
 @pytest.fixture(scope="module")
 def structured() -> Iterator[Wired]:
     """One server with all of them."""
-    lanes = {name: lane._replace(model={**lane.model, **LEFT_TO_US.get(name, {})}) for name, lane in STRUCTURED.items()}
-    with wired(lanes) as structured:
+    with wired(STRUCTURED) as structured:
         yield structured
 
 
@@ -144,3 +145,29 @@ def test_any_object_is_asked_for_everywhere(client: OpenAI, wire: Wire, lane: st
     told = "is told to the model as an instruction" in raw.headers.get("x-am-warnings", "")
     assert told == (lane in {"anthropic", "an older claude"})
     assert ("Answer with one JSON object" in words(ask.body)) == told
+
+
+@pytest.fixture(scope="module")
+def report(structured: Wired) -> Json:
+    """What the AI SDK made of every lane, by one run of node."""
+    modules = modules_with("ai", "@ai-sdk/openai", "zod")
+    for wire in structured.wires.values():
+        wire.say([Says(JSON)])
+    told = subprocess.run(
+        [NODE, str(Path(__file__).with_name("ai_sdk.mjs")), str(modules), f"{structured.url}/v1"],
+        input=json.dumps(list(STRUCTURED)),
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    result: Json = json.loads(told.stdout)
+    return result
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_the_ai_sdk_gets_its_object(report: Json, structured: Wired, name: str) -> None:
+    """Whole, streamed, and as the last of its partial objects."""
+    object_ = ROME.model_dump()
+    assert report[name] == {"whole": object_, "streamed": object_, "last": object_}
+    assert structured.wires[name].violations == []
