@@ -19,7 +19,7 @@ The map
 
 The walk
 --------
-    POST -> transports/http        who calls, what is asked (`parse_request`)
+    POST -> transports/http        who calls, what is asked (a websocket's frames: transports/websocket)
          -> catalogue              which upstream, under which name
          -> dialects/chat/turn     the ask; warnings; the first events
          -> upstreams/*.open(ask)  payloads -- nothing has been sent to the client yet

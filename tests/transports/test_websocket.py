@@ -1,5 +1,6 @@
 """Turns over a websocket: the same events, one turn after the other, and nothing but its own last response known."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Literal
 
@@ -314,6 +315,18 @@ async def test_a_silent_upstream_is_covered_by_signs_of_life(stage: Stage) -> No
             events.append(await client.event())
         gate.open()
         judged(events + await client.answer())
+
+
+async def test_a_ping_is_answered_in_the_middle_of_a_turn(stage: Stage) -> None:
+    gate = Gate()
+    stage.say([opens(), says("Hi"), gate, stops()])
+    async with opened(stage.url) as client:
+        await client.send(input="Hello")
+        first = await client.beginning()
+        waiting = await client.connection.ping()
+        await asyncio.wait_for(waiting, 5)
+        gate.open()
+        judged(first + await client.answer())
 
 
 async def test_a_relayed_conversation_reaches_its_upstream_whole_and_stateless() -> None:
