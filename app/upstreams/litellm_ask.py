@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
 from app.upstreams.chat_manners import thoughtful
-from app.upstreams.litellm_can import lost_parts
+from app.upstreams.litellm_can import is_claude, lost_parts
 from app.upstreams.port import UpstreamRefused
 
 Json = dict[str, Any]
@@ -116,7 +116,9 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
     if name == "deepseek" and ask.get("reasoning_effort") != "none":
         settings["messages"] = [thoughtful(message) for message in settings["messages"]]
     if name == "anthropic":
-        settings |= _room_to_think(ask, most_tokens) if may_think(ask) else {"reasoning_effort": None}
+        settings |= _room_to_think(ask, most_tokens)
+    if is_claude(name, str(ask["model"])):
+        settings |= {} if may_think(ask) else {"reasoning_effort": None}
         settings = {key: value for key, value in settings.items() if value is not None}
         if settings.get("reasoning_effort") in (None, "none"):
             settings["messages"] = [_without_blocks(message) for message in settings["messages"]]

@@ -63,7 +63,7 @@ _BUDGETS: Final = {"minimal": 1024, "low": 1024, "medium": 2048, "high": 4096, "
 
 def lost_parts(provider: str, model: str) -> frozenset[str]:
     """Content parts that would not arrive."""
-    return LOST_PARTS.get("anthropic" if _is_claude(provider, model) else provider, frozenset())
+    return LOST_PARTS.get("anthropic" if is_claude(provider, model) else provider, frozenset())
 
 
 def capabilities(provider: str, model: str, info: Json, known: Collection[str] | None) -> Capabilities:
@@ -104,12 +104,12 @@ class _Map:
 
 
 def _strict_tools(provider: str, model: str) -> bool | None:
-    lost = provider in _STRICT_LOST or (provider == "bedrock" and not _is_claude(provider, model))
+    lost = provider in _STRICT_LOST or (provider == "bedrock" and not is_claude(provider, model))
     return False if lost else None
 
 
 def _parallel_calls(provider: str, model: str, says: _Map, known: Collection[str]) -> bool | None:
-    if "parallel_tool_calls" not in known or (provider in _PARALLEL_LOST and not _is_claude(provider, model)):
+    if "parallel_tool_calls" not in known or (provider in _PARALLEL_LOST and not is_claude(provider, model)):
         return False
     if provider == "bedrock" and not says("native_structured_output"):
         return False  # only the newer Claudes there are told
@@ -119,7 +119,7 @@ def _parallel_calls(provider: str, model: str, says: _Map, known: Collection[str
 def _formats(provider: str, model: str, says: _Map, known: Collection[str]) -> tuple[str, ...] | None:
     if "response_format" not in known:
         return ()
-    if provider == "bedrock" or _is_claude(provider, model):
+    if provider == "bedrock" or is_claude(provider, model):
         return _SCHEMA  # it drops a plain `json_object`
     if provider in _OBJECTS_ONLY or says("response_schema") is False:
         return _JSON
@@ -135,7 +135,7 @@ def _formats(provider: str, model: str, says: _Map, known: Collection[str]) -> t
 def _formats_beside_tools(provider: str, model: str, says: _Map) -> tuple[str, ...] | None:
     if provider in _NOT_BESIDE_TOOLS:
         return ()
-    if (provider == "bedrock" or _is_claude(provider, model)) and not says("native_structured_output"):
+    if (provider == "bedrock" or is_claude(provider, model)) and not says("native_structured_output"):
         return ()  # it forces a tool that stands for the format, and no other could be called
     if provider == "groq":
         return ()  # its server takes one or the other
@@ -147,7 +147,7 @@ def _reasoning(provider: str, known: Collection[str]) -> bool | None:
 
 
 def _efforts(provider: str, model: str, says: _Map) -> tuple[str, ...] | None:
-    if _is_claude(provider, model):
+    if is_claude(provider, model):
         if not says("adaptive_thinking"):
             return ("none", *_BUDGETS)
         extra = [name for name in ("xhigh", "max") if says(f"{name}_reasoning_effort")]
@@ -171,8 +171,9 @@ def _openai_efforts(says: _Map) -> tuple[str, ...] | None:
 
 
 def _thinking_tokens(provider: str, model: str, says: _Map) -> dict[str, int] | None:
-    return dict(_BUDGETS) if _is_claude(provider, model) and not says("adaptive_thinking") else None
+    return dict(_BUDGETS) if is_claude(provider, model) and not says("adaptive_thinking") else None
 
 
-def _is_claude(provider: str, model: str) -> bool:
+def is_claude(provider: str, model: str) -> bool:
+    """Whether it is one of Anthropic's, wherever it runs."""
     return provider == "anthropic" or (provider in _CLAUDES and "claude" in model)

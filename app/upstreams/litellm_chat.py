@@ -18,7 +18,7 @@ from app.protocol.problems import Problem
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_think, sends_as_is
-from app.upstreams.litellm_can import capabilities
+from app.upstreams.litellm_can import capabilities, is_claude
 from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of
@@ -168,7 +168,7 @@ class LitellmChat:
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         known = _settings(litellm, self._provider, ask["model"])
         left = [key for key in ask if key in SETTINGS and key not in known] if known else []
-        if self._provider == "anthropic" and ask.get("reasoning_effort") and not may_think(ask):
+        if is_claude(str(self._provider), str(ask["model"])) and ask.get("reasoning_effort") and not may_think(ask):
             left.append("reasoning_effort")
         return left
 

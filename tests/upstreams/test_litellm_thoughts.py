@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import pytest
 
+from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat
 from tests.script import talk
 from tests.upstream import anthropic as claude
@@ -60,6 +61,21 @@ async def test_a_loop_that_claude_cannot_think_in_is_told() -> None:
     messages = [ASKED, CALLED, ANSWERED]
     assert await chat.dropped(asks("anthropic", messages=messages, reasoning_effort="low")) == ["reasoning_effort"]
     assert await chat.dropped(asks("anthropic", messages=messages)) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "effort"),
+    [
+        ("bedrock", "anthropic.claude-sonnet-4-5-v1:0", None),
+        ("vertex_ai", "claude-sonnet-4-5", None),
+        ("vertex_ai", "gemini-3-pro-preview", "low"),
+        ("openrouter", "anthropic/claude-sonnet-4.5", "low"),
+    ],
+)
+def test_claude_is_asked_so_wherever_it_runs(provider: str, model: str, effort: str | None) -> None:
+    """OpenRouter puts it right itself."""
+    ask = asks(messages=[ASKED, CALLED, ANSWERED], tools=TOOLS, reasoning_effort="low") | {"model": model}
+    assert arguments(provider, ask, base_url=None).get("reasoning_effort") == effort
 
 
 @pytest.mark.parametrize(("effort", "thought"), [("low", " "), ("none", None)])
