@@ -27,7 +27,7 @@ from app.pump import Clocks
 from app.sealing import EnvelopeSealer
 from app.settings import Model, Seal, Server, Settings, Upstream
 from app.transports.browsers import Browsers
-from app.transports.envelope import Envelope, on_framework_error, on_problem
+from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.gate import Gate
 from app.transports.http import Http
 from app.transports.walk import Walk
@@ -110,6 +110,7 @@ def build_app(settings: Settings) -> FastAPI:
     for path in ("/v1/responses", "/responses"):
         app.router.add_websocket_route(path, websockets)
         app.router.add_websocket_route(f"{path}/", websockets)
+    app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
     app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)

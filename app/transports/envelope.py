@@ -13,6 +13,7 @@ from fastapi import Response as HttpResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError
@@ -109,3 +110,9 @@ async def on_framework_error(request: Request, error: Exception) -> HttpResponse
     code = _CODES.get(HTTPStatus(error.status_code), "invalid_value")
     problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.scope['path'][:200]}")
     return answer(problem, dict(error.headers or {}))
+
+
+async def on_unknown_websocket(websocket: WebSocket) -> None:
+    """For an upgrade where there is none: left to the framework it is a 403, on which some clients try for seconds."""
+    message = f"There is no websocket at {websocket.scope['path'][:200]}; there is one at /v1/responses."
+    await websocket.send_denial_response(answer(Problem(code="not_found", message=message)))

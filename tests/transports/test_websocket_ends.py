@@ -40,10 +40,10 @@ def behind(upstream: ChatUpstream, **server: Any) -> Settings:
 # who may come in
 
 
-async def refused(url: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
+async def refused(url: str, headers: dict[str, str] | None = None, path: str = "/v1/responses") -> tuple[int, str]:
     """The HTTP status and code with which the upgrade is refused."""
     with pytest.raises(InvalidStatus) as refusal:
-        async with opened(url, headers):
+        async with opened(url, headers, path=path):
             pass
     response = refusal.value.response
     assert response.headers["x-request-id"]
@@ -95,6 +95,11 @@ async def test_pages_of_other_origins_stay_outside() -> None:
 async def test_where_it_is_turned_off_there_is_a_426_at_once() -> None:
     with serving(Settings(server=Server(websocket=False))) as url:
         assert await refused(url) == (426, "upgrade_required")
+
+
+@pytest.mark.parametrize("path", ["/", "/v1/realtime", "/v1/responses/resp_1"])
+async def test_elsewhere_there_is_none(guarded: str, path: str) -> None:
+    assert await refused(guarded, path=path) == (404, "not_found")
 
 
 # limits
