@@ -26,6 +26,7 @@ from app.protocol.seals import Sealer
 from app.pump import Clocks
 from app.sealing import EnvelopeSealer
 from app.settings import Model, Seal, Server, Settings, Upstream
+from app.transports.admission import Admission
 from app.transports.browsers import Browsers
 from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.gate import Gate
@@ -71,12 +72,14 @@ def build_app(settings: Settings) -> FastAPI:
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
     catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal), fetcher)
+    admission = Admission(settings.server.max_turns)
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
     gate = Gate(settings.keys, passthrough=passthrough)
     recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
     metrics = metrics_of(settings)
     walk = Walk(
         catalogue=catalogue,
+        admission=admission,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
@@ -101,6 +104,7 @@ def build_app(settings: Settings) -> FastAPI:
 
     # a redirect to the path with a slash more would lead to whatever the Host header says
     app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
+    app.state.admission = admission  # for whoever runs the server, and stops it
     app.include_router(http.router())
     if settings.serves_page:
         inspector = Inspector(walk=walk, gate=gate, server=settings.server, recorder=recorder)

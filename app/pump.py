@@ -113,6 +113,14 @@ class Pump:
         with suppress(asyncio.CancelledError):
             await self._drawer
 
+    def interrupt(self, problem: Problem) -> None:
+        """Ends the turn with this problem, as if the upstream had broken off. What was drawn before is still told."""
+        if not self._ended:
+            self._trouble = problem
+            self._ended = True
+            self._drawer.cancel()
+            self._tell()
+
     async def open(self, patience: float) -> None:
         """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
         with suppress(TimeoutError):

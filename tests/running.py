@@ -28,7 +28,8 @@ class Running(NamedTuple):
 def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment without any setting of ours, then the given ones."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("AM_")}
-    return mine | {"PYTHONPATH": str(ROOT)} | dict(extra or {})
+    # no load balancer has to notice that it stops
+    return mine | {"PYTHONPATH": str(ROOT), "AM_DRAIN_DELAY": "0"} | dict(extra or {})
 
 
 def run(*arguments: str, folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

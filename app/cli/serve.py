@@ -1,8 +1,11 @@
 """`am-proxy serve`: take the port, start the server, say how to use it."""
 
+import asyncio
 import errno
+import signal
 import socket
 import sys
+import time
 from types import FrameType
 
 import uvicorn
@@ -13,11 +16,13 @@ from app.cli.logs import configure
 from app.main import build_app, build_door
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
+from app.transports.admission import Admission
 from app.transports.draining import socket_options
 
 _BACKLOG = 2048
-_GOODBYE = 10
-"""Seconds that running turns have to end when the server is told to stop."""
+_GOODBYE = 1.5
+"""Seconds for the last events of turns that were ended, before their connections are cut."""
+_TICK = 0.05
 _IDLE = 75
 """Seconds an idle connection is kept: longer than the 60 after which common load balancers close theirs."""
 
@@ -74,10 +79,13 @@ class Announced(uvicorn.Server):
                 **socket_options(settings.server),
                 backlog=_BACKLOG,
                 timeout_keep_alive=_IDLE,
-                timeout_graceful_shutdown=_GOODBYE,
+                # uvicorn wants whole seconds, and waits for any number of them
+                timeout_graceful_shutdown=settings.server.shutdown_grace + _GOODBYE,  # type: ignore[arg-type]
             )
         )
         self._settings = settings
+        self._admission: Admission = app.state.admission
+        self._leaves_at: float | None = None
         self._port: int = listener.getsockname()[1]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -86,10 +94,42 @@ class Announced(uvicorn.Server):
         if self.started:
             print(banner(self._settings, self._port, colour=sys.stdout.isatty()), flush=True)
 
+    async def on_tick(self, counter: int) -> bool:
+        """Whether it is time to stop."""
+        if self._leaves_at is not None and time.monotonic() >= self._leaves_at:
+            self.should_exit = True
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """No new connections; turns may end by themselves for a while, and are ended then."""
+        loop = asyncio.get_running_loop()
+        ending = loop.call_later(self._settings.server.shutdown_grace, self._admission.end)
+        insisting = loop.create_task(self._insist())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            ending.cancel()
+            insisting.cancel()
+
+    async def _insist(self) -> None:
+        """Cut every connection as soon as somebody says so: uvicorn would wait for them even then."""
+        while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal, in whatever moment
+            await asyncio.sleep(_TICK)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 — uvicorn's signature
-        """Stop in peace at the first signal, at once at the second. uvicorn's own raises the signal anew at the end."""
-        self.force_exit = self.should_exit
-        self.should_exit = True
+        """Stop in peace at the first signal, at once at the second. uvicorn's own raises the signal anew at the end.
+
+        Who presses Ctrl-C does not wait for load balancers to notice.
+        """
+        self._admission.leave()
+        if self._leaves_at is not None:
+            self.force_exit = self.should_exit = True
+            return
+        delay = 0 if sig == signal.SIGINT else self._settings.server.drain_delay
+        self._leaves_at = time.monotonic() + delay
+        self.should_exit = not delay
 
 
 def _advice(error: OSError) -> str:

@@ -140,6 +140,14 @@ class Server(Table):
     """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
     cors_origins: Origins = ()
     """Origins of the web pages that may come in; without any, none."""
+    max_turns: int = Field(default=1000, ge=1)
+    """Turns at once; one more is a 503."""
+    send_timeout: Seconds = 60
+    """Seconds for which a client may read nothing of what is sent to it."""
+    drain_delay: float = Field(default=2, ge=0, le=600, allow_inf_nan=False)
+    """Seconds for which the server, told to stop, says that it is not ready and serves on."""
+    shutdown_grace: float = Field(default=6, ge=0, le=86_400, allow_inf_nan=False)
+    """Seconds that turns then have to end."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
     metrics: Literal["key", "open", "off"] = "key"
@@ -188,6 +196,10 @@ class KeyTable(Table):
     """Or the key itself; only its SHA-256 is kept."""
     models: tuple[Name, ...] = ("*",)
     """Which public names it may use; patterns such as `gpt-*` work."""
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    """Turns that may begin in a minute; without it any number. Each process counts for itself."""
+    concurrency: int | None = Field(default=None, ge=1)
+    """Turns at once; without it any number."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -199,7 +211,13 @@ class KeyTable(Table):
     def key(self) -> "Key":
         """The key as it is kept."""
         digest = self.sha256 or sha256((self.value or Secret("-")).reveal().encode()).hexdigest()
-        return Key(name=self.name, digest=bytes.fromhex(digest), models=self.models)
+        return Key(
+            name=self.name,
+            digest=bytes.fromhex(digest),
+            models=self.models,
+            requests_per_minute=self.requests_per_minute,
+            concurrency=self.concurrency,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +232,10 @@ class Key:
     """Not one of ours: the key they came with opens nothing here, but perhaps an upstream that is given it."""
     own: Secret | None = None
     """The key they came with, where it is none of ours and some upstream is given its callers' keys."""
+    requests_per_minute: int | None = None
+    """Turns that may begin in a minute; none: any number. Each process counts for itself."""
+    concurrency: int | None = None
+    """Turns at once; none: any number."""
 
     def may_use(self, model: str) -> bool:
         """Whether one of the patterns covers this public name."""

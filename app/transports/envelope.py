@@ -1,5 +1,6 @@
 """What every HTTP answer has in common: a request id, the time it took, and OpenAI's shape for whatever went wrong."""
 
+import asyncio
 import logging
 import re
 import time
@@ -17,6 +18,7 @@ from starlette.websockets import WebSocket
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError
+from app.transports.admission import LEAVING
 from app.transports.sse import afterwards
 
 INTERNAL_ERROR: Final = 1011
@@ -64,11 +66,16 @@ class Envelope:
                 sent = True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
+                headers.update(scope["state"].get("headers", {}))
                 headers["openai-processing-ms"] = str(round((time.perf_counter() - began) * 1000))
             await send(message)
 
         try:
             await afterwards(self._app, scope, receive, stamped)
+        except asyncio.CancelledError:  # only by the server that runs us, when it can wait no longer
+            if sent:
+                raise
+            await answer(LEAVING)(scope, receive, stamped)
         except Exception:
             log.exception("a request failed in a way nobody foresaw", extra={"request_id": request_id})
             if not sent:

@@ -15,6 +15,7 @@ from app.protocol.request import CreateResponse
 from app.settings import Key, Server
 from app.transports import json as whole
 from app.transports import sse
+from app.transports.admission import LEAVING, Ticket
 from app.transports.body import ClientGoneError, read_json_body
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
@@ -43,6 +44,7 @@ class Http:
         started: int,
     ) -> None:
         self._walk = walk
+        self._admission = walk.admission
         self._catalogue = catalogue
         self._gate = gate
         self._server = server
@@ -81,10 +83,17 @@ class Http:
         request_id: str = request.state.request_id
         turn_log = self._walk.open_log(request_id=request_id)
         try:
-            caller = self._gate.admit(request.headers)
+            caller = self._caller(request)
             turn_log.note(key=caller.name)
-            body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
-            return await self._run(request, self._walk.read(body, turn_log), caller, turn_log)
+            ticket = self._admission.admit(caller)
+            request.state.headers = self._admission.headers(caller)
+            try:
+                body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
+                create = self._walk.read(body, turn_log)
+                return await self._run(request, create, caller, turn_log, ticket)
+            except BaseException:
+                ticket.give_back()
+                raise
         except ProblemError as error:
             turn_log.refused(error.problem)
             return answer(error.problem)
@@ -92,16 +101,20 @@ class Http:
             turn_log.tell()
             return HttpResponse(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
 
-    async def _run(self, request: Request, create: CreateResponse, caller: Key, turn_log: TurnLog) -> HttpResponse:
+    async def _run(
+        self, request: Request, create: CreateResponse, caller: Key, turn_log: TurnLog, ticket: Ticket
+    ) -> HttpResponse:
         originator = request.headers.get("originator", "")
         running = await self._walk.begin(
-            create, caller, turn_log, originator=originator, request_id=request.state.request_id
+            create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
         )
         headers = _warn(running.warnings)
         try:
             async with WhileThere(request.receive):
                 await running.open(self._server.first_payload_wait if create.stream else running.clocks.first_payload)
                 response = None if create.stream else await whole.last_response(running.batches())
+                if not create.stream and running.cut_short:
+                    raise ProblemError(LEAVING)  # noqa: TRY301 — the turn is closed as for any other
         except BaseException:
             await running.stop()
             raise
@@ -115,21 +128,27 @@ class Http:
         """A GET that is not upgraded. Where there is no websocket, anything but a 426 costs Codex's user seconds."""
         return answer(UPGRADE_REQUIRED, UPGRADE)
 
+    def _caller(self, request: Request) -> Key:
+        """Who asks. Every answer to a key with a limit says how much of it is left."""
+        caller = self._gate.admit(request.headers)
+        request.state.headers = self._admission.headers(caller)
+        return caller
+
     async def nothing_stored(self, request: Request) -> HttpResponse:
         """Stored responses and what hangs on them."""
-        self._gate.admit(request.headers)
+        self._caller(request)
         raise refuse("not_found", STATELESS)
 
     async def list_models(self, request: Request) -> HttpResponse:
         """The models this caller may use; `models` beside `data` because Codex looks there."""
-        caller = self._gate.admit(request.headers)
+        caller = self._caller(request)
         names = self._catalogue.names_for(caller)
         models = [codex_model(name, self._catalogue.card(name), priority) for priority, name in enumerate(names)]
         return JSONResponse({"object": "list", "data": [self._model(name) for name in names], "models": models})
 
     async def show_model(self, request: Request, name: str) -> HttpResponse:
         """One model."""
-        caller = self._gate.admit(request.headers)
+        caller = self._caller(request)
         self._catalogue.look_up(name, caller)
         return JSONResponse(self._model(name))
 
@@ -138,7 +157,9 @@ class Http:
         return JSONResponse({"status": "ok"})
 
     async def ready(self) -> HttpResponse:
-        """It serves."""
+        """It serves, and goes on doing so."""
+        if not self._admission.ready:
+            return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         return JSONResponse({"status": "ok"})
 
     def _model(self, name: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
@@ -33,7 +33,9 @@ class TurnLog:
         for account in self._accounts:
             account.asked(request, ask, warnings)
 
-    async def watch(self, batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
+    async def watch(
+        self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[list[Event]]:
         """The same batches; on their way it is seen when the first item came and how it ended."""
         async for batch in batches:
             if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
@@ -41,6 +43,7 @@ class TurnLog:
             last = batch[-1] if batch else None
             if isinstance(last, LastEvent | RelayedLast):
                 self._note_end(last.response)
+                at_end()
             for account in self._accounts:
                 account.told(batch)
             yield batch

@@ -11,6 +11,7 @@ from app.protocol.problems import refuse
 from app.protocol.request import CreateResponse, decode_object, parse_object
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
+from app.transports.admission import LEAVING, Admission, Ticket
 from app.transports.turn_log import TurnLog
 from app.transports.witness import Witness
 from app.turn.prepared import prepared
@@ -22,13 +23,20 @@ LOGGED_NAME: Final = 200
 class Running:
     """A turn whose upstream has been asked. Whoever has one ends it by `close`, or by `stop` where it never began."""
 
-    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog) -> None:
+    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, ticket: Ticket) -> None:
         self.clocks = clocks
         self.warnings = turn.warnings
         """What the caller must know of what was not asked."""
         self._turn = turn
         self._pump = pump
         self._log = turn_log
+        self._ticket = ticket
+        ticket.on_end(pump.interrupt)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it failed because this server is being stopped."""
+        return self._turn.problem is LEAVING
 
     async def open(self, patience: float) -> None:
         """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
@@ -36,11 +44,15 @@ class Running:
 
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
-        return self._log.watch(self._pump.batches())
+        # the ticket is back before the client can know, who may ask again at once
+        return self._log.watch(self._pump.batches(), at_end=self._ticket.give_back)
 
     async def stop(self) -> None:
         """Stops asking, and returns when the upstream is closed."""
-        await self._pump.close()
+        try:
+            await self._pump.close()
+        finally:
+            self._ticket.give_back()
 
     async def close(self) -> None:
         """Stops asking, and writes the turn's line."""
@@ -58,12 +70,14 @@ class Walk:
         self,
         *,
         catalogue: Catalogue,
+        admission: Admission,
         server: Server,
         mint: Mint,
         now: Callable[[], int],
         witnesses: Sequence[Witness] = (),
     ) -> None:
         self._catalogue = catalogue
+        self.admission = admission
         self._server = server
         self._mint = mint
         self._now = now
@@ -90,16 +104,25 @@ class Walk:
         return prepared(response, completed_at=self._now())
 
     async def begin(
-        self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str, request_id: str
+        self,
+        create: CreateResponse,
+        caller: Key,
+        turn_log: TurnLog,
+        *,
+        ticket: Ticket,
+        originator: str,
+        request_id: str,
     ) -> Running:
-        """Asks the upstream. Raises `ProblemError` where that cannot be done, or not without a warning if it is strict.
+        """Asks the upstream; the ticket is given back with the turn.
 
-        `originator` is the header of that name: Codex is told two things differently.
+        Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
+        is the header of that name: Codex is told two things differently.
         """
         route, turn = await self._translate(create, caller, turn_log, originator)
         turn_log.asked(create, turn.ask, turn.warnings)
         clocks = route.entry.clocks
-        return Running(turn, Pump(turn, route.open(turn), clocks=clocks, request_id=request_id), clocks, turn_log)
+        pump = Pump(turn, route.open(turn), clocks=clocks, request_id=request_id)
+        return Running(turn, pump, clocks, turn_log, ticket)
 
     async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
         """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""

@@ -41,8 +41,6 @@ from app.transports.walk import Walk
 
 WAITING: Final = 64
 """Frames that may wait for their turn; together they may be as long as one may be."""
-SEND_TIMEOUT: Final = 60
-"""Seconds for which a client may refuse to take what it is sent."""
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
 
@@ -194,9 +192,14 @@ class _Connection:
                 return await self._tell(turn_log.watch(_at_once(events)))
             finally:
                 turn_log.tell()
-        running = await self._walk.begin(
-            create, self._caller, turn_log, originator=self._originator, request_id=request_id
-        )
+        ticket = self._walk.admission.admit(self._caller)
+        try:
+            running = await self._walk.begin(
+                create, self._caller, turn_log, ticket=ticket, originator=self._originator, request_id=request_id
+            )
+        except BaseException:
+            ticket.give_back()
+            raise
         try:
             await running.open(self._server.first_payload_wait)
         except BaseException:
@@ -224,7 +227,7 @@ class _Connection:
 
     async def _send(self, data: bytes) -> None:
         try:
-            async with asyncio.timeout(SEND_TIMEOUT):
+            async with asyncio.timeout(self._server.send_timeout):
                 await self._send_raw({"type": "websocket.send", "text": data.decode()})
         except TimeoutError:
             raise StalledError from None

@@ -7,9 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -17,6 +20,7 @@ import pytest
 from app.cli.serve import Announced, listen, serve
 from app.main import build_app
 from app.settings import Server, Settings
+from tests.grammar import check
 from tests.running import run, running, surroundings
 
 
@@ -121,6 +125,79 @@ def test_ctrl_c_is_an_orderly_end_too(tmp_path: Path) -> None:
     with running(folder=tmp_path) as server:
         os.kill(server.process.pid, signal.SIGINT)
         assert server.process.wait(timeout=15) == 0
+
+
+SLOW: dict[str, object] = {"model": "demo", "input": "slow"}
+
+
+def asking(url: str, body: Mapping[str, object], told: list[httpx.Response]) -> threading.Thread:
+    """Ask in a thread of its own, which ends with the answer."""
+    thread = threading.Thread(target=lambda: told.append(httpx.post(f"{url}/responses", json=body, timeout=20)))
+    thread.start()
+    return thread
+
+
+def test_a_server_that_is_told_to_stop_first_says_so_and_ends_what_takes_too_long(tmp_path: Path) -> None:
+    """Not ready, and yet serving; then no new connections; then what still runs is ended in the client's own words."""
+    streamed: list[httpx.Response] = []
+    whole: list[httpx.Response] = []
+    environ = {"AM_DRAIN_DELAY": "1", "AM_SHUTDOWN_GRACE": "0.7"}
+    with running(folder=tmp_path, environ=environ) as server:
+        threads = [asking(server.url, SLOW | {"stream": True}, streamed), asking(server.url, SLOW, whole)]
+        time.sleep(0.5)
+        health = server.url.removesuffix("/v1") + "/health"
+        assert httpx.get(f"{health}/ready").status_code == 200
+        server.process.terminate()
+        time.sleep(0.2)
+        assert [httpx.get(f"{health}/{path}").status_code for path in ("ready", "live")] == [503, 200]
+        assert ask(server.url, model="demo", input="still?")["status"] == "completed"
+        time.sleep(1)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{health}/live")
+        assert server.process.wait(timeout=5) == 0
+        for thread in threads:
+            thread.join(5)
+    events = [json.loads(line[6:]) for line in streamed[0].text.split("\n") if line.startswith("data: {")]
+    check(events)
+    assert events[-1]["type"] == "response.failed"
+    assert events[-1]["response"]["error"] == {
+        "code": "server_error",
+        "message": "This server is being stopped. Please try again in 1s.",
+    }
+    assert (whole[0].status_code, whole[0].headers["retry-after"]) == (503, "1")
+    assert whole[0].json()["error"]["code"] == "overloaded"
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_it_at_once(first: signal.Signals, tmp_path: Path) -> None:
+    environ = {"AM_DRAIN_DELAY": "30", "AM_SHUTDOWN_GRACE": "30"}
+    with (
+        running(folder=tmp_path, environ=environ) as server,
+        httpx.stream("POST", f"{server.url}/responses", json=SLOW | {"stream": True}, timeout=10) as answer,
+    ):
+        pieces = answer.iter_raw()  # to be held: without it httpx hangs up
+        next(pieces)
+        server.process.send_signal(first)
+        time.sleep(0.5)
+        assert server.process.poll() is None
+        before = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=5) == 0
+        assert time.monotonic() - before < 2
+
+
+def test_a_request_that_never_arrives_whole_does_not_keep_the_server(tmp_path: Path) -> None:
+    head = b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    with running(folder=tmp_path, environ={"AM_SHUTDOWN_GRACE": "0"}) as server:
+        address = urlsplit(server.url)
+        with socket.create_connection((str(address.hostname), address.port or 0), timeout=5) as client:
+            client.sendall(head + b"content-length: 99\r\n\r\n{")
+            time.sleep(0.2)
+            server.process.terminate()
+            answer = b"".join(iter(lambda: client.recv(4096), b""))
+        assert server.process.wait(timeout=5) == 0
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"This server is being stopped." in answer
 
 
 def test_a_stream_that_runs_when_the_server_is_told_to_stop_comes_to_its_end(tmp_path: Path) -> None:

@@ -245,9 +245,8 @@ class Flood:
 async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     flood = Flood()
     monkeypatch.setattr(Demo, "open", flood.open)
-    monkeypatch.setattr(websocket, "SEND_TIMEOUT", 0.5)
     monkeypatch.setattr("app.transports.draining.LINGER", 0.2)
-    with serving() as url:
+    with serving(Settings(server=Server(send_timeout=0.5))) as url:
         port = int(url.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
         writer.write(

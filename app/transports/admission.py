@@ -1,0 +1,98 @@
+"""Whether a turn may begin now: how many run at once, what its key may, and whether this server is being stopped.
+
+Theory of operation
+-------------------
+A turn is admitted before its body is read, and whoever is turned away is told at once: nobody queues, so health is
+never behind anybody. The count is our own; pools of connections have no bound, for a turn that waits for another
+turn's connection is a turn that waits for another client.
+
+A server that is told to stop goes through two steps, each begun from outside:
+
+    `leave`   it says that it is not ready, so that load balancers turn elsewhere, and serves on
+    `end`     whatever still runs ends with `LEAVING`, and nothing begins any more
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from app.protocol.problems import Problem, ProblemError
+from app.settings import Key
+from app.transports.allowance import Allowance
+
+LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
+"""What a turn is told that ran when its server ended, and one that came too late."""
+PAUSE: Final = 2
+"""Seconds after which it may be worth asking a full server again."""
+
+
+class Ticket:
+    """One turn's leave to run. Whoever has one gives it back."""
+
+    def __init__(self, admission: "Admission", allowance: Allowance) -> None:
+        self._admission = admission
+        self._allowance: Allowance | None = allowance
+        self.interrupt: Callable[[Problem], None] | None = None
+        """How the turn is ended from outside, once it can be."""
+
+    def on_end(self, interrupt: Callable[[Problem], None]) -> None:
+        """What to call when the server ends; at once if it has."""
+        self.interrupt = interrupt
+        if self._admission.ended:
+            interrupt(LEAVING)
+
+    def give_back(self) -> None:
+        """The turn is over. Once is enough, more often does no harm."""
+        if self._allowance is not None:
+            self._allowance.give_back()
+            self._allowance = None
+            self._admission.tickets.discard(self)
+
+
+class Admission:
+    """Counts turns, and knows whether there may be more."""
+
+    def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.ready = True
+        """Whether new clients should come."""
+        self.ended = False
+        self.tickets: set[Ticket] = set()
+        """Those of all turns that run."""
+        self._max_turns = max_turns
+        self._clock = clock
+        self._allowances: dict[str, Allowance] = {}
+
+    def admit(self, caller: Key) -> Ticket:
+        """One more turn. Raises `ProblemError` where there may be none, now or for this key."""
+        if self.ended:
+            raise ProblemError(LEAVING)
+        if len(self.tickets) >= self._max_turns:
+            words = f"This server runs {self._max_turns} turns at once, and no more."
+            raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
+        allowance = self._allowance(caller)
+        allowance.take()
+        ticket = Ticket(self, allowance)
+        self.tickets.add(ticket)
+        return ticket
+
+    def headers(self, caller: Key) -> dict[str, str]:
+        """What this caller has left, for every answer to it."""
+        return self._allowance(caller).headers
+
+    def leave(self) -> None:
+        """The server is told to stop, and serves on for a while."""
+        self.ready = False
+
+    def end(self) -> None:
+        """The while is over."""
+        self.ready = False
+        self.ended = True
+        for ticket in list(self.tickets):
+            if ticket.interrupt is not None:
+                ticket.interrupt(LEAVING)
+
+    def _allowance(self, caller: Key) -> Allowance:
+        found = self._allowances.get(caller.name)
+        if found is None:
+            found = self._allowances[caller.name] = Allowance(caller, self._clock)
+        return found
