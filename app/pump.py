@@ -6,7 +6,6 @@ silent upstream does not keep the client from hearing signs of life, and whateve
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple, Protocol
@@ -94,7 +93,7 @@ class Pump:
         self._clocks = clocks
         self._request_id = request_id
         self._loop = asyncio.get_running_loop()
-        self._drawn: deque[Any] = deque()
+        self._drawn: list[Any] = []
         self._ended = False
         self._trouble: Problem | None = None
         self._news: asyncio.Future[None] | None = None
@@ -129,7 +128,7 @@ class Pump:
             raise ProblemError(self._trouble or SILENT)
         self._opening = self._turn.begin()
         if self._drawn:
-            self._opening += self._receive(self._drawn.popleft())
+            self._opening += self._receive(self._drawn.pop(0))
             if self._turn.over and self._turn.problem:
                 raise ProblemError(self._turn.problem)
         elif patience >= self._clocks.first_payload:
@@ -198,8 +197,10 @@ class Pump:
 
     def _take(self) -> list[Event]:
         events: list[Event] = []
-        while self._drawn and not self._turn.over:
-            events += self._receive(self._drawn.popleft())
+        drawn, self._drawn = self._drawn, []
+        for payload in drawn:
+            if not self._turn.over:
+                events += self._receive(payload)
         if not self._turn.over and self._heard >= self._started + self._clocks.turn:  # it never paused for breath
             return events + self._tick()
         if self._room is not None and not self._room.done():

@@ -1,13 +1,13 @@
 """Events -> ready SSE bytes; one send per batch."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from functools import cache, partial
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 import msgspec
 from sse_starlette import EventSourceResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.protocol.events import Event, Relayed
 from app.transports.body import ClientGoneError
@@ -68,28 +68,41 @@ class EventStream(EventSourceResponse):
         self, content: AsyncIterator[bytes], headers: dict[str, str], *, close: Callable[[], Awaitable[None]]
     ) -> None:
         super().__init__(content, headers=headers)
+        self._pieces = content
         self._close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI. Nothing may be awaited between this and `afterwards`: what is not begun is not closed."""
-        scope["state"][AFTERWARDS].append(partial(self._run, receive, send))
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        scope["state"][AFTERWARDS].append(_Stream(start, self._pieces, self._close, receive, send))
 
-    async def _run(self, receive: Receive, send: Send) -> None:
+
+class _Stream(NamedTuple):
+    """What a stream needs while it runs."""
+
+    start: Message
+    pieces: AsyncIterable[bytes]
+    close: Callable[[], Awaitable[None]]
+    receive: Receive
+    send: Send
+
+    async def run(self) -> None:
+        send = self.send
         try:
             with suppress(ClientGoneError):
-                async with WhileThere(receive):
-                    await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                    async for piece in self.body_iterator:
+                async with WhileThere(self.receive):
+                    await send(self.start)
+                    async for piece in self.pieces:
                         await send({"type": "http.response.body", "body": piece, "more_body": True})
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            await self._close()
+            await self.close()
 
 
 async def afterwards(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """Let the application answer, and run here the stream that it may have made."""
-    streams: list[Callable[[], Awaitable[None]]] = []
+    streams: list[_Stream] = []
     scope.setdefault("state", {})[AFTERWARDS] = streams
-    await app(scope, receive, send)
-    for run in streams:
-        await run()
+    await app(dict(scope), receive, send)  # a copy: what the application writes down there is not kept either
+    for stream in streams:
+        await stream.run()

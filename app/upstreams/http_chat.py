@@ -47,10 +47,12 @@ class HttpChat:
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
         spoken = False
+        model = str(ask["model"])
         answer = None
         lines = ChatLines()
         try:
             answer = await self._ask(ask, key)
+            del ask  # it may be long, and so may the answer take
             async for data in answer:
                 for chunk in lines.read(data):
                     if is_error(chunk):
@@ -65,7 +67,7 @@ class HttpChat:
                 spoken = True
                 yield chunk
         except (*TROUBLE, NotAStreamError, _ToldError) as error:
-            problem = self._problem(error, str(ask["model"]), key or self._secret)
+            problem = self._problem(error, model, key or self._secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
         finally:

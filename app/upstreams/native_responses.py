@@ -48,11 +48,13 @@ class NativeResponses:
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
+        model = str(ask["model"])
         answer: Answer | None = None
         secret = key or self._secret
         reading = _Reading()
         try:
             answer = await self._server.ask(msgspec.json.encode(ask), key)
+            del ask  # it may be long, and so may the answer take
             async for data in answer:
                 for event in reading.read(data):
                     if event["type"] == "response.failed":
@@ -62,7 +64,7 @@ class NativeResponses:
                     return
             reading.end()
         except (*TROUBLE, NotEventsError, _ToldError) as error:
-            problem = self._problem(error, str(ask["model"]), secret)
+            problem = self._problem(error, model, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             raise (UpstreamBroke(problem) if reading.spoken else UpstreamRefused(problem)) from None
         finally:
@@ -162,7 +164,8 @@ class _Reading:
             raise _ToldError(event)
         if not isinstance(kind, str) or not kind.isprintable() or not kind:
             raise NotEventsError("an event of the stream has no type")
-        self.spoken = True
+        if not self.spoken:
+            self.spoken, self._begun = True, b""
         self.done = kind in LAST
         return event
 

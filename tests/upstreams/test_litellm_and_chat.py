@@ -38,9 +38,10 @@ def _step(line: Any) -> Step:
 async def told(folder: Path, lane: Upstream[Json, Json]) -> list[Json]:
     """What the client is told, or the problem it gets instead of a stream."""
     turn = new_turn(folder)
+    upstream = lane.open(turn.ask)
     events: list[Event] = turn.begin()
     try:
-        async with aclosing(lane.open(turn.ask)) as payloads:
+        async with aclosing(upstream) as payloads:
             async for payload in payloads:
                 if turn.over:
                     break

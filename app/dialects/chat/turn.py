@@ -45,6 +45,8 @@ class ChatTurn:
         )
         chat = to_chat(request, model=model, table=table, options=options, carrying=carrying(options, model))
         self.ask = chat.body
+        """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
+        self._asked = 0
         self.warnings = [*request.warnings, *table.warnings, *chat.warnings]
         self._dropped_tools = len(table.warnings)
         self._usage_is_estimated = False
@@ -86,7 +88,9 @@ class ChatTurn:
         return notes
 
     def begin(self) -> list[Event]:
-        """The first two events."""
+        """The first two events. The upstream has its ask by now."""
+        self._asked = len(msgspec.json.encode(self.ask["messages"])) // CHARACTERS_PER_TOKEN + 1
+        self.ask = {}
         return self._emitter.begin()
 
     def receive(self, chunk: dict[str, Any]) -> list[Event]:
@@ -117,9 +121,8 @@ class ChatTurn:
         return [delta for delta in deltas if not isinstance(delta, ReasoningDelta)]
 
     def _estimate(self) -> Usage:
-        asked = len(msgspec.json.encode(self.ask["messages"])) // CHARACTERS_PER_TOKEN + 1
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
-        return Usage(input_tokens=asked, output_tokens=said, total_tokens=asked + said, estimated=True)
+        return Usage(input_tokens=self._asked, output_tokens=said, total_tokens=self._asked + said, estimated=True)
 
 
 def _wants_reasoning(request: CreateResponse) -> bool:

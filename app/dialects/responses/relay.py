@@ -63,7 +63,9 @@ class RelayTurn:
         self.problem: Problem | None = None
         """Why it failed."""
         self.notes: dict[str, Any] = {}
-        self._request = request
+        self._model = request.model
+        self._request: CreateResponse | None = request
+        """Until the beginning of the answer, which may have to be made of it."""
         self._marks = options.ids == "am"
         self._mint = mint
         self._now = now
@@ -82,7 +84,8 @@ class RelayTurn:
         return self._phase == "over"
 
     def begin(self) -> list[Event]:
-        """Nothing: the first events are the upstream's own, unless it keeps the client waiting."""
+        """Nothing: the first events are the upstream's own, unless it keeps the client waiting. It was asked."""
+        self.ask = {}
         return []
 
     def receive(self, event: Json) -> list[Event]:
@@ -131,10 +134,11 @@ class RelayTurn:
 
     def _begin(self) -> list[Event]:
         """The first two events, in the upstream's stead."""
+        assert self._request is not None  # noqa: S101 — our own misuse: there is one beginning
         response = opening_response(self._request, id=self._mint("resp"), created_at=self._now())
         self._response = msgspec.to_builtins(response)
         self._ours = {key: value for key, value in self._response.items() if key not in MOVING}
-        self._phase = "talking"
+        self._phase, self._request = "talking", None
         created = {"type": "response.created", "response": self._response}
         return [self._relayed("response.created", created, Relayed), self._in_progress()]
 
@@ -149,7 +153,7 @@ class RelayTurn:
         if name == "response.created" and self._phase != "new":
             return []  # said already
         events = self._first_words(name)
-        self._phase = "talking"
+        self._phase, self._request = "talking", None
         self._response = event["response"] = self._told(response)
         if name not in LAST:
             return [*events, self._relayed(name, event, Relayed)]
@@ -158,7 +162,7 @@ class RelayTurn:
         return [*events, self._last(name, event)]
 
     def _told(self, response: Json) -> Json:
-        told = {**response, "model": self._request.model}
+        told = {**response, "model": self._model}
         if self._marks:
             told["id"] = _marked(response.get("id"))
             output = response.get("output")

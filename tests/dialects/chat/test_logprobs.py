@@ -23,9 +23,9 @@ TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
 def test_they_are_told_when_they_were_asked_for_and_only_then(fields: dict[str, Any], wanted: bool) -> None:  # noqa: FBT001 — a row of the table
     """In the delta, in the done text and in the final part; the upstream sends them either way."""
     talk = turn(**fields)
+    assert talk.ask.get("logprobs", False) is wanted
     events = heard(talk, says("Hi", logprobs={"content": [TOKEN]}), stops())
     told = [TOKEN] if wanted else []
-    assert talk.ask.get("logprobs", False) is wanted
     assert [event["logprobs"] for event in events if "logprobs" in event] == [told, told]
     part = events[-1]["response"]["output"][0]["content"][0]
     assert part.get("logprobs", []) == told
