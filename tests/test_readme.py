@@ -102,7 +102,11 @@ def test_every_make_command_exists_and_its_flags_are_flags() -> None:
 def test_every_environment_variable_named_is_a_setting(tmp_path: Path) -> None:
     named = set(re.findall(r"\bAM_[A-Z_]+\b", TEXT))
     assert named >= {"AM_HOST", "AM_KEY", "AM_UPSTREAM"}
-    environ = dict.fromkeys(named - {"AM_CONFIG"}, "1") | {"AM_UPSTREAM": "http://x", "AM_UPSTREAM_VIA": "chat"}
+    environ = (
+        dict.fromkeys(named - {"AM_CONFIG"}, "1")
+        | {"AM_SEAL_KEY": "s" * 32}
+        | {"AM_UPSTREAM": "http://x", "AM_UPSTREAM_VIA": "chat"}
+    )
     settings = load({}, environ, tmp_path)
     assert (settings.notes, len(settings.origins) >= len(environ)) == ((), True)
 

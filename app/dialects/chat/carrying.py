@@ -6,8 +6,10 @@ from app.dialects.chat.kept import Fields, gathered, laid_together, words_of
 from app.dialects.chat.options import ChatOptions
 from app.protocol.request import CreateResponse
 from app.protocol.seals import Sealer
+from app.turn.deltas import Kept
 from app.turn.open_reasoning import Keepsake, Seal
 
+_HIDDEN = "hidden"
 ASKED_FOR = "reasoning.encrypted_content"
 
 
@@ -35,6 +37,7 @@ class Carrying:
     def seal(self, text: str, keepsakes: list[Keepsake]) -> str:
         """The `encrypted_content` of a thought and all that was kept with it."""
         fields = gathered(kept.fields for kept in keepsakes if kept.call_id is None)
+        text = text or "".join(fields.pop(_HIDDEN, ()))
         calls: dict[str, Fields] = {}
         for kept in keepsakes:
             if kept.call_id is not None:
@@ -56,6 +59,11 @@ class Carrying:
         fields = content.get("fields", {})
         own = all(content.get(name) == value for name, value in self._from.items())
         return Opened(content.get("text") or words_of(fields), own, fields, content.get("calls", {}))
+
+
+def hidden(text: str) -> Kept:
+    """A piece of a thought that the client does not hear of, for the upstream that thought it."""
+    return Kept({_HIDDEN: [text]} if text else {})
 
 
 def carrying(options: ChatOptions, model: str) -> Carrying | None:

@@ -7,7 +7,7 @@ import msgspec
 
 from app.bridges.table import BridgeTable
 from app.dialects.chat.ask import to_chat, wants_logprobs
-from app.dialects.chat.carrying import carrying, sealing
+from app.dialects.chat.carrying import carrying, hidden, sealing
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.reader import ChunkReader
 from app.protocol.echo import opening_response
@@ -115,10 +115,10 @@ class ChatTurn:
         return self._emitter.fail(problem)
 
     def _told(self, deltas: list[Delta]) -> list[Delta]:
-        """What of this the client may hear. Thoughts it did not ask for are counted, and that is all."""
+        """What of this the client may hear. Thoughts it did not ask for it may carry sealed, and that is all."""
         if not self._hides_reasoning:
             return deltas
-        return [delta for delta in deltas if not isinstance(delta, ReasoningDelta)]
+        return [hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
     def _estimate(self) -> Usage:
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)

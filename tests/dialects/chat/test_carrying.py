@@ -316,6 +316,19 @@ def test_it_is_carried_for_whoever_asks_or_for_all_or_for_nobody(
     assert made["call_id"] == ("call_1" if sealed else "call_1__thought__Sig")
 
 
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_thought_that_is_not_shown_is_carried_all_the_same(raw: bool) -> None:  # noqa: FBT001 — one of the two
+    """It goes back to any upstream, and the client reads nothing of it."""
+    options = replace(HOME, seal_always=True, reasoning_on_request=True, raw_reasoning=raw)
+    chunks = [delta(reasoning_content=" h"), delta(reasoning_content="m"), delta(content="ok")]
+    [thought, message] = answered(chunks, options, include=[])
+    assert (thought["summary"], "content" in thought) == ([], False)
+    for again in (options, replace(options, origin="elsewhere")):
+        told = {"role": "assistant", "content": "ok", "reasoning_content": " hm"}
+        assert asked_again([thought, message], again) == ([told], [])
+    assert answered(chunks, replace(options, seal_always=False), include=[]) == [{**message, "id": "msg_AM-2"}]
+
+
 def test_thoughts_that_are_not_wanted_back_take_their_fields_with_them_but_not_those_of_calls() -> None:
     chunks = [delta(reasoning_content="hm", thinking_blocks=[SIGNED]), calls(0, "c", thought_signature="Sig")]
     [told], warnings = asked_again(answered(chunks), replace(HOME, give_back_reasoning=False))
