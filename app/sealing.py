@@ -38,7 +38,7 @@ class SealingUnavailableError(RuntimeError):
     def __init__(self) -> None:
         super().__init__(
             "sealing what clients carry needs the package cryptography: "
-            "pip install cryptography, or set when = \"never\" under [seal]"
+            'pip install cryptography, or set when = "never" under [seal]'
         )
 
 

@@ -149,7 +149,7 @@ def test_without_its_package_the_server_does_not_start_rather_than_write_in_clea
     assert serve(Settings(server=Server(port=0))) == 1
     assert capsys.readouterr().err == (
         "am-proxy: sealing what clients carry needs the package cryptography: "
-        "pip install cryptography, or set when = \"never\" under [seal]\n"
+        'pip install cryptography, or set when = "never" under [seal]\n'
     )
     with pytest.raises(SealingUnavailableError):
         sealer_of(Seal(when="always"))
