@@ -56,7 +56,7 @@ LANES: Final[dict[str, Lane]] = {
     "ollama": _litellm(OllamaWire, "ollama_chat"),
     "ollama, directly": _chat(OllamaCompatibleWire, reasoning_field="reasoning"),
     "vllm": _litellm(VllmWire, "hosted_vllm"),
-    "vllm, directly": _chat(VllmWire, reasoning_field="reasoning"),
+    "vllm, directly": _chat(VllmWire),
     "vllm before the field was renamed": _litellm(OlderVllmWire, "hosted_vllm"),
     "openrouter": _litellm(OpenRouterWire, "openrouter"),
     "openrouter, directly": _chat(OpenRouterWire),
