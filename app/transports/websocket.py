@@ -215,8 +215,8 @@ class _Connection:
         """Sends all of them; the last event."""
         last: Event | None = None
         async for batch in batches:
-            for last in batch:
-                await self._send(sse.data_of(last))
+            await self._send(*map(sse.data_of, batch))
+            last = batch[-1]
         if isinstance(last, LastEvent | RelayedLast):
             return last
         raise TypeError(f"a turn ended with {type(last).__name__}")
@@ -225,10 +225,11 @@ class _Connection:
         error = {**problem.body()["error"], "message": problem.failed_message}
         await self._send(msgspec.json.encode({"type": "error", "status": problem.answer.status, "error": error}))
 
-    async def _send(self, data: bytes) -> None:
+    async def _send(self, *frames: bytes) -> None:
         try:
             async with asyncio.timeout(self._server.send_timeout):
-                await self._send_raw({"type": "websocket.send", "text": data.decode()})
+                for frame in frames:
+                    await self._send_raw({"type": "websocket.send", "text": frame.decode()})
         except TimeoutError:
             raise StalledError from None
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from app.settings import Key, Model, Server, Settings, Upstream
 from app.transports import websocket
 from app.upstreams.demo import Demo
 from tests.acceptance.frames import judged
-from tests.running import running
+from tests.running import Running, running
 from tests.script import opens, says, stops, talk
 from tests.serving import serving
 from tests.sockets import opened, text_of, told
@@ -273,30 +274,46 @@ async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeyp
 # the end of the server
 
 
-@pytest.fixture
-def stopping(tmp_path: Path) -> Iterator[tuple[Any, ChatUpstream, Gate]]:
-    """The real command before an upstream that speaks on when told to."""
-    gate = Gate()
+@contextmanager
+def stopping(folder: Path, *scripts: Script, **environ: str) -> Iterator[tuple[Running, ChatUpstream]]:
+    """The real command, which can be told to stop."""
     with (
-        ChatUpstream([opens(), says("one"), gate, says(" more"), stops()]) as upstream,
-        running("--upstream", upstream.url, "--via", "chat", folder=tmp_path) as server,
+        ChatUpstream(*scripts) as upstream,
+        running("--upstream", upstream.url, "--via", "chat", folder=folder, environ=environ) as server,
     ):
-        yield server, upstream, gate
+        yield server, upstream
 
 
-async def test_the_running_turn_is_finished_when_the_server_stops(stopping: tuple[Any, ChatUpstream, Gate]) -> None:
-    server, upstream, gate = stopping
-    async with opened(server.url.removesuffix("/v1")) as client, opened(server.url.removesuffix("/v1")) as idle:
-        await client.send(input="Hello")
-        await client.send(input="And?")
-        first = await client.beginning()
-        server.process.send_signal(signal.SIGTERM)
-        assert await idle.closed() == GOING_AWAY
-        gate.open()
-        events = first + await client.answer()
-        judged(events)
-        assert text_of(events) == "one more"
-        assert told(await client.event()) == (503, "overloaded", "")
-        assert await client.closed() == GOING_AWAY
-    assert await asyncio.to_thread(server.process.wait, 10) == 0
+async def test_the_running_turn_is_finished_when_the_server_stops(tmp_path: Path) -> None:
+    gate = Gate()
+    with stopping(tmp_path, [opens(), says("one"), gate, says(" more"), stops()]) as (server, upstream):
+        url = server.url.removesuffix("/v1")
+        async with opened(url) as client, opened(url) as idle:
+            await client.send(input="Hello")
+            await client.send(input="And?")
+            first = await client.beginning()
+            server.process.send_signal(signal.SIGTERM)
+            assert await idle.closed() == GOING_AWAY
+            gate.open()
+            events = first + await client.answer()
+            judged(events)
+            assert text_of(events) == "one more"
+            assert told(await client.event()) == (503, "overloaded", "")
+            assert await client.closed() == GOING_AWAY
+        assert await asyncio.to_thread(server.process.wait, 10) == 0
     assert len(upstream.asks) == 1
+
+
+async def test_a_turn_that_takes_too_long_then_is_failed(tmp_path: Path) -> None:
+    script: Script = [opens(), says("one"), Hang()]
+    with stopping(tmp_path, script, AM_SHUTDOWN_GRACE="0.3") as (server, upstream):
+        async with opened(server.url.removesuffix("/v1")) as client:
+            await client.send(input="Hello")
+            first = await client.beginning()
+            server.process.send_signal(signal.SIGTERM)
+            events = first + await client.answer()
+            judged(events)
+            assert events[-1]["type"] == "response.failed"
+            assert await client.closed() == GOING_AWAY
+        assert await asyncio.to_thread(server.process.wait, 10) == 0
+        assert upstream.asks[0].wait_gone()
