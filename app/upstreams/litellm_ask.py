@@ -180,10 +180,18 @@ def _without_reasoning(message: Json) -> Json:
 def may_think(ask: Json) -> bool:
     """Whether Claude may think now. It refuses to in the midst of a tool loop that it did not begin with thoughts.
 
-    Another model may have begun it, or the client may have forgotten what was thought.
+    Another model may have begun it, or the client may have forgotten what was thought. Most models think only where
+    a loop begins: what comes later in it may lack thoughts.
     """
-    spoken = [message for message in ask["messages"] if message["role"] == "assistant"]
-    return not spoken or "tool_calls" not in spoken[-1] or "thinking_blocks" in spoken[-1]
+    loop: list[Json] = []
+    before = ""
+    for message in ask["messages"]:
+        if message["role"] == "user" and before != "tool":  # behind outputs it shows what they could not hold
+            loop = []
+        elif message["role"] == "assistant":
+            loop.append(message)
+        before = message["role"]
+    return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
 
 
 def _without_blocks(message: Json) -> Json:

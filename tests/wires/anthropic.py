@@ -134,12 +134,18 @@ def _thinks(body: Json) -> bool:
 
 def _last_turn_fault(body: Json) -> str:
     """Say what Anthropic says of a tool loop that began with thoughts and goes on without, or the other way round."""
-    turns = [message for message in body.get("messages") or [] if message.get("role") == "assistant"]
-    blocks = turns[-1]["content"] if turns and isinstance(turns[-1]["content"], list) else []
+    turns: list[list[Json]] = []
+    for message in body.get("messages") or []:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        if message["role"] == "user" and not any(held["type"] == "tool_result" for held in blocks):
+            turns = []  # a loop ends where the user speaks
+        elif message["role"] == "assistant":
+            turns.append(blocks)
+    blocks = turns[-1] if turns else []
     if not any(held["type"] == "tool_use" for held in blocks):
         return ""
-    first = blocks[0]["type"]
-    if _thinks(body) and first not in THOUGHTS:
+    first = turns[0][0]["type"] if turns[0] else "text"
+    if _thinks(body) and first not in THOUGHTS and blocks[0]["type"] not in THOUGHTS:
         return (
             f"Expected `thinking` or `redacted_thinking`, but found `{first}`, which a final assistant message begins."
         )

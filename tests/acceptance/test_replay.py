@@ -1,0 +1,217 @@
+"""Thirty turns of an agent: each ask repeats the one before it byte for byte, so that prompt caches hit.
+
+The client is like Codex: it keeps what `output_item.done` told it, adds what its tools gave, and sends all of it again.
+The model thinks, speaks and calls tools of every kind; its arguments are written as no encoder would write them.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from app.settings import Model, Secret, Settings, Upstream
+from tests.script import calls, counts, more, says, stops, thinks
+from tests.serving import serving
+from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream, ScriptedUpstream
+from tests.upstream import anthropic as claude
+from tests.upstream.gemini import answers as candidate
+from tests.upstream.server import Ask, Json
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+TURNS: Final = 30
+DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "how-it-works.md"
+PNG: Final = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+PATCH: Final = "*** Begin Patch\n*** Update File: a.py\n-x = 1\n+x = «2»\n*** End Patch"
+SCHEMA: Final = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
+TOOLS: Final[list[Json]] = [
+    {"type": "function", "name": "exec_command", "description": "Runs it.", "strict": False, "parameters": SCHEMA},
+    {"type": "custom", "name": "apply_patch", "description": "Edits files.", "format": {"type": "text"}},
+    {
+        "type": "namespace",
+        "name": "mcp__weather",
+        "description": "The weather.",
+        "tools": [{"type": "function", "name": "forecast", "description": "It.", "parameters": SCHEMA}],
+    },
+    {"type": "web_search"},
+]
+
+Said = list[tuple[str, ...]]
+
+
+def said_in(turn: int) -> Said:
+    """What the model says in this turn: ("think", …), ("text", …), ("call", name, arguments)."""
+    thought = ("think", f"Turn {turn}: häm.\n\n")
+    match turn % 5:
+        case 0:
+            return [
+                thought,
+                ("text", f"Look at {turn}.\n"),
+                ("call", "exec_command", f'{{ "cmd" :"ls\\u002d{turn}" }}'),
+            ]
+        case 1:
+            patch = json.dumps({"input": f"{PATCH}{turn}"}, indent=1)
+            return [("call", "exec_command", '{"cmd":"a"}'), ("call", "apply_patch", patch)]
+        case 2:
+            return [thought, ("call", "mcp__weather__forecast", '{"cmd": "1e2", "x": 1.0, "x": 1.00}')]
+        case 3:
+            return [("text", "  Now for "), ("text", f"something else: {turn}. \u2028")]
+        case _:
+            return [thought, ("call", "exec_command", "")]
+
+
+def as_chunks(said: Said) -> Sequence[Json]:
+    chunks: list[Json] = []
+    for seat, (kind, *words) in enumerate(said):
+        match kind:
+            case "think":
+                chunks.append(thinks(words[0]))
+            case "text":
+                chunks.append(says(words[0]))
+            case _:  # without an id: one is minted for it
+                middle = len(words[1]) // 2
+                chunks += [calls(seat, words[0]), more(seat, words[1][:middle]), more(seat, words[1][middle:])]
+    return [*chunks, stops(), counts(7, 5)]
+
+
+def as_claude(said: Said) -> Sequence[Json]:
+    events = claude.begins()
+    for seat, (kind, *words) in enumerate(said):
+        match kind:
+            case "think":
+                events += claude.thinking(seat, *words)
+            case "text":
+                events += claude.text(seat, *words)
+            case _:
+                events += claude.tool_use(seat, words[0], f"toolu_{_next_id()}", words[1])
+    return [*events, *claude.ends("tool_use" if said[-1][0] == "call" else "end_turn")]
+
+
+def as_gemini(said: Said) -> Sequence[Json]:
+    parts: list[Json] = []
+    for kind, *words in said:
+        match kind:
+            case "think":
+                parts.append({"text": words[0], "thought": True})
+            case "text":
+                parts.append({"text": words[0]})
+            case _:
+                call = {"name": words[0], "args": json.loads(words[1] or "{}")}
+                parts.append({"functionCall": call, "thoughtSignature": f"c2ln{_next_id()}"})
+    usage = {"promptTokenCount": 7, "candidatesTokenCount": 5, "totalTokenCount": 12}
+    return [*(candidate(part) for part in parts[:-1]), candidate(parts[-1], finish="STOP", **usage)]
+
+
+_ids = iter(range(10**6))
+
+
+def _next_id() -> str:
+    return f"{next(_ids):04}"
+
+
+def answered(item: Json, turn: int) -> list[Json]:
+    """The item as the client keeps it, and what its tool gave."""
+    kept = {key: value for key, value in item.items() if key not in {"id", "status"}}
+    match item["type"]:
+        case "function_call":
+            output: Any = f"out {turn}\n"
+            if turn % 5 == 4:
+                output = [{"type": "input_text", "text": "see"}, {"type": "input_image", "image_url": PNG}]
+            return [kept, {"type": "function_call_output", "call_id": item["call_id"], "output": output}]
+        case "custom_tool_call":
+            return [kept, {"type": "custom_tool_call_output", "call_id": item["call_id"], "output": "Done."}]
+        case _:
+            return [kept]
+
+
+def session(url: str, upstream: ScriptedUpstream) -> list[Ask]:
+    """All asks of a session."""
+    history: list[Json] = [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Mend a.py."}]},
+    ]
+    with httpx.Client(base_url=url, timeout=20) as client:
+        for turn in range(TURNS):
+            body = {
+                "model": "m",
+                "instructions": "You are an agent.",
+                "input": history,
+                "tools": TOOLS,
+                "store": False,
+                "stream": turn % 2 == 0,
+                "include": ["reasoning.encrypted_content"],
+                "reasoning": {"effort": "low", "summary": "auto"},
+                "parallel_tool_calls": True,
+                "prompt_cache_key": "the-session",
+            }
+            items = output(client.post("/v1/responses", json=body))
+            told = [answered(item, turn) for item in items]
+            history = [*history, *[kept for kept, *_ in told], *[out for _, *outs in told for out in outs]]
+            if items[-1]["type"] == "message":
+                history.append({"type": "message", "role": "user", "content": f"Go on: {turn}."})
+    return upstream.asks
+
+
+def output(answer: httpx.Response) -> list[Json]:
+    """The items of an answer; of a stream, those of `output_item.done`."""
+    assert answer.status_code == 200, answer.text
+    if answer.headers["content-type"].startswith("application/json"):
+        whole: list[Json] = answer.json()["output"]
+        return whole
+    events = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: {")]
+    return [event["item"] for event in events if event["type"] == "response.output_item.done"]
+
+
+Lane = tuple[type[ScriptedUpstream], Callable[[Said], Sequence[Json]], dict[str, Any], str]
+LANES: Final[dict[str, Lane]] = {
+    "chat": (ChatUpstream, as_chunks, {"via": "chat"}, "messages"),
+    "litellm, as it is": (ChatUpstream, as_chunks, {}, "messages"),
+    "litellm, anthropic": (AnthropicUpstream, as_claude, {"provider": "anthropic"}, "messages"),
+    "litellm, gemini": (GeminiUpstream, as_gemini, {"provider": "gemini"}, "contents"),
+}
+NAMES: Final = {"anthropic": "claude-sonnet-4-5", "gemini": "gemini-2.5-flash"}
+
+
+def held_session(lane: Lane) -> list[Ask]:
+    """A session held over this lane."""
+    kind, words, settings, _ = lane
+    with kind(*[words(said_in(turn)) for turn in range(TURNS)]) as upstream:
+        there = Upstream(base_url=upstream.url, api_key=Secret("sk-upstream"), **settings)
+        model = Model(upstream="there", name=NAMES.get(settings.get("provider", "")))
+        with serving(Settings(upstreams={"there": there}, models={"m": model})) as url:
+            return session(url, upstream)
+
+
+def parted(ask: Ask, key: str) -> tuple[str, str]:
+    """What was said so far, without the bracket that closes it; and everything else. As they were sent."""
+    body = json.loads(ask.raw)
+    told = json.dumps(body.pop(key), ensure_ascii=False)
+    return told[:-1], json.dumps(body, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES.keys())
+def test_each_ask_begins_with_the_whole_of_the_one_before(lane: Lane) -> None:
+    """All that was said, and tools and settings besides."""
+    asks = held_session(lane)
+    assert len(asks) == TURNS
+    for before, after in pairwise(asks):
+        said, beside = parted(before, lane[3])
+        said_again, beside_again = parted(after, lane[3])
+        assert said_again[: len(said)] == said
+        assert beside_again == beside
+
+
+def test_the_bytes_themselves_are_the_same_and_the_document_says_how_many() -> None:
+    """Over the lane whose bytes are ours: everything up to the end of the last message."""
+    asks = held_session(LANES["chat"])
+    shared = []
+    for before, after in pairwise(asks):
+        prefix = next(spot for spot, pair in enumerate(zip(before.raw, after.raw, strict=False)) if len(set(pair)) > 1)
+        assert prefix >= before.raw.index(b'],"tools":')
+        shared.append(prefix)
+    told = f"{sum(shared):,} of the {sum(len(ask.raw) for ask in asks[1:]):,} bytes"
+    assert told in DOCUMENT.read_text("utf-8")
