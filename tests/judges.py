@@ -71,6 +71,12 @@ def judge_response(body: Event) -> None:
     assert not faults, "; ".join(faults)
 
 
+def judge_error_frame(frame: Event) -> None:
+    """Refuse an error frame of a websocket if the Open Responses schema does. The `openai` types know no such thing."""
+    faults = _faults_against("WebSocketErrorEvent", frame)
+    assert not faults, "; ".join(faults)
+
+
 @cache
 def _events() -> TypeAdapter[Any]:
     """Rewrapped: the package's own discriminator means nothing to pydantic, which would then try all 53 types."""

@@ -9,6 +9,8 @@ from typing import Any, Final
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.judges import judge_error_frame
+
 Json = dict[str, Any]
 
 LAST: Final = {"response.completed", "response.incomplete", "response.failed", "error"}
@@ -73,7 +75,8 @@ class Client:
 
 
 def told(frame: Json) -> tuple[int, str, str]:
-    """Status, code and param of an error frame, which is whole."""
+    """Status, code and param of an error frame, which is whole and as the specification has it."""
+    judge_error_frame(frame)
     assert set(frame) == {"type", "status", "error"}, frame
     assert set(frame["error"]) == {"message", "type", "param", "code"}
     return frame["status"], frame["error"]["code"], frame["error"]["param"]

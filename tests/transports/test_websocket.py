@@ -99,6 +99,17 @@ async def test_a_tool_loop_sends_only_outputs(stage: Stage) -> None:
     assert given == {"role": "tool", "tool_call_id": call["call_id"], "content": "21"}
 
 
+async def test_what_the_model_thought_comes_back_to_it(stage: Stage) -> None:
+    """Nobody asked for it to be sealed: the connection does, since it is all that remembers it."""
+    stage.say(turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), talk("21 degrees"))
+    async with opened(stage.url) as client:
+        [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
+        _, call = last["response"]["output"]
+        output = {"type": "function_call_output", "call_id": call["call_id"], "output": "21"}
+        await client.ask(input=[output], previous_response_id=last["response"]["id"], tools=[WEATHER])
+    assert stage.upstream.asks[-1].body["messages"][1]["reasoning_content"] == "I need it."
+
+
 async def test_instructions_are_said_anew_each_time(stage: Stage) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello", instructions="Be brief.")

@@ -115,6 +115,25 @@ async def test_a_frame_that_is_too_long_ends_the_connection() -> None:
             assert await client.closed() == TOO_BIG
 
 
+async def test_each_turn_counts_against_its_key_and_a_warm_up_does_not() -> None:
+    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=1)
+    with serving(Settings(keys=(key,))) as url:
+        async with opened(url, {"Authorization": "Bearer sk-alice"}) as client:
+            await client.id_of(model="demo", input="Hello!", generate=False)
+            await client.id_of(model="demo", input="Hello!")
+            [frame] = await client.ask(model="demo", input="Hello!")
+            assert told(frame) == (429, "rate_limit_exceeded", "")
+            assert "try again in" in frame["error"]["message"]
+
+
+async def test_connections_share_the_turns_of_a_server() -> None:
+    with ChatUpstream([opens(), says("one"), Hang()]) as upstream, serving(behind(upstream, max_turns=1)) as url:
+        async with opened(url) as one, opened(url) as other:
+            await one.send(input="Hello")
+            await one.beginning()
+            assert await other.refusal(input="Hello") == (503, "overloaded", "")
+
+
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket, "WAITING", 2)
     gate = Gate()
