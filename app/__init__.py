@@ -9,6 +9,7 @@ The map
     sealing.py          the envelope in which clients carry what only this server may read
     pump.py             the only loop: payloads into the turn, batches of events out
     metrics.py          counters of every turn
+    tracing.py          spans of every turn, for a collector
     inspector/          the page at `/`, and the ring of turns it can show
     transports/         how requests come in and events travel to the client
     upstreams/          the servers that run the models

@@ -41,6 +41,7 @@ from app.version import VERSION
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
+    from app.tracing import Tracing
 
 DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 """Providers that refuse a history of calls in an ask without tools."""
@@ -66,6 +67,13 @@ GRACE: Final = 5
 AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
 
 
+class TracingUnavailableError(RuntimeError):
+    """Spans are wanted, and what tells them is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("traces need OpenTelemetry, which is not installed: pip install 'am-proxy[otel]'")
+
+
 def build_app(settings: Settings) -> FastAPI:
     """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told."""
     mint = _minting()
@@ -77,13 +85,14 @@ def build_app(settings: Settings) -> FastAPI:
     gate = Gate(settings.keys, passthrough=passthrough)
     recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
     metrics = metrics_of(settings)
+    tracing = tracing_of(settings)
     walk = Walk(
         catalogue=catalogue,
         admission=admission,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
-        witnesses=[witness for witness in (recorder, metrics) if witness is not None],
+        witnesses=[witness for witness in (recorder, metrics, tracing) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
     websockets: Any = WebSockets(walk=walk, gate=gate, server=settings.server)
@@ -101,6 +110,8 @@ def build_app(settings: Settings) -> FastAPI:
                 await upstream.close()
         if fetcher is not None:
             await fetcher.close()
+        if tracing is not None:
+            await asyncio.to_thread(tracing.close)
 
     # a redirect to the path with a slash more would lead to whatever the Host header says
     app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
@@ -126,8 +137,22 @@ def metrics_of(settings: Settings) -> Metrics | None:
     """What counts turns, if somebody may read it."""
     if settings.server.metrics == "off":
         return None
-    providers = {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
-    return Metrics(Served(frozenset(settings.models), providers), VERSION)
+    return Metrics(Served(frozenset(settings.models), _providers(settings)), VERSION)
+
+
+def tracing_of(settings: Settings) -> "Tracing | None":
+    """What tells a collector of turns, if there is one."""
+    if not settings.server.traces:
+        return None
+    try:
+        from app.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
+    except ImportError:
+        raise TracingUnavailableError from None
+    return Tracing(settings.server.traces, VERSION, _providers(settings))
+
+
+def _providers(settings: Settings) -> dict[str, str]:
+    return {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
 
 
 def build_door(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from app.cli.banner import banner
 from app.cli.logs import configure
-from app.main import build_app, build_door
+from app.main import TracingUnavailableError, build_app, build_door
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
 from app.transports.admission import Admission
@@ -39,7 +39,7 @@ def serve(settings: Settings) -> int:
     with listener:
         try:
             app = build_app(settings)
-        except SealingUnavailableError as error:
+        except (SealingUnavailableError, TracingUnavailableError) as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
         Announced(app, settings, listener).run(sockets=[listener])

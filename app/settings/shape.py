@@ -44,6 +44,11 @@ def _address(url: str) -> str:
     return url.rstrip("/")
 
 
+def _collector(url: str) -> str:
+    """An address, or nothing."""
+    return url and _address(url)
+
+
 def _digest(text: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
         message = "must be the SHA-256 of the key: 64 hexadecimal digits"
@@ -152,6 +157,8 @@ class Server(Table):
     """auto: text on a terminal, JSON elsewhere."""
     metrics: Literal["key", "open", "off"] = "key"
     """Who may read `/metrics`: who has a key (everybody, where there are none), everybody, or nobody."""
+    traces: Annotated[str, AfterValidator(_collector)] = ""
+    """Where a collector of OpenTelemetry takes spans over HTTP (`http://…/v1/traces`). Without one there are none."""
     ui: bool = True
     """False: no inspector at `/`. Beyond this machine, without keys, there is none anyway."""
     watch: int = Field(default=0, ge=0, le=10_000)

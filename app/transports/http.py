@@ -20,7 +20,7 @@ from app.transports.body import ClientGoneError, read_json_body
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.presence import WhileThere
-from app.transports.turn_log import TurnLog
+from app.transports.turn_log import TurnLog, came_from
 from app.transports.walk import Walk
 
 WARNINGS_ROOM: Final = 4000
@@ -81,7 +81,7 @@ class Http:
     async def create_response(self, request: Request) -> HttpResponse:
         """One turn."""
         request_id: str = request.state.request_id
-        turn_log = self._walk.open_log(request_id=request_id)
+        turn_log = self._walk.open_log(request_id=request_id, **came_from(request.headers))
         try:
             caller = self._caller(request)
             turn_log.note(key=caller.name)

@@ -1,9 +1,12 @@
 """One log line a turn, which names no prompt and no output; and word of the turn to whoever else is a witness."""
 
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, Final
+
+from starlette.datastructures import Headers
 
 from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
@@ -12,6 +15,15 @@ from app.protocol.response import Response
 from app.transports.witness import Witness
 
 log = logging.getLogger("am_proxy.turn")
+
+
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def came_from(headers: Headers) -> dict[str, str]:
+    """Where a request stands in its client's trace, if it says so."""
+    given = headers.get("traceparent", "")
+    return {"traceparent": given} if _TRACEPARENT.fullmatch(given) else {}
 
 
 class TurnLog:

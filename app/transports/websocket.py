@@ -36,7 +36,7 @@ from app.transports.draining import DRAIN
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.memory import Memory, continued, in_the_frame
-from app.transports.turn_log import TurnLog
+from app.transports.turn_log import TurnLog, came_from
 from app.transports.walk import Walk
 
 WAITING: Final = 64
@@ -72,7 +72,7 @@ class WebSockets:
         try:
             caller = self._admit(headers)
         except ProblemError as error:
-            self._walk.open_log(request_id=request_id).refused(error.problem)
+            self._walk.open_log(request_id=request_id, **came_from(headers)).refused(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await answer(error.problem, extra)(scope, receive, send)
             return
@@ -94,6 +94,7 @@ class _Connection:
         self._server = server
         self._caller = caller
         self._originator = headers.get("originator", "")
+        self._trace = came_from(headers)
         self._lenient = BETA in headers.get("openai-beta", "")
         self._request_id = request_id
         self._turns = 0
@@ -160,7 +161,7 @@ class _Connection:
     async def _turn(self, data: bytes) -> None:
         self._turns += 1
         request_id = f"{self._request_id}-{self._turns}"
-        turn_log = self._walk.open_log(request_id=request_id, key=self._caller.name, websocket=True)
+        turn_log = self._walk.open_log(request_id=request_id, key=self._caller.name, websocket=True, **self._trace)
         raw: dict[str, Any] = {}
         offset = 0
         try:

@@ -28,6 +28,7 @@ import aiohttp
 from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
 from app.upstreams.faults import problem_told
+from app.upstreams.port import TRACE
 
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, TLS included, unless told otherwise."""
@@ -160,11 +161,14 @@ class HttpServer:
     async def _send(self, body: bytes | None, key: str | None, connection: SimpleNamespace) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = self._open()
+        headers = dict(TRACE.get({}))
+        if key is not None:
+            headers["authorization"] = f"Bearer {key}"
         return await self._session.request(
             "GET" if body is None else "POST",
             self._url,
             data=body,
-            headers=None if key is None else {"authorization": f"Bearer {key}"},
+            headers=headers or None,
             allow_redirects=False,
             proxy=self._proxy,
             trace_request_ctx=connection,

@@ -22,7 +22,7 @@ from app.upstreams.litellm_can import capabilities, is_claude
 from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.upstreams.port import TRACE, UpstreamBroke, UpstreamRefused
 
 _ENVIRONMENT: Final = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
@@ -183,6 +183,8 @@ class LitellmChat:
         secret = key or self._api_key
         kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
         kwargs["timeout"] = self._timeout
+        if headers := TRACE.get({}):
+            kwargs["extra_headers"] = dict(headers)
         connect_within(self._connect)
         spoken = False
         stream = None

@@ -1,13 +1,18 @@
 """What every upstream offers: open an ask, yield its payloads. And the two ways in which it can go wrong."""
 
 from collections.abc import AsyncGenerator
-from typing import Any, Protocol, TypeVar
+from contextvars import ContextVar
+from typing import Any, Final, Protocol, TypeVar
 
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import Problem
 
 AskT_contra = TypeVar("AskT_contra", contravariant=True)
 PayloadT_co = TypeVar("PayloadT_co", covariant=True)
+
+
+TRACE: Final[ContextVar[dict[str, str]]] = ContextVar("trace")
+"""Headers that go out with the asks of this task: where they stand in a trace. Whoever traces sets them."""
 
 
 class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client

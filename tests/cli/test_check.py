@@ -60,6 +60,7 @@ drain_delay = 2                             # default
 shutdown_grace = 6                          # default
 log_format = "auto"                         # default
 metrics = "key"                             # default
+traces = ""                                 # default
 ui = true                                   # default
 watch = 0                                   # default
 insecure_no_auth = false                    # default

@@ -1,0 +1,93 @@
+"""A span for each turn, told to a collector by OpenTelemetry. Off unless a collector is named.
+
+The span takes its place under the client's own, if the client sent a `traceparent`; and the ask takes one along, for
+the upstream's spans to stand under it. No prompt and no answer is in any of them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.propagate import extract, inject
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
+
+from app.protocol.events import Event
+from app.protocol.request import CreateResponse
+from app.upstreams.port import TRACE
+
+_ASKED: Final = {
+    "max_output_tokens": "gen_ai.request.max_tokens",
+    "temperature": "gen_ai.request.temperature",
+    "top_p": "gen_ai.request.top_p",
+    "frequency_penalty": "gen_ai.request.frequency_penalty",
+    "presence_penalty": "gen_ai.request.presence_penalty",
+}
+_ENDED: Final = {
+    "input_tokens": "gen_ai.usage.input_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens",
+    "status": "http.response.status_code",
+    "upstream": "am_proxy.upstream",
+    "request_id": "am_proxy.request_id",
+    "key": "am_proxy.key",
+    "first_token_ms": "am_proxy.first_token_ms",
+}
+
+
+class Tracing:
+    """A witness that tells a collector."""
+
+    def __init__(self, collector: str, version: str, providers: Mapping[str, str]) -> None:
+        self._providers = providers
+        resource = Resource.create({"service.name": "am-proxy", "service.version": version})
+        self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=collector, timeout=5)))
+        self._tracer = self._spans.get_tracer("am_proxy", version)
+
+    def began(self, fields: Mapping[str, Any]) -> "TracedTurn":
+        """A span begins, under the client's own if it named one."""
+        above = extract({"traceparent": str(fields["traceparent"])}) if "traceparent" in fields else None
+        return TracedTurn(self._tracer.start_span("chat", above, SpanKind.SERVER), self._providers)
+
+    def close(self) -> None:
+        """Tell the collector the rest. Takes a few seconds where it does not answer: call it in a thread."""
+        self._spans.shutdown()
+
+
+class TracedTurn:
+    """One turn and its span."""
+
+    def __init__(self, span: Span, providers: Mapping[str, str]) -> None:
+        self._span = span
+        self._providers = providers
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:  # noqa: ARG002 — no prompt goes out
+        """What kind of turn it is; whatever is asked from here on takes the span along."""
+        headers: dict[str, str] = {}
+        inject(headers, set_span_in_context(self._span))
+        TRACE.set(headers)
+        self._span.update_name(f"chat {request.model}")
+        self._span.set_attributes({"gen_ai.operation.name": "chat", "gen_ai.request.model": request.model})
+        for name, attribute in _ASKED.items():
+            if (value := getattr(request, name)) is not None:
+                self._span.set_attribute(attribute, value)
+        if warnings:
+            self._span.set_attribute("am_proxy.warnings", warnings)
+
+    def told(self, events: list[Event]) -> None:
+        """Not traced: what is said stays here."""
+
+    def ended(self, fields: Mapping[str, Any]) -> None:
+        """The span ends."""
+        for name, attribute in _ENDED.items():
+            if (value := fields.get(name)) is not None:
+                self._span.set_attribute(attribute, value)
+        if (upstream := fields.get("upstream")) in self._providers:
+            self._span.set_attribute("gen_ai.provider.name", self._providers[str(upstream)])
+        self._span.set_attribute("gen_ai.response.finish_reasons", [str(fields["finish"])])
+        if fields["finish"] in {"failed", "refused"}:
+            self._span.set_attribute("error.type", str(fields.get("cause") or fields.get("error") or "error"))
+            self._span.set_status(StatusCode.ERROR, str(fields.get("problem", "")))
+        self._span.end()
