@@ -73,7 +73,7 @@ FIELDS: Final[dict[str, Holds]] = {
     "output": is_list,
     "parallel_tool_calls": _is_flag,
     "presence_penalty": _is_float,
-    "previous_response_id": lambda value: value is None,
+    "previous_response_id": _null_or(lambda value: is_text(value) and value != ""),
     "prompt_cache_key": _null_or(is_text),
     "reasoning": _null_or(_is_reasoning),
     "safety_identifier": _null_or(is_text),

@@ -286,7 +286,7 @@ def test_a_response_without_one_of_its_fields_is_refused(key: str) -> None:
         ("model", ""),
         ("output", None),
         ("parallel_tool_calls", None),
-        ("previous_response_id", "resp_1"),
+        ("previous_response_id", ""),
         ("reasoning", {"effort": None}),
         ("service_tier", None),
         ("store", True),

@@ -24,6 +24,7 @@ def opening_response(request: CreateResponse, *, id: str, created_at: int) -> Re
         created_at=created_at,
         model=request.model,
         instructions=request.instructions,
+        previous_response_id=request.previous_response_id,
         frequency_penalty=request.frequency_penalty or 0,
         presence_penalty=request.presence_penalty or 0,
         temperature=1 if request.temperature is None else request.temperature,

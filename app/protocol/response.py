@@ -68,7 +68,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     output: list[OutputItem] = []
     parallel_tool_calls: bool = True
     presence_penalty: float = 0
-    previous_response_id: None = None
+    previous_response_id: str | None = None
     prompt_cache_key: str | None = None
     reasoning: dict[str, Any] | None = None
     safety_identifier: str | None = None

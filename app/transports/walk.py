@@ -91,11 +91,15 @@ class Walk:
         """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
         return self.read_object(decode_object(body), turn_log)
 
-    def read_object(self, raw: dict[str, Any], turn_log: TurnLog) -> CreateResponse:
-        """The same, of a body that `decode_object` has read."""
+    def read_object(
+        self, raw: dict[str, Any], turn_log: TurnLog, *, previous_response_id: str | None = None
+    ) -> CreateResponse:
+        """The same, of a body that `decode_object` has read, with what went before `previous_response_id` in it."""
         create = parse_object(raw, max_items=self._server.max_items, max_tools=self._server.max_tools)
         turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
-        return create
+        if previous_response_id is None:
+            return create
+        return create.model_copy(update={"previous_response_id": previous_response_id})
 
     async def prepare(self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str) -> list[Event]:
         """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""

@@ -185,7 +185,7 @@ class _Connection:
 
     async def _answer(self, frame: Frame, turn_log: TurnLog, request_id: str) -> LastEvent | RelayedLast:
         """The whole answer, sent; its last event."""
-        create = self._walk.read_object(frame.body, turn_log)
+        create = self._walk.read_object(frame.body, turn_log, previous_response_id=frame.previous_response_id)
         if not frame.generate:
             turn_log.note(status=HTTPStatus.OK.value, generate=False)
             events = await self._walk.prepare(create, self._caller, turn_log, originator=self._originator)

@@ -76,7 +76,11 @@ async def test_a_continuation_needs_only_what_is_new(stage: Stage) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello")
         second = await client.id_of(input=[{"role": "user", "content": "And?"}], previous_response_id=first)
-        assert text_of(await client.ask(input="So?", previous_response_id=second)) == "three"
+        events = await client.ask(input="So?", previous_response_id=second)
+    judged(events)
+    assert text_of(events) == "three"
+    echoed = [event["response"]["previous_response_id"] for event in events if "response" in event]
+    assert set(echoed) == {second}
     assert stage.messages() == [
         ("user", "Hello"),
         ("assistant", "one"),
@@ -349,6 +353,7 @@ async def test_a_relayed_conversation_reaches_its_upstream_whole_and_stateless()
             events = await client.ask(input="And?", previous_response_id=first)
             judged(events)
             assert text_of(events) == "two"
+            assert {told["response"]["previous_response_id"] for told in (events[0], events[-1])} == {first}
         bodies = [ask.body for ask in upstream.asks]
     assert [(body["store"], body["stream"], body["include"]) for body in bodies] == [
         (False, True, ["reasoning.encrypted_content"])

@@ -66,6 +66,7 @@ class RelayTurn:
         self._model = request.model
         self._request: CreateResponse | None = request
         """Until the beginning of the answer, which may have to be made of it."""
+        self._previous = request.previous_response_id
         self._marks = options.ids == "am"
         self._mint = mint
         self._now = now
@@ -163,6 +164,8 @@ class RelayTurn:
 
     def _told(self, response: Json) -> Json:
         told = {**response, "model": self._model}
+        if self._previous is not None:  # the upstream was asked as if nothing had been before
+            told["previous_response_id"] = self._previous
         if self._marks:
             told["id"] = _marked(response.get("id"))
             output = response.get("output")

@@ -64,6 +64,8 @@ class CreateResponse(Shape, extra="ignore"):
     prompt_cache_key: str | None = None
     safety_identifier: str | None = None
     user: str | None = None
+    previous_response_id: str | None = None
+    """The response that this one continues on its connection, for the echo: what was said is in `input` already."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
     """The body as it was posted, for upstreams that speak Responses themselves."""
     warnings: Annotated[list[str], SkipValidation] = Field(default_factory=list)
@@ -75,7 +77,7 @@ class CreateResponse(Shape, extra="ignore"):
         return [] if isinstance(self.input, str) else self.input
 
 
-_OURS: Final = {"raw", "warnings", "raw_tools", "raw_tool_choice"}
+_OURS: Final = {"previous_response_id", "raw", "warnings", "raw_tools", "raw_tool_choice"}
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 
 
