@@ -1,0 +1,23 @@
+"""The stage of the websocket's tests."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.script import talk
+from tests.serving import serving
+from tests.transports.websocket_stage import Stage, behind
+from tests.upstream import ChatUpstream
+
+
+@pytest.fixture(scope="module")
+def whole_stage() -> Iterator[Stage]:
+    with ChatUpstream() as upstream, serving(behind(upstream, keep_alive=0.2)) as url:
+        yield Stage(url, upstream)
+
+
+@pytest.fixture
+def stage(whole_stage: Stage) -> Stage:
+    """It says one, two, three, unless it is told otherwise."""
+    whole_stage.say(talk("one"), talk("two"), talk("three"))
+    return whole_stage
