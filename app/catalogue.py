@@ -55,7 +55,7 @@ class Entry(NamedTuple):
     """The same upstream, if it knows something of its models."""
     passthrough: bool = False
     """Whether this upstream is given the caller's own key."""
-    resolved: Callable[[CreateResponse], Awaitable[CreateResponse]] | None = None
+    resolved: Callable[[CreateResponse, Capabilities], Awaitable[CreateResponse]] | None = None
     """Brings what a request only names by address, where this upstream would not fetch it."""
 
 
@@ -80,7 +80,7 @@ class Route(NamedTuple):
                 can = chat.can.over(await self._known(model))
                 options = msgspec.structs.replace(chat, can=can)
                 if self.entry.resolved is not None:
-                    request = await self.entry.resolved(request)
+                    request = await self.entry.resolved(request, can)
                 turn = ChatTurn(request, model=model, options=options, mint=mint, now=now, for_codex=for_codex)
                 turn.warnings += await self._left_out(turn)
                 return turn

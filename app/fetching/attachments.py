@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
+from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import refuse
 from app.protocol.request import CreateResponse, InputFilePart, InputImagePart, InputItem, InputPart
 from app.protocol.request.urls import is_data_uri
@@ -41,9 +42,12 @@ class Attachments:
         self._fetches_image = fetches_image
         self._most_bytes = most_bytes
 
-    async def resolved(self, request: CreateResponse) -> CreateResponse:
-        """The same request, all of it at hand. Raises `ProblemError` by the path of what cannot be fetched."""
-        places = list(self._places(request.items))
+    async def resolved(self, request: CreateResponse, can: Capabilities = ANYTHING) -> CreateResponse:
+        """The same request, all of it at hand that the model can take: the rest is not asked for.
+
+        Raises `ProblemError` by the path of what cannot be fetched.
+        """
+        places = list(self._places(request.items, can))
         if not places:
             return request
         wanted = {(place.url, place.wanted): place.path for place in reversed(places)}  # the first path is told
@@ -56,15 +60,17 @@ class Attachments:
             items[place.item] = _with(items[place.item], place, found[place.url, place.wanted])
         return request.model_copy(update={"input": items})
 
-    def _places(self, items: list[InputItem]) -> Iterator[_Place]:
+    def _places(self, items: list[InputItem], can: Capabilities) -> Iterator[_Place]:
         for seat, item in enumerate(items):
             for key in _CONTENT:
                 content = getattr(item, key, None)
                 for index, part in enumerate(content if isinstance(content, list) else ()):
                     if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
-                        if self._fetches_image(part.image_url):
+                        if can.vision is not False and self._fetches_image(part.image_url):
                             yield _Place(seat, key, index, "image", part.image_url)
-                    elif isinstance(part, InputFilePart) and part.file_url and not part.file_data:
+                    elif not isinstance(part, InputFilePart) or can.files is False:
+                        continue
+                    elif part.file_url and not part.file_data:
                         yield _Place(seat, key, index, "file", part.file_url)
 
     async def _fetch_all(self, wanted: dict[tuple[str, Wanted], str]) -> dict[tuple[str, Wanted], Fetched]:

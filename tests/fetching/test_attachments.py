@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Model, Secret, Server, Settings, Upstream
+from app.settings import Can, Model, Secret, Server, Settings, Upstream
 from tests.fetching.site import PDF, PNG, Site, page
 from tests.script import talk
 from tests.serving import serving
@@ -146,3 +146,18 @@ def test_several_are_fetched_side_by_side_but_not_all_at_once() -> None:
         answer = post(chat(upstream, takes_image_urls=False), says(*[image(f"{site.url}{path}") for path in pages]))
     assert answer.status_code == 200, answer.text
     assert 1 < site.most_at_once <= 4
+
+
+def test_what_a_model_cannot_take_is_not_fetched_for_it() -> None:
+    with Site({"/a.png": page(PNG), "/b.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
+        settings = Settings(
+            server=Server(allow_private_urls=True, lenient=True),
+            upstreams={"there": chat(upstream, takes_image_urls=False)},
+            models={"m": Model(upstream="there", can=Can(vision=False, files=False))},
+        )
+        with serving(settings) as url:
+            items = [says(image(f"{site.url}/a.png"), file(f"{site.url}/b.pdf"))]
+            answer = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items}, timeout=20)
+        assert answer.status_code == 200
+        assert len(json.loads(answer.headers["x-am-warnings"])) == 2
+        assert site.asked == []
