@@ -35,6 +35,7 @@ from app.transports.walk import Walk
 from app.transports.websocket import WebSockets
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
+from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Connected
 from app.version import VERSION
@@ -232,7 +233,13 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         idle=told.timeout,
         turn=told.turn_timeout,
     )
-    card = Card(model.context_window, model.reasoning_efforts, model.apply_patch)
+    card = Card(
+        context_window=model.context_window,
+        reasoning_efforts=model.reasoning_efforts,
+        apply_patch=model.apply_patch,
+        images=_sees(model, told),
+        verbosity=model.can.verbosity is True,
+    )
     if told.via == "responses":
         relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls, sealer=sealer)
         return Entry(model.upstream, upstream, model.name, relay, clocks, card, passthrough=passthrough)
@@ -257,6 +264,13 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
     )
     knowing = upstream if isinstance(upstream, LitellmChat) else None
     return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing, passthrough)
+
+
+def _sees(model: Model, upstream: Upstream) -> bool:
+    """As far as can be said without litellm's model map, for which a list of models does not wait."""
+    if model.can.vision is not None:
+        return model.can.vision
+    return "image_url" not in lost_parts(upstream.provider or "", model.name or "")
 
 
 def _origin(upstream: Upstream) -> str:

@@ -32,6 +32,10 @@ class Card(NamedTuple):
     reasoning_efforts: tuple[str, ...] = ()
     apply_patch: bool = True
     """Whether Codex should offer its free-form `apply_patch`."""
+    images: bool = True
+    """Whether the model may be shown any."""
+    verbosity: bool = False
+    """Whether it is known to heed it."""
 
 
 def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
         "upgrade": None,
         "base_instructions": INSTRUCTIONS,
         "supports_reasoning_summaries": bool(efforts),
-        "support_verbosity": False,
+        "support_verbosity": card.verbosity,
         "default_verbosity": None,
         "apply_patch_tool_type": "freeform" if card.apply_patch else None,
         "truncation_policy": {"mode": "bytes", "limit": 10_000},
@@ -59,6 +63,8 @@ def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
     }
     if efforts:
         entry["default_reasoning_level"] = "medium" if "medium" in efforts else efforts[0]
+    if not card.images:
+        entry["input_modalities"] = ["text"]  # Codex then shows it none, and its tools hand out none
     if card.context_window is not None:
         entry["context_window"] = card.context_window
     return entry

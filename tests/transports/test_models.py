@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 
 from app.protocol.codex import INSTRUCTIONS
-from app.settings import Model, Settings
+from app.settings import Can, Model, Settings, Upstream
 from tests.serving import serving
 
 SETTINGS = Settings(
@@ -29,6 +29,30 @@ BASE: dict[str, Any] = {
     "supports_parallel_tool_calls": True,
     "experimental_supported_tools": [],
 }
+
+
+def test_codex_is_told_which_models_see_and_which_heed_verbosity() -> None:
+    settings = Settings(
+        upstreams={
+            "demo": Upstream(via="demo"),
+            "deep": Upstream(provider="deepseek"),
+            "chat": Upstream(via="chat", base_url="http://127.0.0.1:1"),
+        },
+        models={
+            "any": Model(upstream="chat"),
+            "blind": Model(upstream="chat", can=Can(vision=False, verbosity=True)),
+            "behind litellm": Model(upstream="deep", name="deepseek-chat"),
+            "better known": Model(upstream="deep", name="deepseek-vision", can=Can(vision=True)),
+        },
+    )
+    with serving(settings) as url:
+        told = httpx.get(f"{url}/v1/models").json()["models"]
+    assert [(entry["slug"], entry.get("input_modalities"), entry["support_verbosity"]) for entry in told] == [
+        ("any", None, False),
+        ("blind", ["text"], True),
+        ("behind litellm", ["text"], False),
+        ("better known", None, False),
+    ]
 
 
 def test_the_list_names_every_configured_model_and_no_wildcard() -> None:
