@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -25,7 +25,7 @@ from app.protocol.request import CreateResponse
 from app.protocol.seals import Sealer
 from app.pump import Clocks
 from app.sealing import EnvelopeSealer
-from app.settings import Model, Seal, Server, Settings, Upstream
+from app.settings import Hint, Model, Seal, Server, Settings, Upstream
 from app.transports.admission import Admission
 from app.transports.browsers import Browsers
 from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
@@ -48,7 +48,7 @@ DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 """Providers that refuse a history of calls in an ask without tools."""
 TAKE_HINTS: Final = {"openai", "azure"}
 """Providers that know the parameters which do not change the answer."""
-HINTS: Final = frozenset({"metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user"})
+HINTS: Final = frozenset(get_args(Hint))
 ONE_MAKER: Final = {"anthropic", "azure", "deepseek", "gemini", "mistral", "openai", "xai"}
 """Providers whose models are all of one maker: one model takes back what another one thought."""
 CALL_IDS: Final[Mapping[str | None, CallIds]] = {
@@ -254,7 +254,8 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         web_search=model.web_search,
         image_output=model.image_output,
         declare_past_tools=told.provider in DEMAND_TOOLS,
-        hints=HINTS if told.provider in TAKE_HINTS else frozenset(),
+        cache_control=model.cache_control == "auto",
+        hints=_hints(told),
         sealer=sealer,
         seal_always=settings.seal.when == "always",
         origin=_origin(told),
@@ -271,6 +272,12 @@ def _sees(model: Model, upstream: Upstream) -> bool:
     if model.can.vision is not None:
         return model.can.vision
     return "image_url" not in lost_parts(upstream.provider or "", model.name or "")
+
+
+def _hints(upstream: Upstream) -> frozenset[str]:
+    if upstream.hints is not None:
+        return frozenset(upstream.hints)
+    return HINTS if upstream.provider in TAKE_HINTS else frozenset()
 
 
 def _origin(upstream: Upstream) -> str:

@@ -6,13 +6,14 @@
 from app.settings.load import load
 from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
-from app.settings.shape import Can, Key, Model, Seal, Server, Settings, Upstream, is_loopback
+from app.settings.shape import Can, Hint, Key, Model, Seal, Server, Settings, Upstream, is_loopback
 from app.settings.sources import GIVEN
 
 __all__ = [
     "GIVEN",
     "Can",
     "ConfigMistakesError",
+    "Hint",
     "Key",
     "Mistake",
     "Model",

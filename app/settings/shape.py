@@ -271,6 +271,9 @@ TAKES_ANY_KEY: Final = frozenset(
 """Providers for which litellm sends the key it is given, and nothing else that could open a door."""
 
 
+Hint = Literal["metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"]
+
+
 class Upstream(Table):
     """A server that runs models, and how it is spoken to."""
 
@@ -304,6 +307,9 @@ class Upstream(Table):
     """Under which name earlier thoughts go back; none: they do not."""
     blank_reasoning: bool = False
     """True: where they are missing a blank one goes back, for servers that demand them (DeepSeek)."""
+    hints: tuple[Hint, ...] | None = None
+    """Parameters that do not change the answer and that this upstream takes. OpenAI and Azure take all, others none,
+    unless it is said here."""
     takes_image_urls: bool = True
     """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
     ids: Literal["am", "keep"] = "am"
@@ -388,6 +394,8 @@ class Model(Table):
     characters, or 40 (OpenAI), or nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself, when the client offers `web_search`."""
+    cache_control: Literal["off", "auto"] = "off"
+    """auto: mark what is to be cached (the system message, and all that was said), for Claude, wherever it runs."""
     image_output: bool = False
     """True: the model writes images beside text, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)

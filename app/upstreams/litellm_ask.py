@@ -35,10 +35,9 @@ _BODY: Final = frozenset({"model", "messages", "stream", "stream_options"})
 SETTINGS: Final = frozenset(
     {
         "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "modalities",
-        "parallel_tool_calls",
-        "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format", "safety_identifier", "seed",
-        "service_tier", "stop", "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity",
-        "web_search_options",
+        "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "prompt_cache_retention", "reasoning_effort",
+        "response_format", "safety_identifier", "seed", "service_tier", "stop", "temperature", "tool_choice", "tools",
+        "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
     }
 )  # fmt: skip
 """What may reach litellm. Anything else might steer it (`api_base`, `fallbacks`) or break the upstream."""

@@ -99,6 +99,7 @@ give_back_reasoning = true                  # default
 think_tags = false                          # default
 call_ids = "auto"                           # default
 web_search = false                          # default
+cache_control = "off"                       # default
 image_output = false                        # default
 reasoning_efforts = []                      # default
 apply_patch = true                          # default

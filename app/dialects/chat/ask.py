@@ -3,6 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from app.bridges.table import BridgeTable, Choice
+from app.dialects.chat.caching import marked
 from app.dialects.chat.carrying import Carrying
 from app.dialects.chat.effort import known_effort
 from app.dialects.chat.formats import instructed, to_format
@@ -10,10 +11,20 @@ from app.dialects.chat.limits import Limits
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.tools import past_tools, to_tools
+from app.protocol.problems import refuse
 from app.protocol.request import ConfigurationUpdateItem, CreateResponse, Tool
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
-HINTS: Final = ("metadata", "prompt_cache_key", "safety_identifier", "service_tier", "user")
+HINTS: Final = (
+    "metadata",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "user",
+)
+UNMISSED: Final = frozenset({"metadata", "prompt_cache_retention"})
+"""Hints that nobody misses: the response echoes the one, and the other changes what an answer costs, if anything."""
 DEFAULT_TIERS: Final = (None, "auto", "default")
 
 
@@ -31,6 +42,7 @@ def to_chat(
 
     Raises `ProblemError` where the request cannot be said to a chat server.
     """
+    _refuse_audio(request.raw)
     warnings: list[str] = []
     limits = Limits(options, warnings)
     specs = limits.tools(table.specs, demanded=table.choice.mode == "required")
@@ -46,7 +58,7 @@ def to_chat(
     warnings += [f"'{name}' has no effect on this model." for name in _lost(request, options)]
     body = {
         "model": model,
-        "messages": messages,
+        "messages": marked(messages) if options.cache_control else messages,
         **tools,
         **_web_search(table.web_search),
         **({"modalities": ["image", "text"]} if options.image_output else {}),
@@ -60,17 +72,28 @@ def to_chat(
     return ChatAsk(body, warnings)
 
 
+def _refuse_audio(raw: dict[str, Any]) -> None:
+    """Responses has no form for sound that a model makes: what it says is told as text, and nobody waits in vain."""
+    for name in ("audio", "modalities", "output_modalities"):
+        wanted = raw.get(name)
+        if (isinstance(wanted, list) and "audio" in wanted) or (name == "audio" and wanted is not None):
+            message = (
+                f"'{name}' is not supported: this server tells what a model says aloud as text only. Leave it out."
+            )
+            raise refuse("unsupported_parameter", message, name)
+
+
 def wants_logprobs(request: CreateResponse) -> bool:
     """Whether the client asks for log probabilities."""
     return bool(request.top_logprobs) or "message.output_text.logprobs" in request.include
 
 
 def _lost(request: CreateResponse, options: ChatOptions) -> list[str]:
-    """Hints that stay behind. Not `metadata`: the response echoes it, which is all it is for."""
+    """Hints that stay behind."""
     given = _given(request, HINTS)
     if given.get("service_tier") in DEFAULT_TIERS:
         given.pop("service_tier", None)
-    return [name for name in given if name not in options.hints and name != "metadata"]
+    return [name for name in given if name not in options.hints | UNMISSED]
 
 
 def _settings(request: CreateResponse, limits: Limits) -> dict[str, Any]:

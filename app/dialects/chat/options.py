@@ -49,6 +49,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Leave out what it does not take, with a warning, instead of refusing the request."""
     image_output: bool = False
     """The model writes images beside text, when it is asked to by `modalities`."""
+    cache_control: bool = False
+    """Mark what the upstream should cache: it does so only where it is told to."""
     hints: frozenset[str] = frozenset()
-    """Parameters that do not change the answer, and that this upstream takes as they are: of `metadata`,
-    `prompt_cache_key`, `safety_identifier`, `service_tier` and `user`. Most chat servers refuse or ignore them."""
+    """Parameters that do not change the answer, and that this upstream takes as they are (`ask.HINTS` has all there
+    are). Most chat servers refuse or ignore them."""

@@ -117,6 +117,9 @@ class ChunkReader:
             for part in content:
                 deltas += self._part(part, logprobs)
                 logprobs = None  # those of all parts came with the first
+        spoken = delta.get("audio")
+        if isinstance(spoken, dict) and isinstance(spoken.get("transcript"), str) and spoken["transcript"]:
+            deltas += self._say(spoken["transcript"], None)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self.said += len(refusal)

@@ -62,6 +62,7 @@ class CreateResponse(Shape, extra="ignore"):
     truncation: Literal["auto", "disabled"] = "disabled"
     service_tier: str | None = None
     prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
     safety_identifier: str | None = None
     user: str | None = None
     previous_response_id: str | None = None

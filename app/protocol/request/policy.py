@@ -45,7 +45,6 @@ QUIET: Final = frozenset(
     {
         "client_metadata",  # Codex sends it with every request; it is for its own servers' logs
         "prompt_cache_options",  # how long a cache lives changes cost, never the answer
-        "prompt_cache_retention",
     }
 )
 SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
