@@ -13,6 +13,7 @@ The map
     inspector/          the page at `/`, and the ring of turns it can show
     transports/         how requests come in and events travel to the client
     upstreams/          the servers that run the models
+    fetching/           pictures and files by address, for upstreams that fetch none
     dialects/           what an upstream understands: requests become asks, payloads become deltas
     bridges/            one file per tool type: how it rides on a function
     turn/               the machine: deltas in, events out

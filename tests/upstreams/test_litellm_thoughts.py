@@ -40,7 +40,7 @@ async def sent(provider: str, *messages: Json, effort: str) -> Json:
         ([ASKED, CALLED, ANSWERED], "low", False, ["tool_use"]),
         ([ASKED, THOUGHT, ANSWERED], "low", True, ["thinking"]),
         ([ASKED, THOUGHT, ANSWERED], "none", False, ["tool_use"]),
-        ([ASKED, THOUGHT, ANSWERED, {**CALLED, "content": "so"}, ANSWERED], "low", False, ["tool_use", "text"]),
+        ([ASKED, THOUGHT, ANSWERED, {**CALLED, "content": "so"}, ANSWERED], "low", True, ["thinking", "text"]),
     ],
     ids=["nothing was said", "begun without", "begun with thoughts", "switched off", "gone on without"],
 )
@@ -50,7 +50,7 @@ async def test_claude_thinks_on_where_it_began_with_thoughts(
     thinks: bool,  # noqa: FBT001 — one of two outcomes
     first: list[str],
 ) -> None:
-    """It refuses to think in a loop that goes on without, and to be shown thoughts where it may not think."""
+    """A loop is one turn to it: it refuses to think in one begun without, and to be shown thoughts where it may not."""
     body = await sent("anthropic", *messages, effort=effort)
     said = [message["content"][0]["type"] for message in body["messages"] if message["role"] == "assistant"]
     assert ("thinking" in body, said) == (thinks, first)
