@@ -48,9 +48,10 @@ lock: $(VENV)/.dev ## resolve the dependencies anew, within what the lock files 
 bench: $(VENV)/.dev ## speed, beside byte copies and other bridges; writes docs/performance.md
 	$(BIN)/python -m bench $(ARGS)
 
-bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each in a venv of its own
+bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each in a folder of its own
 	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"
 	$(PYTHON) -m venv .cache/bench/llm-rosetta && .cache/bench/llm-rosetta/bin/pip install --quiet llm-rosetta==0.13.0
+	npm install --silent --no-audit --no-fund --prefix .cache/bench/opencodex "@bitkyc08/opencodex@2.63.0"
 
 node-client: $(VENV)/.dev
 	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/openai ]; then \

@@ -13,6 +13,10 @@ from typing import Self
 
 SERVER_CORE = "0"
 OTHER_CORE = "1"
+BUSY = 0.01
+"""Seconds of CPU in a tenth of a second, above which a process is doing something."""
+CALM = 1.0
+"""Seconds without any such tenth, after which it is done."""
 
 
 def pinned(core: str, command: Sequence[str]) -> list[str]:
@@ -64,6 +68,19 @@ class Measured:
                 return time.perf_counter() - self.began
         message = f"no answer from {url}"
         raise RuntimeError(message)
+
+    def quiet(self, seconds: float = 30) -> float:
+        """Seconds from the start until it has nothing left to do: what it loads in the background is there."""
+        last = self.cpu()
+        since = time.perf_counter()
+        while time.perf_counter() - self.began < seconds:
+            time.sleep(0.1)
+            used, last = self.cpu() - last, self.cpu()
+            if used > BUSY:
+                since = time.perf_counter()
+            elif time.perf_counter() - since > CALM:
+                break
+        return since - self.began
 
     def cpu(self) -> float:
         """Seconds of CPU so far, of the whole process tree."""

@@ -5,75 +5,118 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.workloads import WORKLOADS
+from bench.goals import Figures, Results, reached
+from bench.profile import Profiles
+from bench.targets import TARGETS
+from bench.workloads import MILLION, WAITING, WORKLOADS, Workload
 
-Results = dict[str, dict[str, dict[str, float]]]
 MARK = "<!-- measured -->"
 FLOOR = "httpx copy"
 BAR = 22
 LEFT = 170
 WIDE = 460
+BUSY = 1.5
+"""The load that a run makes by itself."""
+ASKED_LESS = {target.name: target.asked_less for target in TARGETS}
+PROFILED_HOW = (
+    "The server under cProfile, its own time without what the loop itself and the sockets take (which cProfile cannot",
+    "tell from waiting). The profiler makes small functions look dearer than they are: the shares say where to look.",
+)
 
 
-def write(results: Results, folder: Path, missing: list[str]) -> None:
-    """Replaces what stands between the marks; the words around it are written by hand."""
+def write(results: Results, seen: Profiles, folder: Path, *, missing: list[str], minutes: float) -> None:
+    """Replaces what stands between the marks; the words around it are the same whatever was measured."""
     file = folder / "performance.md"
     words = file.read_text() if file.exists() else f"# Performance\n\n{MARK}\n{MARK}\n"
     head, _, rest = words.partition(MARK)
     _, _, tail = rest.partition(MARK)
-    file.write_text(f"{head}{MARK}\n\n{tables(results, missing)}\n{MARK}{tail}")
+    parts = [*told_of(missing, minutes), *goals(results), *tables(results), *where_it_goes(seen)]
+    file.write_text(f"{head}{MARK}\n\n" + "\n".join(parts) + f"\n{MARK}{tail}")
     paced = results.get("many, paced", {})
     values = {name: told["us_per_chunk"] for name, told in paced.items() if "us_per_chunk" in told}
     if values:
         (folder / "performance.svg").write_text(plot(values))
 
 
-def tables(results: Results, missing: list[str]) -> str:
-    """One table a workload, each figure beside its ratio to the httpx copy."""
+def told_of(missing: list[str], minutes: float) -> list[str]:
+    """When and where."""
     day = datetime.now(UTC).date().isoformat()
     machine = f"{os.cpu_count()} cores, CPython {platform.python_version()}"
-    lines = [f"Measured on {day}, {machine}; median of the rounds, all in one run.", ""]
-    if missing:
-        lines += [f"Not at hand: {', '.join(missing)}.", ""]
-    lines += ["![CPU per chunk](performance.svg)", ""]
-    for work in WORKLOADS:
-        told = results.get(work.name)
+    lines = [f"Measured on {day}, {machine}; the median of the rounds, all in one run of {minutes:.0f} minutes.", ""]
+    busy = os.getloadavg()[2] - BUSY
+    if busy > 0:
+        lines += [f"The machine did other work beside it (its load was {busy:.1f} above that of a run).", ""]
+    return lines + ([f"Not at hand: {', '.join(missing)}.", ""] if missing else [])
+
+
+def goals(results: Results) -> list[str]:
+    """What was aimed at."""
+    rows = [
+        f"| {goal.about} | {'≥' if goal.at_least else '≤'} {goal.bound:g} | {value:.2f} | "
+        f"{'yes' if goal.met(value) else '**no**'} |"
+        for goal, value in reached(results)
+    ]
+    return ["## Aimed at, and reached", "", "| | aimed at | this run | reached |", "| --- " * 4 + "|", *rows, ""]
+
+
+def tables(results: Results) -> list[str]:
+    """One table a workload, each figure beside its ratio to the httpx copy."""
+    lines = ["## Side by side", "", "![CPU per chunk](performance.svg)", ""]
+    for work in [*WORKLOADS, MILLION, WAITING]:
+        told = {name: figures for name, figures in results.get(work.name, {}).items() if figures}
         if told:
-            lines += [f"### {work.name}: {work.about}", "", *_table(told, streamed=work.stream), ""]
-    if "start" in results:
-        lines += [
-            "### Start and memory",
-            "",
-            "| | first answer, s | at rest, MB | peak, MB |",
-            "| --- | --- | --- | --- |",
+            lines += [f"### {work.name}: {work.about}", "", *_table(told, work), ""]
+    if start := results.get("start"):
+        rows = [
+            f"| {name} | {told['answered']:.2f} | {told['quiet']:.1f} | {told['rss']:.0f} | "
+            + (f"{told['peak']:.0f} |" if "peak" in told else "– |")
+            for name, told in start.items()
         ]
-        lines += [
-            f"| {name} | {told['seconds']:.2f} | {told['rss']:.0f} | {told['peak']:.0f} |"
-            for name, told in results["start"].items()
-        ]
-        lines.append("")
-    return "\n".join(lines)
+        head = "| | first answer, s | at rest, s | MB at rest | MB at most, with the waiting streams |"
+        lines += ["### start: from the command on", "", head, "| --- " * 5 + "|", *rows, ""]
+    return lines
 
 
-def _table(told: dict[str, dict[str, float]], *, streamed: bool) -> list[str]:
-    unit = "us_per_chunk" if streamed else "ms_per_request"
-    word = "µs CPU per chunk" if streamed else "ms CPU per request"
+def where_it_goes(seen: Profiles) -> list[str]:
+    """Own time by room and by function."""
+    if not seen:
+        return []
+    lines = ["## Where the rest goes", "", *PROFILED_HOW, ""]
+    for lane, profiles in seen.items():
+        for profile in profiles:
+            lines += [f"### {lane}: {profile.about}", "", "| room | share | calls |", "| --- " * 3 + "|"]
+            lines += [f"| {row.name} | {row.share:.0%} | {row.calls:.1f} |" for row in profile.rooms]
+            dearest = "; ".join(f"`{row.name.split(',')[0]}` {row.share:.0%}" for row in profile.functions)
+            lines += ["", f"The dearest functions: {dearest}.", ""]
+    return lines
+
+
+def _table(told: dict[str, Figures], work: Workload) -> list[str]:
+    unit = "us_per_chunk" if work.stream else "ms_per_request"
+    word = "µs CPU per chunk" if work.stream else "ms CPU per request"
     memory = any("kb_per_stream" in figures for figures in told.values())
-    head = f"| | {word} | × httpx copy | ms CPU per request | first word p50, ms | p99, ms | chunks/s |"
+    first = "first word" if work.stream else "answer"
+    head = f"| | {word} | × httpx copy | ms CPU per request | {first} p50, ms | p99, ms | chunks/s |"
     lines = [
         head + (" kB per stream | MB more afterwards |" if memory else ""),
         "| --- " * (9 if memory else 7) + "|",
     ]
     base = told.get(FLOOR, {}).get(unit)
+    fewer = False
     for name, figures in told.items():
-        if not figures:
-            continue
+        less = work.name in ASKED_LESS[name]
+        fewer = fewer or less
         ratio = f"{figures[unit] / base:.2f}" if base else "–"
         row = (
-            f"| {name} | {figures[unit]:.1f} | {ratio} | {figures['ms_per_request']:.2f} | "
+            f"| {name}{' †' if less else ''} | {figures[unit]:.1f} | {ratio} | {figures['ms_per_request']:.2f} | "
             f"{figures['first_p50_ms']:.1f} | {figures['first_p99_ms']:.1f} | {figures['chunks_per_second']:.0f} |"
         )
         lines.append(row + (f" {figures['kb_per_stream']:.0f} | {figures['grown_mb']:.1f} |" if memory else ""))
+    if fewer:
+        lines += [
+            "",
+            f"† asked {work.fewer} times, not {work.requests}: it takes many times as long, or no more at a time.",
+        ]
     return lines
 
 

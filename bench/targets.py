@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PEERS = Path(os.environ.get("AM_BENCH_PEERS", ROOT / ".cache" / "bench"))
-"""Virtual environments of other bridges: `litellm-proxy` and `llm-rosetta` (`make bench-peers` fills it)."""
+"""Other bridges, each in a folder of its own (`make bench-peers` fills it)."""
+OPENCODEX = PEERS / "opencodex" / "node_modules" / ".bin" / "ocx"
 
 UPSTREAM_PORT = 9700
 UPSTREAM = f"http://127.0.0.1:{UPSTREAM_PORT}/v1"
@@ -31,6 +32,9 @@ LITELLM = {
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # the upstream says one word over and over
 }
 KEY = "sk-bench"
+COUNTS = (1, 5, 8, 20, 200, 2000)
+PACES = (0, 1, 20, 500)
+"""What the workloads ask for: some bridges must be told every model's name."""
 ROSETTA = {
     "providers": {"it": {"type": "openai_chat", "api_key": "none", "base_url": UPSTREAM}},
     "server": {"host": "127.0.0.1", "open_on_no_keys": True},
@@ -48,6 +52,10 @@ class Target(NamedTuple):
     """(model, stream, input messages) -> path and body."""
     at_hand: bool = True
     env: Mapping[str, str] = MappingProxyType({})
+    asked_less: frozenset[str] = frozenset()
+    """Workloads in which it is asked less often: it takes many times as long, or does not take so many at a time."""
+    starts_only: bool = False
+    """Looked at where it starts, and no further."""
 
 
 def as_chat(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — a signature of the table
@@ -60,7 +68,7 @@ def as_response(model: str, stream: bool, request: Any) -> tuple[str, dict[str, 
     return "/v1/responses", {"model": model, "stream": stream, "input": request.items, **request.more}
 
 
-def ours(name: str, port: int, via: str) -> Target:
+def ours(name: str, port: int, via: str, *, starts_only: bool = False) -> Target:
     """One of our lanes."""
 
     def command(folder: Path) -> list[str]:
@@ -69,7 +77,7 @@ def ours(name: str, port: int, via: str) -> Target:
         file.write_text(CONFIG.format(port=port, via=via, url=url))
         return [sys.executable, "-m", "app", "serve", "--config", str(file), "--log-format", "json"]
 
-    return Target(name, port, command, as_response)
+    return Target(name, port, command, as_response, starts_only=starts_only)
 
 
 def floor(name: str, port: int, library: str) -> Target:
@@ -96,11 +104,32 @@ def _litellm_proxy(folder: Path) -> list[str]:
 
 def _rosetta(folder: Path) -> list[str]:
     file = folder / "rosetta.jsonc"
-    models = {f"b-{count}-{pace}": "it" for count in (1, 5, 20, 200, 2000) for pace in (0, 1, 20, 500)}
+    models = {f"b-{count}-{pace}": "it" for count in COUNTS for pace in PACES}
     file.write_text(json.dumps({**ROSETTA, "models": models}))
     program = PEERS / "llm-rosetta" / "bin" / "llm-rosetta-gateway"
     options = ["--port", "9712", "--no-banner", "--data-dir", str(folder / "rosetta"), "--log-level", "error"]
     return [str(program), "--config", str(file), "--host", "127.0.0.1", *options]
+
+
+def _opencodex(folder: Path) -> list[str]:
+    """It writes into the homes of its user and of Codex: these are others."""
+    home = folder / "opencodex"
+    (home / "codex").mkdir(parents=True, exist_ok=True)
+    models = [f"b-{count}-{pace}" for count in COUNTS for pace in PACES]
+    provider = {"adapter": "openai-chat", "baseUrl": UPSTREAM, "apiKey": "none", "allowPrivateNetwork": True}
+    config = {
+        "port": 9713,
+        "hostname": "127.0.0.1",
+        "defaultProvider": "it",
+        "providers": {"it": {**provider, "defaultModel": models[0], "models": models}},
+    }
+    (home / "config.json").write_text(json.dumps(config))
+    homes = [f"HOME={home}", f"OPENCODEX_HOME={home}", f"CODEX_HOME={home / 'codex'}"]
+    return ["env", *homes, str(OPENCODEX), "start", "--port", "9713"]
+
+
+def _as_opencodex(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — as above
+    return as_response(f"it/{model}", stream, request)
 
 
 TARGETS = [
@@ -110,6 +139,7 @@ TARGETS = [
     ours("AM Proxy, chat", 9704, "chat"),
     ours("AM Proxy, relay", 9705, "responses"),
     ours("AM Proxy, litellm", 9706, "litellm"),
+    ours("AM Proxy, demo", 9707, "demo", starts_only=True),
     floor("bare litellm", 9710, "litellm"),
     Target(
         "LiteLLM proxy",
@@ -118,6 +148,7 @@ TARGETS = [
         as_response,
         (PEERS / "litellm-proxy" / "bin" / "litellm").exists(),
         {**LITELLM, "LITELLM_MASTER_KEY": KEY},
+        asked_less=frozenset({"small", "short", "waiting"}),
     ),
     Target(
         "llm-rosetta",
@@ -126,4 +157,6 @@ TARGETS = [
         as_response,
         (PEERS / "llm-rosetta" / "bin" / "llm-rosetta-gateway").exists(),
     ),
+    Target("opencodex", 9713, _opencodex, _as_opencodex, OPENCODEX.exists(), asked_less=frozenset({"waiting"})),
 ]
+PROFILED = [target for target in TARGETS if target.name in {"AM Proxy, chat", "AM Proxy, relay"}]

@@ -25,9 +25,8 @@ class Workload(NamedTuple):
     concurrency: int
     stream: bool = True
     request: Request = Request("Hello", [{"role": "user", "content": "Hello"}])
-    memory: bool = False
-    """Whether memory is watched while it runs."""
-    ours_only: bool = False
+    fewer: int = 0
+    """Requests to programs that are asked less."""
 
     @property
     def model(self) -> str:
@@ -76,12 +75,15 @@ def codex_like() -> Request:
 
 
 WORKLOADS = [
-    Workload("small", "one short answer, not streamed, 32 at a time", 1, 0, 600, 32, stream=False),
-    Workload("short", "20 chunks, streamed, 16 at a time", 20, 0, 300, 16),
+    Workload("small", "one short answer, not streamed, 32 at a time", 1, 0, 600, 32, stream=False, fewer=100),
+    Workload("short", "20 chunks, streamed, 16 at a time", 20, 0, 300, 16, fewer=50),
     Workload("long, fast", "one stream of 2,000 chunks as fast as it goes", 2000, 0, 5, 1),
     Workload("long, paced", "one stream of 2,000 chunks, one each millisecond", 2000, 1, 1, 1),
     Workload("many, paced", "100 streams of 200 chunks, 20 ms apart", 200, 20, 100, 100),
     Workload("codex", "60 kB, 40 items, 20 tools, a short answer, one at a time", 5, 0, 100, 1, request=codex_like()),
-    Workload("million", "500 streams of 2,000 chunks, 4 at a time", 2000, 0, 500, 4, memory=True, ours_only=True),
-    Workload("slow", "500 streams of 20 chunks, half a second apart", 20, 500, 500, 500, memory=True),
 ]
+
+MILLION = Workload("million", "500 streams of 2,000 chunks, 4 at a time", 2000, 0, 500, 4)
+"""Memory must be flat over it. Only our own lanes are asked."""
+WAITING = Workload("waiting", "500 streams of 8 chunks, half a second apart", 8, 500, 500, 500, fewer=100)
+"""What a stream costs that waits: asked of a program that has just been started."""

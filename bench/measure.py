@@ -1,0 +1,165 @@
+"""The measuring: one workload at one program, and the two halves of a run."""
+
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+
+from bench.process import OTHER_CORE, Measured, pinned
+from bench.targets import UPSTREAM_PORT, Target
+from bench.workloads import MILLION, WAITING, Workload
+
+Figures = dict[str, float]
+Results = dict[str, dict[str, Figures]]
+"""workload -> target -> figure -> its value."""
+
+WARM_UP = 5
+"""Requests before the clock runs, without any pauses."""
+
+
+@contextmanager
+def upstream(folder: Path) -> Iterator[None]:
+    """The scripted server that every program asks."""
+    command = [sys.executable, "-m", "bench.upstream", str(UPSTREAM_PORT)]
+    with Measured(command, core=OTHER_CORE, log=folder / "upstream.log") as server:
+        server.ready(f"http://127.0.0.1:{UPSTREAM_PORT}/")
+        yield
+
+
+def starts(targets: list[Target], folder: Path) -> Results:
+    """Each program by itself, freshly started: how soon it answers, what it holds, what a waiting stream adds."""
+    results: Results = {"start": {}, "waiting": {}}
+    for target in targets:
+        try:
+            with started(target, folder) as (server, answered):
+                quiet = server.quiet()
+                told = {"answered": answered, "quiet": quiet, "rss": server.rss()}
+                if not target.starts_only:
+                    warm_up(target, WAITING)
+                    seen = once(target, WAITING, server, watched=True)
+                    results["waiting"][target.name] = seen
+                    told["peak"] = server.peak()
+                results["start"][target.name] = told
+        except RuntimeError as error:
+            _complain(target, error, folder)
+    return results
+
+
+def rounds(targets: list[Target], works: list[Workload], count: int, folder: Path) -> Results:
+    """Every workload at every target, target after target, round after round; the median counts."""
+    figures: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    with ExitStack() as stack:
+        running: dict[str, Measured] = {}
+        for target in targets:
+            try:
+                running[target.name], _ = stack.enter_context(started(target, folder))
+            except RuntimeError as error:
+                _complain(target, error, folder)
+        for server in running.values():
+            server.quiet()
+        there = [target for target in targets if target.name in running]
+        for _ in range(count):
+            for work in works:
+                for target in there:
+                    warm_up(target, work)
+                    for figure, value in once(target, work, running[target.name]).items():
+                        figures[work.name, target.name, figure].append(value)
+    results: Results = defaultdict(lambda: defaultdict(dict))
+    for (work_name, target_name, figure), values in figures.items():
+        results[work_name][target_name][figure] = median(values)
+    return results
+
+
+def million(targets: list[Target], folder: Path) -> Results:
+    """Our own lanes over a million chunks."""
+    results: Results = {MILLION.name: {}}
+    for target in targets:
+        if target.name.startswith("AM Proxy"):
+            with started(target, folder) as (server, _):
+                server.quiet()
+                warm_up(target, MILLION, requests=20)
+                results[MILLION.name][target.name] = once(target, MILLION, server, watched=True)
+    return results
+
+
+@contextmanager
+def started(target: Target, folder: Path) -> Iterator[tuple[Measured, float]]:
+    """A program, and how long it took to its first answer. Raises `RuntimeError` if it does not come to that."""
+    with Measured(target.command(folder), env=target.env, log=folder / f"{target.port}.log") as server:
+        yield server, server.ready(f"http://127.0.0.1:{target.port}/health/live")
+
+
+def asked(target: Target, work: Workload) -> int:
+    """How often."""
+    return work.fewer if work.name in target.asked_less else work.requests
+
+
+def job(target: Target, work: Workload, *, unpaced: bool = False) -> dict[str, object]:
+    """What the load is to do; `unpaced` for a warm-up."""
+    path, body = target.ask(work.unpaced if unpaced else work.model, work.stream, work.request)
+    return {
+        "host": "127.0.0.1",
+        "port": target.port,
+        "path": path,
+        "body": body,
+        "requests": WARM_UP if unpaced else asked(target, work),
+        "concurrency": 1 if unpaced else work.concurrency,
+        "stream": work.stream,
+    }
+
+
+def once(target: Target, work: Workload, server: Measured, *, watched: bool = False) -> Figures:
+    """One workload at one target; nothing where it went wrong. `watched`: memory too."""
+    requests = asked(target, work)
+    rss, before = server.rss(), server.cpu()
+    load = _begin(job(target, work))
+    most = rss
+    while load.poll() is None:
+        time.sleep(0.1)
+        if watched:
+            most = max(most, server.rss())
+    assert load.stdout is not None
+    seen = json.loads(load.stdout.read() or "{}")
+    if not seen or seen["faults"]:
+        print(f"{target.name}, {work.name}: {seen.get('faults') or 'the load died'}", file=sys.stderr)
+        return {}
+    used = server.cpu() - before
+    firsts = seen["firsts"]
+    told = {
+        "ms_per_request": used / requests * 1e3,
+        "us_per_chunk": used / (requests * work.chunks) * 1e6,
+        "chunks_per_second": requests * work.chunks / seen["seconds"],
+        "first_p50_ms": firsts[len(firsts) // 2] * 1e3,
+        "first_p99_ms": firsts[int(len(firsts) * 0.99)] * 1e3,
+    }
+    if watched:
+        told["kb_per_stream"] = max(most - rss, 0) * 1024 / min(work.concurrency, requests)
+        told["grown_mb"] = server.rss() - rss
+    print(
+        f"{work.name:16} {target.name:20} " + " ".join(f"{key}={value:.1f}" for key, value in told.items()), flush=True
+    )
+    return told
+
+
+def _begin(told: dict[str, object]) -> subprocess.Popen[str]:
+    command = pinned(OTHER_CORE, [sys.executable, "-m", "bench.load"])
+    load = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert load.stdin is not None
+    load.stdin.write(json.dumps(told))
+    load.stdin.close()
+    return load
+
+
+def warm_up(target: Target, work: Workload, requests: int = WARM_UP) -> None:
+    """The same without pauses, one at a time, before the clock runs."""
+    with _begin({**job(target, work, unpaced=True), "requests": requests}) as load:
+        load.wait()
+
+
+def _complain(target: Target, error: Exception, folder: Path) -> None:
+    print(f"{target.name}: {error}\n{(folder / f'{target.port}.log').read_text()[-1500:]}", file=sys.stderr)
