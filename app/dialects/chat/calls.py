@@ -104,9 +104,11 @@ class CallReader:
 
     def _kept(self, call: _Call, fragment: dict[str, Any]) -> Fields:
         """What is kept of this fragment and was not known yet: some servers repeat it on each."""
-        found = kept_of_call(fragment) if self._keeps else {}
-        new = {name: value for name, value in found.items() if call.kept.get(name) != value}
-        call.kept = call.kept | new
+        if not self._keeps:
+            return {}
+        new = {name: value for name, value in kept_of_call(fragment).items() if call.kept.get(name) != value}
+        if new:
+            call.kept = call.kept | new
         return new
 
     def _call(self, index: int, call_id: str, name: str) -> _Call:

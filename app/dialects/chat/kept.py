@@ -80,11 +80,11 @@ def laid_together(several: Iterable[Fields]) -> Fields:
         for name, value in fields.items():
             there = together.get(name)
             if isinstance(there, list) and isinstance(value, list):
-                together[name] = [*there, *value]
+                there += value  # a list of ours: thoughts come in thousands of pieces
             elif isinstance(there, dict) and isinstance(value, dict):
                 together[name] = laid_together((there, value))
             else:
-                together[name] = value
+                together[name] = list(value) if isinstance(value, list) else value
     return together
 
 
@@ -95,30 +95,39 @@ def words_of(fields: Fields) -> str:
 
 
 def _whole(pieces: list[Fields]) -> list[Fields]:
-    """The blocks of which these are the pieces, in their order. A signature closes its block."""
-    blocks: list[Fields] = []
-    places: list[Any] = []
+    """The blocks of which these are the pieces, in their order."""
+    blocks: list[_Block] = []
     for piece in pieces:
-        kind = str(piece.get("type"))
-        place = piece.get("index")
-        words = _WORDS.get(kind)
-        if words and blocks and _goes_on(blocks[-1], places[-1], piece, place, words):
-            block = blocks[-1]
-            said = str(block.get(words) or "") + str(piece.get(words) or "")
-            given = {name: value for name, value in piece.items() if value is not None}
-            blocks[-1] = {**block, **given, words: said}
-        else:
-            blocks.append(dict(piece))
-            places.append(place)
-    for block in blocks:
-        if block.get("type") in {"thinking", "redacted_thinking"}:
-            block.pop("index", None)  # litellm's count: Anthropic would refuse it
-    return blocks
+        if not (blocks and blocks[-1].takes(piece)):
+            blocks.append(_Block(piece))
+    return [block.whole() for block in blocks]
 
 
-def _goes_on(block: Fields, at: Any, piece: Fields, place: Any, words: str) -> bool:
-    if block.get("type") != piece.get("type") or place != at:
-        return False
-    if block.get("id") and piece.get("id") and block["id"] != piece["id"]:
-        return False
-    return not (block.get("signature") and piece.get(words))
+class _Block:
+    """A block while its pieces arrive. A signature closes it."""
+
+    def __init__(self, piece: Fields) -> None:
+        self._fields = dict(piece)
+        self._words_at = at = _WORDS.get(str(piece.get("type")))
+        self._words = [str(piece.get(at) or "")] if at else []
+
+    def takes(self, piece: Fields) -> bool:
+        """Whether this piece goes on here. If so, it is taken."""
+        at = self._words_at
+        if at is None or any(piece.get(name) != self._fields.get(name) for name in ("type", "index")):
+            return False
+        if piece.get("id") and self._fields.get("id") not in (None, "", piece["id"]):
+            return False
+        if self._fields.get("signature") and piece.get(at):
+            return False
+        self._words.append(str(piece.get(at) or ""))
+        self._fields.update({name: value for name, value in piece.items() if value is not None})
+        return True
+
+    def whole(self) -> Fields:
+        """The block as its server takes it back."""
+        if self._words_at and (said := "".join(self._words)):
+            self._fields[self._words_at] = said
+        if self._fields.get("type") in {"thinking", "redacted_thinking"}:
+            self._fields.pop("index", None)  # litellm's count: Anthropic would refuse it
+        return self._fields

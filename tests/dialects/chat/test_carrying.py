@@ -215,6 +215,32 @@ TALKS: dict[str, tuple[list[Json], Json]] = {
             "tool_calls": [call("c")],
         },
     ),
+    "OpenRouter: a signature without words, and thoughts with ids of their own": (
+        [
+            delta(reasoning_details=[{"type": "reasoning.text", "signature": "s0", "index": 0}]),
+            delta(
+                reasoning="a", reasoning_details=[{"type": "reasoning.summary", "summary": "a", "id": "1", "index": 1}]
+            ),
+            delta(
+                reasoning="b", reasoning_details=[{"type": "reasoning.summary", "summary": "b", "id": "2", "index": 1}]
+            ),
+            delta(reasoning_details=[{"type": "reasoning.text", "text": None, "data": "z"}] * 2),
+            delta(reasoning="c", reasoning_details=[{"type": "reasoning.text", "text": "c", "signature": "s1"}]),
+            delta(reasoning="d", reasoning_details=[{"type": "reasoning.text", "text": "d", "signature": "s2"}]),
+            delta(content="ok"),
+        ],
+        {
+            "content": "ok",
+            "reasoning_content": "abcd",
+            "reasoning_details": [
+                {"type": "reasoning.text", "signature": "s0", "index": 0},
+                {"type": "reasoning.summary", "summary": "a", "id": "1", "index": 1},
+                {"type": "reasoning.summary", "summary": "b", "id": "2", "index": 1},
+                {"type": "reasoning.text", "text": "c", "data": "z", "signature": "s1"},
+                {"type": "reasoning.text", "text": "d", "signature": "s2"},
+            ],
+        },
+    ),
     "OpenAI's own items, as litellm tells them": (
         [delta(reasoning_items=[{"type": "reasoning", "id": "rs_1", "encrypted_content": "gA"}]), delta(content="ok")],
         {"content": "ok", "reasoning_items": [{"type": "reasoning", "id": "rs_1", "encrypted_content": "gA"}]},
