@@ -163,7 +163,11 @@ def build_door(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
     except ImportError:  # pragma: no cover — where there is no httptools, uvicorn has another
         return "auto"
     made = partial(
-        Door, max_header_bytes=server.max_header_bytes, header_timeout=server.header_timeout, mint=_minting()
+        Door,
+        max_header_bytes=server.max_header_bytes,
+        header_timeout=server.header_timeout,
+        send_timeout=server.send_timeout,
+        mint=_minting(),
     )
     return cast("type[asyncio.Protocol]", made)  # uvicorn only calls it
 

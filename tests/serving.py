@@ -1,6 +1,5 @@
 """The server under test on a real socket: `with serving(settings) as url: …`."""
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from app.cli.serve import listen
 from app.main import build_app, build_door
 from app.settings import Settings
 from app.transports.draining import socket_options
@@ -16,8 +16,8 @@ from app.transports.draining import socket_options
 @contextmanager
 def serving(settings: Settings | None = None) -> Iterator[str]:
     """The address of a server that runs `settings` until the block ends."""
-    listener = socket.create_server(("127.0.0.1", 0))
     settings = settings or Settings()
+    listener = listen("127.0.0.1", 0, send_timeout=settings.server.send_timeout)
     config = uvicorn.Config(
         build_app(settings),
         http=build_door(settings.server),

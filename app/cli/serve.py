@@ -23,6 +23,7 @@ _BACKLOG = 2048
 _GOODBYE = 1.5
 """Seconds for the last events of turns that were ended, before their connections are cut."""
 _TICK = 0.05
+_SEND_BUFFER = 256 * 1024
 _IDLE = 75
 """Seconds an idle connection is kept: longer than the 60 after which common load balancers close theirs."""
 
@@ -32,7 +33,7 @@ def serve(settings: Settings) -> int:
     configure(settings.server.log_format)
     host, port = settings.server.host, settings.server.port
     try:
-        listener = listen(host, port)
+        listener = listen(host, port, send_timeout=settings.server.send_timeout)
     except OSError as error:
         print(f"am-proxy: cannot listen on {host} port {port}: {_advice(error)}", file=sys.stderr)
         return 1
@@ -46,14 +47,21 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket, taken before the server is built: an early client waits instead of being turned away."""
+def listen(host: str, port: int, *, send_timeout: float = 60) -> socket.socket:
+    """A listening socket, taken before the server is built: an early client waits instead of being turned away.
+
+    Connections get their options from it. The system keeps little of what a client does not read, and drops one that
+    acknowledges nothing for `send_timeout`, however it was left.
+    """
     found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
         if sys.platform != "win32":  # there it means something else: two servers on one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(send_timeout * 1000))
         listener.bind(address)
         listener.listen(_BACKLOG)
     except BaseException:

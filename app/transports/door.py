@@ -10,7 +10,10 @@ strikes for whatever is awaited of the client:
     nothing said yet         IDLE               closed without a word
     a head is arriving       header_timeout     408
     a body nobody reads      LINGER             closed; the answer has been sent, and was to be read first
-    anything else            —                  bodies and answers have clocks of their own
+    anything else            —                  bodies have a clock of their own
+
+An answer that the client does not read waits, and its upstream with it. After `send_timeout` without any progress the
+connection is cut rather than closed: closing would wait for what nobody reads.
 
 Nothing is ever written into an answer that has begun: then the connection ends instead.
 """
@@ -44,9 +47,9 @@ class _RefusedError(Exception):
 
 
 class Door(HttpToolsProtocol):
-    """One connection. To be given to uvicorn as `http`, with the last three arguments filled in."""
+    """One connection. To be given to uvicorn as `http`, with the last four arguments filled in."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — uvicorn's four, and ours
         self,
         config: Config,
         server_state: ServerState,
@@ -55,12 +58,15 @@ class Door(HttpToolsProtocol):
         *,
         max_header_bytes: int,
         header_timeout: float,
+        send_timeout: float,
         mint: Mint,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._max_header_bytes = max_header_bytes
         self._header_timeout = header_timeout
+        self._send_timeout = send_timeout
         self._mint = mint
+        self._stuck: asyncio.TimerHandle | None = None
         self._heard = 0
         """Bytes of the head that is arriving; none while a body is."""
         self._in_head = True
@@ -76,7 +82,19 @@ class Door(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """They are gone."""
         self._stop()
+        self._unstick()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """They read more slowly than they are told. If they read nothing for long, nobody is there."""
+        super().pause_writing()
+        self._unstick()
+        self._stuck = self.loop.call_later(self._send_timeout, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """They have read on."""
+        self._unstick()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Some bytes. A head that is too long is refused before it has ended."""
@@ -163,6 +181,11 @@ class Door(HttpToolsProtocol):
             fields = {"request_id": request_id, "status": problem.answer.status, "error": problem.code}
             log.info("refused at the door", extra={"fields": fields})
         self.transport.close()
+
+    def _unstick(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
 
     def _wind(self, seconds: float) -> None:
         self._stop()

@@ -98,7 +98,7 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
 def test_whatever_the_system_says_is_told_with_advice(
     error: OSError, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(_host: str, _port: int) -> socket.socket:
+    def refuse(_host: str, _port: int, **_options: float) -> socket.socket:
         raise error
 
     monkeypatch.setattr("app.cli.serve.listen", refuse)
