@@ -113,3 +113,11 @@ def test_what_is_estimated_says_so() -> None:
     asked = last["usage"]["input_tokens"]
     assert last["usage"] == usage(asked, 3) | {"estimated": True}
     assert told.notes == {"usage": "estimated"}
+
+
+def test_a_picture_is_estimated_by_what_pictures_cost() -> None:
+    """Not by its base64: clients would throw their context away."""
+    picture = f"data:image/png;base64,{'iVBORw0KGgo' * 100_000}"
+    content = [{"type": "input_text", "text": "Look"}, {"type": "input_image", "image_url": picture}]
+    told = heard(turn(input=[{"role": "user", "content": content}]), *talk("Hi")[:-1])[-1]["response"]["usage"]
+    assert 1_000 < told["input_tokens"] < 1_100
