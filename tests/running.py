@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,14 +46,16 @@ def run(*arguments: str, folder: Path, environ: Mapping[str, str] | None = None)
 
 
 @contextmanager
-def running(*flags: str, folder: Path, environ: Mapping[str, str] | None = None) -> Iterator[Running]:
+def running(
+    *flags: str, folder: Path, environ: Mapping[str, str] | None = None, log: int | IO[str] = subprocess.DEVNULL
+) -> Iterator[Running]:
     """`am-proxy serve` on a free port, until the block ends."""
     with subprocess.Popen(
         [sys.executable, "-m", "app", "serve", "--port", "0", *flags],
         cwd=folder,
         env=surroundings(environ),
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=log,
         text=True,
     ) as process:
         try:

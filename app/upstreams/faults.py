@@ -17,6 +17,8 @@ _RETRY_SECONDS: Final = 5
 """Told with a 429 that names no time: without one, Codex gives up."""
 
 _LONGEST: Final = 500
+_LONGEST_SEARCHED: Final = 1500
+"""Of a message; looking for addresses takes the square of its length."""
 _MOST_READ: Final = 20_000
 
 _TOO_LONG: Final = re.compile(
@@ -39,6 +41,8 @@ _SECRETS: Final = re.compile(
     r"|\b[A-Za-z0-9_\-]{40,}",
     re.IGNORECASE,
 )
+_TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n\s+at \S+[ (]|\bgoroutine \d+ \[")
+"""Where an upstream begins to tell of its insides."""
 _ADDRESSES: Final = re.compile(
     r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?"
@@ -136,6 +140,7 @@ def short(text: str, secret: str | None = None) -> str:
     told = _innermost(text[:_MOST_READ])
     if secret:
         told = told.replace(secret, "…")
+    told = _TRACE.split(told, maxsplit=1)[0][:_LONGEST_SEARCHED]
     told = _SECRETS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^>]*>", " ", told)))
     told = " ".join(told.split())
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"

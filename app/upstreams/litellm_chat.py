@@ -22,6 +22,7 @@ from app.upstreams.litellm_can import capabilities, is_claude
 from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of
+from app.upstreams.litellm_transport import TRANSPORT, restrain
 from app.upstreams.port import TRACE, UpstreamBroke, UpstreamRefused
 
 _ENVIRONMENT: Final = {
@@ -60,6 +61,7 @@ def load() -> Any:
                 if collects:
                     gc.enable()
             limit(import_module(HANDLER))
+            restrain(import_module(TRANSPORT))
             litellm.suppress_debug_info = True
             litellm.disable_hf_tokenizer_download = True
             litellm.telemetry = False

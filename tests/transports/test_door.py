@@ -20,7 +20,7 @@ CLOSE = b"Connection: close\r\n\r\n"
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """A server without patience."""
-    server = Server(max_header_bytes=4096, header_timeout=0.3, body_timeout=0.3, max_body_bytes=20_000)
+    server = Server(max_header_bytes=4096, header_timeout=0.5, body_timeout=0.5, max_body_bytes=20_000)
     with serving(Settings(server=server)) as url:
         yield url
 
@@ -35,43 +35,6 @@ def refused(heard: Heard) -> tuple[int, str]:
     assert heard.headers["x-request-id"].startswith("req_AM-")
     assert heard.headers["openai-processing-ms"].isdecimal()
     return heard.status, error["code"]
-
-
-BAD: dict[str, bytes] = {
-    "no HTTP": b"hello there\r\n\r\n",
-    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
-    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "HTTP/3": b"GET /health/live HTTP/3.0\r\nHost: localhost\r\n\r\n",
-    "HTTP/0.9": b"GET /health/live\r\n\r\n",
-    "a method of its own": b"BREW /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
-    "no Host": b"GET /health/live HTTP/1.1\r\n\r\n",
-    "two Hosts": LIVE + b"Host: example.com\r\n\r\n",
-    "two lengths": HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n" + BODY,
-    "the same length twice": HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\n" + BODY,
-    "a length and chunks": HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "chunks and a length": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
-    "chunks twice": HEAD + b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
-    "nearly chunks": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
-    "an unknown encoding": HEAD + b"Transfer-Encoding: gzip\r\n\r\n",
-    "a negative length": HEAD + b"Content-Length: -5\r\n\r\n",
-    "a length with a sign": HEAD + b"Content-Length: +5\r\n\r\n",
-    "a length beyond numbers": HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n",
-    "a chunk that is none": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
-    "a folded header": LIVE + b"X-A: b\r\n c\r\n\r\n",
-    "a space before a colon": LIVE + b"X-A : b\r\n\r\n",
-    "a NUL in a header": LIVE + b"X-A: b\0c\r\n\r\n",
-    "bare line ends": b"GET /health/live HTTP/1.1\nHost: localhost\n\n",
-    "a path in another alphabet": b"GET /health/\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
-def test_what_is_not_quite_http_is_refused_and_the_connection_closed(url: str, data: bytes) -> None:
-    heard = say(url, data)
-    assert refused(heard) == (400, "invalid_http")
-    assert heard.answers == 1
-    assert heard.closed
 
 
 @pytest.mark.parametrize(
@@ -105,7 +68,7 @@ def test_a_head_that_comes_too_slowly_is_a_408(url: str) -> None:
 
 def test_a_head_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
     def trickle() -> Iterator[bytes]:
-        for _ in range(20):
+        for _ in range(30):
             yield b"X-A: b\r\n"
             time.sleep(0.05)
 
@@ -146,7 +109,7 @@ def test_a_body_that_does_not_come_is_a_408(url: str, data: bytes) -> None:
 
 def test_a_body_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
     def trickle() -> Iterator[bytes]:
-        for _ in range(10):
+        for _ in range(16):
             yield b" "
             time.sleep(0.05)
 
@@ -154,7 +117,7 @@ def test_a_body_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
 
 
 def test_a_slow_answer_is_not_cut_by_the_clock_of_the_head(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.upstreams.demo.SLOW", 0.02)
+    monkeypatch.setattr("app.upstreams.demo.SLOW", 0.03)
     body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
     head = HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     assert b"response.completed" in say(url, head + body, wait=20).raw

@@ -151,5 +151,6 @@ async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkey
         chat = LitellmChat(base_url=upstream.url)
         assert await chat.dropped(asks(user="u")) == []
         told = await asyncio.gather(*(answers(chat, asks()) for _ in range(4)))
-    assert imports == ["litellm", "litellm.llms.custom_httpx.http_handler"]
+    handlers = "litellm.llms.custom_httpx"
+    assert imports == ["litellm", f"{handlers}.http_handler", f"{handlers}.aiohttp_transport"]
     assert [said(chunks)["text"] for chunks, _ in told] == ["Hi"] * 4

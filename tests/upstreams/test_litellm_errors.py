@@ -172,6 +172,10 @@ def test_a_date_to_wait_for_is_counted_from_now() -> None:
         ("x" * 39, "x" * 39),
         ("x" * 40, "…"),
         ("ab " * 400, "ab " * 166 + "a…"),
+        ('Failed.\nTraceback (most recent call last):\n  File "/srv/x.py", line 1', "Failed."),
+        ("Error: no\n    at Server.run (/srv/x.js:1:2)", "Error: no"),
+        ("panic: no\n\ngoroutine 1 [running]:\nmain.main()", "panic: no"),
+        ("a-" * 10_000, "…"),
     ],
 )
 def test_what_an_upstream_wrote_is_shown_short_and_clean(written: str, shown: str) -> None:

@@ -1,0 +1,169 @@
+"""A real server with everything worth stealing in it, and a watch over what an intruder gets to see and to do."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from tests.raw import Heard
+from tests.running import Running
+from tests.upstream.server import ScriptedUpstream
+
+KEY = "am-the-key-of-alice-0123456789"
+BOBS_KEY = "am-the-key-of-bob-0123456789"
+"""Bob may use one model only."""
+UPSTREAMS_KEY = "sk-the-upstreams-own-0123456789"
+PROMPT = "the-prompt-that-nobody-else-may-read"
+BEARER = {"authorization": f"Bearer {KEY}"}
+LANES = ("direct", "litellm")
+"""Models, each named after the lane on which its upstream is asked."""
+
+CONFIG = """\
+[server]
+max_body_bytes = 65536
+max_header_bytes = 8192
+header_timeout = 1.5
+body_timeout = 1.5
+max_items = 3
+max_tools = 2
+
+[[keys]]
+name = "alice"
+value = "{key}"
+
+[[keys]]
+name = "bob"
+value = "{bobs_key}"
+models = ["direct"]
+
+[upstreams.chat]
+via = "chat"
+base_url = "{url}"
+api_key = "{upstreams_key}"
+
+[upstreams.litellm]
+base_url = "{url}"
+api_key = "{upstreams_key}"
+
+[upstreams.gemini]
+provider = "gemini"
+base_url = "{url}"
+api_key = "{upstreams_key}"
+
+[upstreams.anthropic]
+provider = "anthropic"
+base_url = "{url}"
+api_key = "{upstreams_key}"
+
+[upstreams.deepseek]
+provider = "deepseek"
+base_url = "{url}"
+api_key = "{upstreams_key}"
+
+[upstreams.relay]
+via = "responses"
+base_url = "{url}"
+api_key = "{upstreams_key}"
+
+[models.direct]
+upstream = "chat"
+
+[models.litellm]
+upstream = "litellm"
+
+[models.gemini]
+upstream = "gemini"
+
+[models.anthropic]
+upstream = "anthropic"
+
+[models.deepseek]
+upstream = "deepseek"
+
+[models.relay]
+upstream = "relay"
+
+[models."*"]
+upstream = "litellm"
+"""
+
+INVALID, TYPE, MISSING = "invalid_value", "invalid_type", "missing_required_parameter"
+UNSUPPORTED, UNKNOWN = "unsupported_parameter", "unknown_parameter"
+CLIENT, SERVER, RATE = "invalid_request_error", "server_error", "rate_limit_error"
+
+
+class Refusal(NamedTuple):
+    """What a request must come to."""
+
+    status: int
+    code: str
+    param: str = ""
+    type: str = CLIENT
+
+
+STRANGER = Refusal(401, "invalid_api_key")
+NOT_HTTP = Refusal(400, "invalid_http")
+NOT_JSON = Refusal(400, "invalid_json")
+
+
+class House(NamedTuple):
+    """The server, the upstream behind it, an address nobody may be sent to, and the server's log."""
+
+    running: Running
+    upstream: ScriptedUpstream
+    canary: ScriptedUpstream
+    log: Path
+    client: httpx.Client
+
+    @property
+    def url(self) -> str:
+        """Without `/v1`."""
+        return self.running.url.removesuffix("/v1")
+
+    def post(self, body: dict[str, Any], **headers: str) -> httpx.Response:
+        """One request of Alice's, on whose words nobody may look."""
+        return self.client.post("/v1/responses", json={"input": PROMPT, **body}, headers=BEARER | headers)
+
+    @contextmanager
+    def watched(self, *, asks: bool = False) -> Iterator[None]:
+        """Whatever happens inside: the server lives, gives nothing away, and asks its upstream only if it may."""
+        asked, at = len(self.upstream.asks), self.log.stat().st_size
+        yield
+        assert self.running.process.poll() is None
+        assert self.client.get("/health/live").json() == {"status": "ok"}
+        if not asks:
+            assert len(self.upstream.asks) == asked, "the upstream was asked"
+        strayed = self.canary.asks[:]
+        self.canary.asks.clear()
+        assert strayed == [], "somebody was sent elsewhere"
+        with self.log.open() as log:
+            log.seek(at)
+            assert_discreet(log.read())
+
+
+def assert_discreet(text: str) -> None:
+    """No key, prompt or traceback is in this text."""
+    for secret in (KEY, BOBS_KEY, UPSTREAMS_KEY, "0123456789", PROMPT, "Traceback", 'File "'):
+        assert secret not in text
+
+
+def refusal_of(answer: httpx.Response | Heard) -> Refusal:
+    """What it came to; it must have the shape of every other refusal, and show nothing it should not."""
+    if isinstance(answer, Heard):
+        text = answer.raw.decode("latin-1")
+        status, headers, body = answer.status, answer.headers, answer.json
+    else:
+        text = answer.text + str(answer.headers)
+        status, headers, body = answer.status_code, dict(answer.headers), json.loads(answer.text)
+    assert_discreet(text)
+    assert body.keys() == {"error"}
+    error = body["error"]
+    assert error.keys() == {"message", "type", "param", "code"}
+    assert error["message"]
+    assert headers["content-type"] == "application/json"
+    assert headers["x-request-id"]
+    assert ("retry-after" in headers) == (error["code"] in {"rate_limit_exceeded", "overloaded"})
+    return Refusal(status, error["code"], error["param"], error["type"])

@@ -1,0 +1,67 @@
+"""What is no JSON, no request, or not one that could be served: refused by its path, over every lane alike."""
+
+import gzip
+from typing import Any
+
+import pytest
+
+from tests.abuse.house import BEARER, LANES, NOT_JSON, PROMPT, House, Refusal, refusal_of
+from tests.acceptance.test_bad_bodies import BODIES
+
+JSON = {"content-type": "application/json"}
+NOT_JSON_TYPE = Refusal(415, "unsupported_media_type")
+TOO_LARGE = Refusal(413, "request_too_large")
+SAID = f'"model": "direct", "input": "{PROMPT}"'.encode()
+
+RAW: dict[str, tuple[bytes, dict[str, str], Refusal]] = {
+    "nothing": (b"", JSON, NOT_JSON),
+    "white space": (b" \n\t ", JSON, NOT_JSON),
+    "Python": (b"{'model': None}", JSON, NOT_JSON),
+    "half": (b'{"model": "direct", "input": "' + PROMPT.encode(), JSON, NOT_JSON),
+    "two": (b"{}{}", JSON, NOT_JSON),
+    "a comma too many": (b"{" + SAID + b",}", JSON, NOT_JSON),
+    "a comment": (b"{" + SAID + b"} // " + PROMPT.encode(), JSON, NOT_JSON),
+    "NaN": (b"{" + SAID + b', "temperature": NaN}', JSON, NOT_JSON),
+    "Infinity": (b"{" + SAID + b', "top_p": -Infinity}', JSON, NOT_JSON),
+    "not UTF-8": (b'{"model": "direct", "input": "\xff\xfe"}', JSON, NOT_JSON),
+    "UTF-16": (b"{" + SAID + b"}".decode().encode("utf-16"), JSON, NOT_JSON),
+    "a mark before it": (b"\xef\xbb\xbf{" + SAID + b"}", JSON, NOT_JSON),
+    "a control character in a text": (b'{"model": "direct", "input": "a\x01b"}', JSON, NOT_JSON),
+    "an array": (b"[]", JSON, Refusal(400, "invalid_type", "body")),
+    "a text": (b'"' + PROMPT.encode() + b'"', JSON, Refusal(400, "invalid_type", "body")),
+    "a number": (b"1", JSON, Refusal(400, "invalid_type", "body")),
+    "null": (b"null", JSON, Refusal(400, "invalid_type", "body")),
+    "true": (b"true", JSON, Refusal(400, "invalid_type", "body")),
+    "200 levels": (b'{"a":' * 200 + b"1" + b"}" * 200, JSON, NOT_JSON),
+    "30,000 arrays": (b"[" * 30_000, JSON, NOT_JSON),
+    "10,000 objects": (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, JSON, NOT_JSON),
+    "a huge number": (b"{" + SAID + b', "temperature": 1e999}', JSON, NOT_JSON),
+    "a number of 5,000 digits": (b"{" + SAID + b', "max_output_tokens": ' + b"9" * 5000 + b"}", JSON, NOT_JSON),
+    "a form": (b"model=direct", {"content-type": "application/x-www-form-urlencoded"}, NOT_JSON_TYPE),
+    "plain text": (b"{" + SAID + b"}", {"content-type": "text/plain"}, NOT_JSON_TYPE),
+    "a multipart form": (b"--x--", {"content-type": "multipart/form-data; boundary=x"}, NOT_JSON_TYPE),
+    "JSON in name only": (b"{" + SAID + b"}", {"content-type": "text/json-ish"}, NOT_JSON_TYPE),
+    "two types": (b"{" + SAID + b"}", {"content-type": "text/plain, application/json"}, NOT_JSON_TYPE),
+    "no type": (b"{" + SAID + b"}", {}, NOT_JSON_TYPE),
+    "gzip": (gzip.compress(b"{" + SAID + b"}"), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
+    "a bomb": (gzip.compress(b" " * 50_000_000), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
+    "an unknown encoding": (b"{" + SAID + b"}", {**JSON, "content-encoding": "zstd, br"}, NOT_JSON_TYPE),
+    "too large": (b" " * 65_537, JSON, TOO_LARGE),
+}
+
+
+@pytest.mark.parametrize(("content", "headers", "wanted"), RAW.values(), ids=RAW)
+def test_what_is_no_request_goes_no_further(
+    house: House, content: bytes, headers: dict[str, str], wanted: Refusal
+) -> None:
+    with house.watched():
+        assert refusal_of(house.client.post("/v1/responses", content=content, headers=BEARER | headers)) == wanted
+
+
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize(("fields", "code", "param"), BODIES, ids=[f"{n} {case[2]}" for n, case in enumerate(BODIES)])
+def test_a_fault_in_a_field_is_named_and_no_upstream_hears_of_it(
+    house: House, fields: dict[str, Any], code: str, param: str, lane: str
+) -> None:
+    with house.watched():
+        assert refusal_of(house.post({"model": lane, **fields})) == Refusal(400, code, param)
