@@ -24,6 +24,8 @@ from app.turn.deltas import AnnotationAdded, Delta
 
 BLOCK_BEGINS: Final = "begins"
 """`provider_specific_fields.block` of a chunk behind which Claude begins another block."""
+BESIDE: Final = ("citations", "vertex_ai_grounding_metadata")
+"""Keys of a chunk that citations stand under."""
 _MARKER: Final = re.compile(r"\[(\d{1,3})\]", re.ASCII)
 
 
@@ -41,7 +43,7 @@ class Citations:
     def __init__(self) -> None:
         self._said: list[str] = []
         self._written = 0
-        self._waiting: list[_Cited] = []
+        self.waiting: list[_Cited] = []
         """Those whose text is still to come."""
         self._block = 0
         """Where Claude's current block begins."""
@@ -66,9 +68,9 @@ class Citations:
         deltas = self._fields(delta["provider_specific_fields"]) if "provider_specific_fields" in delta else []
         if "citations" in chunk:
             self._list(chunk["citations"], chunk.get("search_results"))
-        if self._waiting and self._written:
-            due = [cited for cited in self._waiting if cited.end <= self._written]
-            self._waiting = [cited for cited in self._waiting if cited.end > self._written]
+        if self.waiting and self._written:
+            due = [cited for cited in self.waiting if cited.end <= self._written]
+            self.waiting = [cited for cited in self.waiting if cited.end > self._written]
             deltas += [self._told(cited) for cited in due]
         return deltas
 
@@ -81,12 +83,12 @@ class Citations:
     def rest(self) -> list[Delta]:
         """Nothing more is written: what only the whole text can place, and what waited for text that did not come."""
         deltas = self.settle()
-        waiting = [cited._replace(end=min(cited.end, self._written)) for cited in self._waiting]
+        waiting = [cited._replace(end=min(cited.end, self._written)) for cited in self.waiting]
         if self._supports or self._sources:
             text = "".join(self._said)
             waiting += self._grounded(text)
             waiting += self._marked(text)
-        self._waiting, self._supports, self._sources = [], [], []
+        self.waiting, self._supports, self._sources = [], [], []
         told: list[_Cited] = []
         for cited in waiting:
             if cited not in told:  # some say all of them again with every chunk
@@ -102,7 +104,7 @@ class Citations:
         start, end = count(flat, "start_index"), count(flat, "end_index")
         if end <= start:
             start = end = self._written
-        self._waiting.append(_Cited(_page(flat["url"], flat.get("title"), flat), start, end))
+        self.waiting.append(_Cited(_page(flat["url"], flat.get("title"), flat), start, end))
 
     def _fields(self, fields: Any) -> list[Delta]:
         """What Claude cites. Only pages have an address; a document of the request has none."""

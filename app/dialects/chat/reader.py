@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from app.dialects.chat.calls import CallReader
-from app.dialects.chat.citations import Citations, objects
+from app.dialects.chat.citations import BESIDE, Citations, objects
 from app.dialects.chat.kept import kept_of_delta
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
@@ -90,17 +90,26 @@ class ChunkReader:
         if not isinstance(delta, dict):
             delta = {}
         deltas = self._delta(delta, choice.get("logprobs") if self._logprobs else None)
-        deltas += self.citations.read(chunk, delta)
+        is_text = len(delta) == 1 and "content" in delta  # as most are: nothing else is looked for then
+        if not is_text or self.citations.waiting or BESIDE[0] in chunk or BESIDE[1] in chunk:
+            deltas += self.citations.read(chunk, delta)
+        if not is_text:
+            deltas += self._made(delta)
+        reason = choice.get("finish_reason")
+        if reason and isinstance(reason, str):
+            broke = reason.lower() in BROKE_OFF
+            deltas.append(Broke(_reported(None)) if broke else STOPPED.get(reason.lower(), Stopped("end")))
+        return deltas
+
+    def _made(self, delta: dict[str, Any]) -> list[Delta]:
+        """Images and calls."""
+        deltas: list[Delta] = []
         for image in objects(delta.get("images")):
             deltas += self._image(image)
         for fragment in objects(delta.get("tool_calls")):
             deltas += self._call(fragment)
         if isinstance(delta.get("function_call"), dict):  # what tool_calls were called before they were many
             deltas += self._call({"function": delta["function_call"]})
-        reason = choice.get("finish_reason")
-        if reason and isinstance(reason, str):
-            broke = reason.lower() in BROKE_OFF
-            deltas.append(Broke(_reported(None)) if broke else STOPPED.get(reason.lower(), Stopped("end")))
         return deltas
 
     def _delta(self, delta: dict[str, Any], logprobs: Any) -> list[Delta]:
