@@ -42,6 +42,10 @@ CONNECT: Final = 5
 
 _MODELS_REMEMBERED: Final = 1000
 
+_SPEAK_RESPONSES: Final = frozenset({"azure", "openai"})
+_STATELESS: Final = {"store": False, "include": ["reasoning.encrypted_content"]}
+"""Said where a response is asked for: nothing is kept there, and what was thought is carried from here."""
+
 _one_at_a_time = threading.Lock()
 _loaded: list[Any] = []
 
@@ -53,6 +57,7 @@ def load() -> Any:
             os.environ.update(_ENVIRONMENT)
             # its types are more than pydantic can promise, which nobody here can change
             warnings.filterwarnings("ignore", message="Items? '.*' on TypedDict class")
+            warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
             collects = gc.isenabled()
             gc.disable()  # a quarter faster
             try:
@@ -185,6 +190,8 @@ class LitellmChat:
         secret = key or self._api_key
         kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
         kwargs["timeout"] = self._timeout
+        if self._provider in _SPEAK_RESPONSES and _asks_for_a_response(litellm, kwargs):
+            kwargs |= _STATELESS
         if headers := TRACE.get({}):
             kwargs["extra_headers"] = dict(headers)
         connect_within(self._connect)
@@ -236,6 +243,19 @@ def _settings(litellm: Any, provider: str | None, model: str) -> list[str] | Non
         return litellm.get_supported_openai_params(model=model, custom_llm_provider=provider) or None
     except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
         return None
+
+
+def _asks_for_a_response(litellm: Any, kwargs: Json) -> bool:
+    """Whether litellm will ask the Responses API instead: the newest models think beside tools only there."""
+    given = {name: kwargs.get(name) for name in ("tools", "reasoning_effort", "api_base", "web_search_options")}
+    provider = kwargs["custom_llm_provider"]
+    try:
+        info, _ = litellm.main.responses_api_bridge_check(
+            model=kwargs["model"].removeprefix(f"{provider}/"), custom_llm_provider=provider, **given
+        )
+    except Exception:  # noqa: BLE001 — it is no documented function; without it such models keep what they thought
+        return False
+    return bool(info.get("mode") == "responses")
 
 
 async def _in_time(chunks: AsyncGenerator[Json], seconds: float) -> AsyncGenerator[Json]:
