@@ -8,9 +8,8 @@ The map
     catalogue.py        public model name -> route
     sealing.py          the envelope in which clients carry what only this server may read
     pump.py             the only loop: payloads into the turn, batches of events out
-    metrics.py          counters of every turn
-    tracing.py          spans of every turn, for a collector
-    inspector/          the page at `/`, and the ring of turns it can show
+    inspector/          the page at `/`
+    witnesses/          who sees turns pass: counters, spans, the log of bodies, the ring that the page shows
     transports/         how requests come in and events travel to the client
     upstreams/          the servers that run the models
     fetching/           pictures and files by address, for upstreams that fetch none

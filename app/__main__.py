@@ -51,7 +51,7 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
         return doctor(settings, names or ([given] if given else []))
     from app.cli.serve import serve  # noqa: PLC0415 — as above
 
-    return serve(settings)
+    return serve(settings, lambda: load(flags))
 
 
 if __name__ == "__main__":

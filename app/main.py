@@ -4,9 +4,9 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, assert_never, cast, get_args
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -14,9 +14,7 @@ from starlette.exceptions import HTTPException
 from app.catalogue import Catalogue, Entry
 from app.dialects.chat.options import CallIds, ChatOptions
 from app.dialects.responses.options import RelayOptions
-from app.inspector.recorder import Recorder
 from app.inspector.routes import Inspector
-from app.metrics import Metrics, Served
 from app.protocol.capabilities import Capabilities
 from app.protocol.codex import Card
 from app.protocol.ids import Mint, minting
@@ -39,10 +37,13 @@ from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Connected
 from app.version import VERSION
+from app.witnesses.body_log import BodyLog
+from app.witnesses.metrics import Metrics, Served
+from app.witnesses.recorder import Recorder
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
-    from app.tracing import Tracing
+    from app.witnesses.tracing import Tracing
 
 DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
 """Providers that refuse a history of calls in an ask without tools."""
@@ -75,29 +76,51 @@ class TracingUnavailableError(RuntimeError):
         super().__init__("traces need OpenTelemetry, which is not installed: pip install 'am-proxy[otel]'")
 
 
-def build_app(settings: Settings) -> FastAPI:
-    """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told."""
+class Kept(NamedTuple):
+    """What outlives the settings: a server that is told other ones goes on counting, and opens what it sealed."""
+
+    admission: Admission
+    metrics: Metrics | None
+    recorder: Recorder | None
+    seal_key: str
+
+
+def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
+    """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told.
+
+    `before` is the one that served until now, if this one takes its place. Whoever puts another in the place of this
+    one awaits its `state.retire` when the last of its requests is over.
+    """
     mint = _minting()
+    kept = _kept(settings, None if before is None else before.state.kept)
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
-    catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal), fetcher)
-    admission = Admission(settings.server.max_turns)
+    catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal, kept.seal_key), fetcher)
+    admission, metrics, recorder, _ = kept
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
     gate = Gate(settings.keys, passthrough=passthrough)
-    recorder = Recorder(settings.server.watch) if settings.server.watch and settings.serves_page else None
-    metrics = metrics_of(settings)
     tracing = tracing_of(settings)
+    bodies = BodyLog() if settings.server.log_bodies else None
     walk = Walk(
         catalogue=catalogue,
         admission=admission,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
-        witnesses=[witness for witness in (recorder, metrics, tracing) if witness is not None],
+        witnesses=[witness for witness in (recorder, metrics, tracing, bodies) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
     websockets: Any = WebSockets(walk=walk, gate=gate, server=settings.server)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
+
+    held = AsyncExitStack()
+    for upstream in upstreams.values():
+        if not isinstance(upstream, Demo | LitellmChat):
+            held.push_async_callback(upstream.close)
+    if fetcher is not None:
+        held.push_async_callback(fetcher.close)
+    if tracing is not None:
+        held.push_async_callback(asyncio.to_thread, tracing.close)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -105,18 +128,14 @@ def build_app(settings: Settings) -> FastAPI:
         yield
         if warming is not None:
             await warming
-            await close_connections()
-        for upstream in upstreams.values():
-            if not isinstance(upstream, Demo | LitellmChat):
-                await upstream.close()
-        if fetcher is not None:
-            await fetcher.close()
-        if tracing is not None:
-            await asyncio.to_thread(tracing.close)
+        await close_connections()
+        await held.aclose()
 
     # a redirect to the path with a slash more would lead to whatever the Host header says
     app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
     app.state.admission = admission  # for whoever runs the server, and stops it
+    app.state.kept = kept
+    app.state.retire = held.aclose
     app.include_router(http.router())
     if settings.serves_page:
         inspector = Inspector(walk=walk, gate=gate, server=settings.server, recorder=recorder)
@@ -134,11 +153,31 @@ def build_app(settings: Settings) -> FastAPI:
     return app
 
 
+def _kept(settings: Settings, before: Kept | None) -> Kept:
+    watch = settings.server.watch if settings.serves_page else 0
+    if before is None:
+        recorder = Recorder(watch) if watch else None
+        return Kept(Admission(settings.server.max_turns), metrics_of(settings), recorder, os.urandom(32).hex())
+    before.admission.follow(settings.server.max_turns)
+    metrics, recorder = before.metrics, before.recorder
+    if metrics is None or settings.server.metrics == "off":
+        metrics = metrics_of(settings)
+    else:
+        metrics.follow(_served(settings))
+    if recorder is None or recorder.keep != watch:
+        recorder = Recorder(watch) if watch else None
+    return before._replace(metrics=metrics, recorder=recorder)
+
+
 def metrics_of(settings: Settings) -> Metrics | None:
     """What counts turns, if somebody may read it."""
     if settings.server.metrics == "off":
         return None
-    return Metrics(Served(frozenset(settings.models), _providers(settings)), VERSION)
+    return Metrics(_served(settings), VERSION)
+
+
+def _served(settings: Settings) -> Served:
+    return Served(frozenset(settings.models), _providers(settings))
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":
@@ -146,7 +185,7 @@ def tracing_of(settings: Settings) -> "Tracing | None":
     if not settings.server.traces:
         return None
     try:
-        from app.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
+        from app.witnesses.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
     except ImportError:
         raise TracingUnavailableError from None
     return Tracing(settings.server.traces, VERSION, _providers(settings))
@@ -176,11 +215,11 @@ def _minting() -> Mint:
     return minting(os.urandom, lambda: time.time_ns() // 1_000_000)
 
 
-def sealer_of(seal: Seal) -> Sealer | None:
-    """What seals as these settings say. Without a key of theirs, under one that no other process knows."""
+def sealer_of(seal: Seal, own_key: str = "") -> Sealer | None:
+    """What seals as these settings say. Without a key of theirs, under this process's own, which no other knows."""
     if seal.when == "never":
         return None
-    keys = [key.reveal() for key in seal.keys] or [os.urandom(32).hex()]
+    keys = [key.reveal() for key in seal.keys] or [own_key or os.urandom(32).hex()]
     max_age = None if seal.max_age_days is None else seal.max_age_days * DAY
     return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age)
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
@@ -13,11 +15,15 @@ from fastapi import FastAPI
 
 from app.cli.banner import banner
 from app.cli.logs import configure
+from app.cli.reload import Swappable, reload
 from app.main import TracingUnavailableError, build_app, build_door
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
 from app.transports.admission import Admission
 from app.transports.draining import socket_options
+from app.witnesses.body_log import WARNING
+
+log = logging.getLogger("am_proxy")
 
 _BACKLOG = 2048
 _GOODBYE = 1.5
@@ -28,9 +34,14 @@ _IDLE = 75
 """Seconds an idle connection is kept: longer than the 60 after which common load balancers close theirs."""
 
 
-def serve(settings: Settings) -> int:
-    """Serve until told to stop. Gives 1, with one clear line, where this machine says no."""
+def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int:
+    """Serve until told to stop. Gives 1, with one clear line, where this machine says no.
+
+    `read` reads the settings anew, which is done at SIGHUP.
+    """
     configure(settings.server.log_format)
+    if settings.server.log_bodies:
+        log.warning(WARNING)
     host, port = settings.server.host, settings.server.port
     try:
         listener = listen(host, port, send_timeout=settings.server.send_timeout)
@@ -43,7 +54,7 @@ def serve(settings: Settings) -> int:
         except (SealingUnavailableError, TracingUnavailableError) as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
-        Announced(app, settings, listener).run(sockets=[listener])
+        Announced(app, settings, listener, read).run(sockets=[listener])
     return 0
 
 
@@ -73,10 +84,13 @@ def listen(host: str, port: int, *, send_timeout: float = 60) -> socket.socket:
 class Announced(uvicorn.Server):
     """uvicorn, with the banner once it answers, and an exit code of 0 when it is told to stop."""
 
-    def __init__(self, app: FastAPI, settings: Settings, listener: socket.socket) -> None:
+    def __init__(
+        self, app: FastAPI, settings: Settings, listener: socket.socket, read: Callable[[], Settings] | None = None
+    ) -> None:
+        self._swappable = Swappable(app)
         super().__init__(
             uvicorn.Config(
-                app,
+                self._swappable,
                 http=build_door(settings.server),
                 h11_max_incomplete_event_size=settings.server.max_header_bytes,  # where there is no httptools
                 log_config=None,
@@ -92,6 +106,10 @@ class Announced(uvicorn.Server):
             )
         )
         self._settings = settings
+        self._read = read
+        self._told = settings
+        """The settings read last; the server itself keeps those it was started with."""
+        self._reloading: asyncio.Future[None] | None = None
         self._admission: Admission = app.state.admission
         self._leaves_at: float | None = None
         self._port: int = listener.getsockname()[1]
@@ -99,8 +117,20 @@ class Announced(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
         await super().startup(sockets)
+        if self._read is not None and hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         if self.started:
             print(banner(self._settings, self._port, colour=sys.stdout.isatty()), flush=True)
+
+    def _reload(self) -> None:
+        """One after the other: the second reads what the first may have missed."""
+        self._reloading = asyncio.ensure_future(self._reload_behind(self._reloading))
+
+    async def _reload_behind(self, other: asyncio.Future[None] | None) -> None:
+        if other is not None:
+            await other
+        if self._read is not None:
+            self._told = await reload(self._swappable, self._told, self._read)
 
     async def on_tick(self, counter: int) -> bool:
         """Whether it is time to stop."""

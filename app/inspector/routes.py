@@ -10,13 +10,13 @@ from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from app.inspector.recorder import Recorder
-from app.inspector.redaction import redacted
 from app.protocol.problems import refuse
 from app.settings import Server
 from app.transports.body import read_json_body
 from app.transports.gate import ANYONE, Gate
 from app.transports.walk import Walk
+from app.witnesses.recorder import Recorder
+from app.witnesses.redaction import redacted
 
 _STATIC: Final = Path(__file__).parent / "static"
 _KINDS: Final = {

@@ -79,6 +79,11 @@ class Admission:
         """What this caller has left, for every answer to it."""
         return self._allowance(caller).headers
 
+    def follow(self, max_turns: int) -> None:
+        """Other settings hold from now on, for keys too. Turns that run are counted as before."""
+        self._max_turns = max_turns
+        self._allowances = {}
+
     def leave(self) -> None:
         """The server is told to stop, and serves on for a while."""
         self.ready = False

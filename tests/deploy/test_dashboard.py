@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics import Metrics, Served
+from app.witnesses.metrics import Metrics, Served
 from tests.running import ROOT
 
 DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())

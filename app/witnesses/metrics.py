@@ -120,6 +120,10 @@ class Metrics:
         registry.register(_Circuits(circuits))
         ProcessCollector(registry=registry)
 
+    def follow(self, served: Served) -> None:
+        """Other names are configured from now on."""
+        self._served = served
+
     def page(self) -> bytes:
         """Everything, as Prometheus reads it."""
         return generate_latest(self._registry)

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics import Metrics, Served
 from app.settings import Key, Server, Settings
+from app.witnesses.metrics import Metrics, Served
 from tests.serving import serving
 
 COMPLETED = {

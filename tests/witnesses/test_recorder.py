@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.inspector import recorder as module
-from app.inspector.recorder import Note, Recorded, Recorder
 from app.protocol.request import parse_request
+from app.witnesses import recorder as module
+from app.witnesses.recorder import Note, Recorded, Recorder
 from tests.stage import new_emitter
 
 REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')

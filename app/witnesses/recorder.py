@@ -8,9 +8,9 @@ from weakref import WeakSet
 
 import msgspec
 
-from app.inspector.redaction import redacted
 from app.protocol.events import Event, Relayed
 from app.protocol.request import CreateResponse
+from app.witnesses.redaction import redacted
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Kept of one turn: the request, the ask and the events. What comes later is counted only."""
@@ -76,7 +76,7 @@ class Recorder:
     """A ring of turns, and those who watch it."""
 
     def __init__(self, keep: int) -> None:
-        self._keep = keep
+        self.keep = keep
         self._turns: list[Recorded] = []
         self._forgotten: WeakSet[Recorded] = WeakSet()
         self._watchers: set[asyncio.Queue[Note | None]] = set()
@@ -91,7 +91,7 @@ class Recorder:
             return
         if not turn.notes:
             self._turns.append(turn)
-            if len(self._turns) > self._keep:
+            if len(self._turns) > self.keep:
                 self._forget(self._turns.pop(0))
         turn.notes.append(note)
         self._pass_on(note)

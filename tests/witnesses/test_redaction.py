@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from app.inspector.redaction import redacted
+from app.witnesses.redaction import redacted
 
 PICTURE = "data:image/png;base64," + "A" * 1000
 CASES: dict[str, tuple[Any, Any]] = {

@@ -1,0 +1,102 @@
+"""Other settings while the server runs. What began before goes on under the settings it began with."""
+
+import logging
+from collections.abc import Callable
+
+from fastapi import FastAPI
+from starlette.types import Message, Receive, Scope, Send
+
+from app.cli.logs import configure
+from app.main import TracingUnavailableError, build_app
+from app.sealing import SealingUnavailableError
+from app.settings import ConfigMistakesError, Server, Settings
+
+log = logging.getLogger("am_proxy")
+
+NEEDS_A_RESTART = (
+    "host",
+    "port",
+    "max_header_bytes",
+    "header_timeout",
+    "drain_delay",
+    "shutdown_grace",
+)
+"""Settings that the server itself was started with; what it serves has all others anew."""
+
+
+class Serving:
+    """An application, and how many of its requests run."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self.app = app
+        self.busy = 0
+
+
+class Swappable:
+    """The application that serves now. uvicorn is given this one, and never learns that there is another."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._first = app
+        self._now = Serving(app)
+
+    @property
+    def app(self) -> FastAPI:
+        """Who serves new requests."""
+        return self._now.app
+
+    async def swap(self, app: FastAPI) -> None:
+        """New requests go to this one. The other closes what it holds when the last of its requests is over."""
+        before, self._now = self._now, Serving(app)
+        before.busy += 1  # it may have none
+        await self._leave(before)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] == "lifespan":
+            await self._first(scope, self._until_the_end(receive), send)
+            return
+        serving = self._now
+        serving.busy += 1
+        try:
+            await serving.app(scope, receive, send)
+        finally:
+            await self._leave(serving)
+
+    async def _leave(self, serving: Serving) -> None:
+        serving.busy -= 1
+        if serving is not self._now and not serving.busy:
+            await serving.app.state.retire()
+
+    def _until_the_end(self, receive: Receive) -> Receive:
+        async def hear() -> Message:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await self._now.app.state.retire()
+            return message
+
+        return hear
+
+
+async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Settings]) -> Settings:
+    """Read the settings anew, and serve by them; by the old ones still, if anything is wrong with the new."""
+    try:
+        told = read()
+        app = build_app(told, swappable.app)
+    except ConfigMistakesError as error:
+        for mistake in error.mistakes:
+            log.error("the configuration is wrong, and the old one still holds: %s", mistake)  # noqa: TRY400 — as below
+        return settings
+    except (SealingUnavailableError, TracingUnavailableError) as error:
+        log.error("the configuration cannot be followed, and the old one still holds: %s", error)  # noqa: TRY400 — the words say it all
+        return settings
+    await swappable.swap(app)
+    configure(told.server.log_format)
+    if waiting := list(_waiting(settings.server, told.server)):
+        log.warning("the configuration was read anew; %s only after a restart", ", ".join(waiting))
+    else:
+        log.info("the configuration was read anew")
+    return told
+
+
+def _waiting(old: Server, new: Server) -> list[str]:
+    return [f"server.{name}" for name in NEEDS_A_RESTART if getattr(old, name) != getattr(new, name)]

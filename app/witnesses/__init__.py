@@ -1,0 +1,1 @@
+"""Who sees every turn pass, and changes none: counters, spans, the log of bodies, the ring that the inspector shows."""

@@ -1,0 +1,159 @@
+"""SIGHUP: other settings for whoever comes, the old ones for whoever is there."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.running import surroundings
+from tests.script import counts, says, stops
+from tests.upstream import ChatUpstream, Pause, Step
+from tests.upstream.server import Gate
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+
+
+class Server:
+    """A server that can be told to read its settings anew."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path, log: Path) -> None:
+        self._process = process
+        self._config = folder / "config.toml"
+        self._log = log
+        assert process.stdout is not None
+        self.url: str = json.loads(process.stdout.readline())["url"]
+
+    def reload(self, text: str) -> list[dict[str, Any]]:
+        """Write other settings and say so; what the log says of it."""
+        before = len(self._lines())
+        self._config.write_text(text)
+        self._process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            told = [line for line in self._lines()[before:] if "the configuration" in line["message"]]
+            if told:
+                return told
+            time.sleep(0.02)
+        raise AssertionError(self._log.read_text())
+
+    def ask(self, model: str) -> str:
+        """What the model says, or what is wrong."""
+        answer = httpx.post(f"{self.url}/responses", json={"model": model, "input": "Hi"}, timeout=20).json()
+        if "error" in answer and answer.get("object") != "response":
+            return str(answer["error"]["code"])
+        return str(answer["output"][0]["content"][0]["text"])
+
+    def _lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
+
+
+@contextmanager
+def started(folder: Path, text: str) -> Iterator[Server]:
+    (folder / "config.toml").write_text(text)
+    log = folder / "log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "app", "serve", "--port", "0", "--log-format", "json"],
+            cwd=folder,
+            env=surroundings(),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        try:
+            yield Server(process, folder, log)
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def config(url: str, *models: str, more: str = "") -> str:
+    tables = "".join(f'[models.{model}]\nupstream = "it"\n' for model in models)
+    return f'{more}\n[upstreams.it]\nvia = "chat"\nbase_url = "{url}"\n{tables}'
+
+
+def saying(text: str) -> ChatUpstream:
+    return ChatUpstream([says(text), stops(), counts(1, 1)])
+
+
+def test_other_models_and_other_upstreams_are_there_at_once(tmp_path: Path) -> None:
+    with saying("one") as one, saying("two") as two, started(tmp_path, config(one.url, "a")) as server:
+        assert (server.ask("a"), server.ask("b")) == ("one", "model_not_found")
+        (line,) = server.reload(config(two.url, "b"))
+        assert (line["level"], line["message"]) == ("info", "the configuration was read anew")
+        assert (server.ask("a"), server.ask("b")) == ("model_not_found", "two")
+
+
+def test_a_stream_that_runs_goes_on_at_its_upstream(tmp_path: Path) -> None:
+    gate = Gate()
+    script: list[Step] = [says("before, "), gate, says("after"), stops(), counts(1, 1)]
+    with ChatUpstream(script) as one, saying("two") as two, started(tmp_path, config(one.url, "a")) as server:
+        body = {"model": "a", "input": "Hi", "stream": True}
+        with httpx.stream("POST", f"{server.url}/responses", json=body, timeout=20) as stream:
+            lines = stream.iter_lines()
+            assert any("before, " in line for line in lines)
+            server.reload(config(two.url, "a"))
+            assert server.ask("a") == "two"
+            gate.open()
+            rest = "\n".join(lines)
+        assert '"text":"before, after"' in rest
+        assert "event: response.completed" in rest
+
+
+def test_a_mistake_changes_nothing_and_is_told_at_its_line(tmp_path: Path) -> None:
+    with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
+        (line,) = server.reload(config(one.url, "b", more="[server]\nkeep_alive = -1"))
+        assert line["level"] == "error"
+        assert line["message"].startswith("the configuration is wrong, and the old one still holds: config.toml:2: ")
+        assert (server.ask("a"), server.ask("b")) == ("one", "model_not_found")
+        server.reload(config(one.url, "b"))
+        assert server.ask("b") == "one"
+
+
+def test_what_the_server_was_started_with_waits_for_a_restart(tmp_path: Path) -> None:
+    with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
+        (line,) = server.reload(config(one.url, "b", more='[server]\nhost = "localhost"\nstrict = true'))
+        assert line["level"] == "warning"
+        assert line["message"] == "the configuration was read anew; server.host only after a restart"
+        assert server.ask("b") == "one"
+
+
+def test_keys_and_counts_and_seals_outlive_it(tmp_path: Path) -> None:
+    """Sealed under the key of this process, as there is none in the settings."""
+    thinking = "Please think."
+    text = "[models.demo]\nupstream = 'd'\n[upstreams.d]\nvia = 'demo'\n"
+    with started(tmp_path, text) as server:
+        asked = {"model": "demo", "input": thinking, "include": ["reasoning.encrypted_content"], "store": False}
+        output = httpx.post(f"{server.url}/responses", json=asked).json()["output"]
+        assert [item["type"] for item in output] == ["reasoning", "message"]
+        assert output[0]["encrypted_content"]
+        server.reload(text + "[server]\nmax_items = 100\n")
+        again = [{"role": "user", "content": thinking}, *output, {"role": "user", "content": "And?"}]
+        answer = httpx.post(f"{server.url}/responses", json={"model": "demo", "input": again})
+        assert (answer.status_code, answer.headers.get("x-am-warnings")) == (200, None)
+        page = httpx.get(f"{server.url.removesuffix('/v1')}/metrics").text
+        assert 'am_proxy_requests_total{finish="completed",model="demo",upstream="d"} 2.0' in page
+
+
+def test_old_connections_are_closed_when_nobody_uses_them(tmp_path: Path) -> None:
+    with (
+        ChatUpstream([says("one"), Pause(0.01), stops(), counts(1, 1)]) as one,
+        saying("two") as two,
+        started(tmp_path, config(one.url, "a")) as server,
+    ):
+        for _ in range(3):
+            server.reload(config(two.url, "a"))
+            assert server.ask("a") == "two"
+            server.reload(config(one.url, "a"))
+            assert server.ask("a") == "one"
+        assert (one.connections, two.connections) == (3, 3)
