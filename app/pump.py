@@ -138,7 +138,8 @@ class Pump:
 
     async def batches(self) -> AsyncIterator[list[Event]]:
         """Events, in batches to be sent as they are; the last batch holds the last event."""
-        yield self._opening
+        events, self._opening = self._opening, []
+        yield events
         while not self._turn.over:
             try:
                 await self._wait(self._patience())
@@ -154,6 +155,7 @@ class Pump:
             async with aclosing(self._upstream) as payloads:
                 async for payload in payloads:
                     self._drawn.append(payload)
+                    del payload  # it does not wait here for the next one
                     self._tell()
                     if len(self._drawn) >= QUEUE:
                         self._room = self._loop.create_future()

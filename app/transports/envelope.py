@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError
 from app.transports.admission import LEAVING
-from app.transports.sse import afterwards
+from app.transports.afterwards import afterwards
 
 INTERNAL_ERROR: Final = 1011
 """The close code of a websocket that we failed."""

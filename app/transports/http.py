@@ -13,13 +13,11 @@ from app.protocol.codex import codex_model
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
 from app.settings import Key, Server
-from app.transports import json as whole
-from app.transports import sse
-from app.transports.admission import LEAVING, Ticket
+from app.transports.admission import Ticket
+from app.transports.answering import Answering
 from app.transports.body import ClientGoneError, read_json_body
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
-from app.transports.presence import WhileThere
 from app.transports.turn_log import TurnLog, came_from
 from app.transports.walk import Walk
 
@@ -109,20 +107,8 @@ class Http:
             create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
         )
         headers = _warn(running.warnings)
-        try:
-            async with WhileThere(request.receive):
-                await running.open(self._server.first_payload_wait if create.stream else running.clocks.first_payload)
-                response = None if create.stream else await whole.last_response(running.batches())
-                if not create.stream and running.cut_short:
-                    raise ProblemError(LEAVING)  # noqa: TRY301 — the turn is closed as for any other
-        except BaseException:
-            await running.stop()
-            raise
-        turn_log.note(status=HTTPStatus.OK.value)
-        if response is None:
-            return sse.EventStream(sse.frames(running.batches()), headers, close=running.close)
-        await running.close()
-        return whole.body(response, headers)
+        patience = self._server.first_payload_wait if create.stream else running.clocks.first_payload
+        return Answering(running, turn_log, headers, stream=create.stream, patience=patience)
 
     async def no_upgrade(self) -> HttpResponse:
         """A GET that is not upgraded. Where there is no websocket, anything but a 426 costs Codex's user seconds."""

@@ -1,17 +1,14 @@
 """Events -> ready SSE bytes; one send per batch."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from sse_starlette import EventSourceResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message
 
 from app.protocol.events import Event, Relayed
-from app.transports.body import ClientGoneError
-from app.transports.presence import WhileThere
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
@@ -57,52 +54,7 @@ async def frames(batches: AsyncIterator[list[Event]]) -> AsyncGenerator[bytes]:
     yield DONE
 
 
-class EventStream(EventSourceResponse):
-    """A stream that closes its turn however it ends, even if it never began.
-
-    sse-starlette sets it up; it runs without its tasks, and not in the place where it was made but where its request
-    came in (`afterwards`), when all that led to it has returned: what a stream holds, it holds while its model thinks.
-    """
-
-    def __init__(
-        self, content: AsyncIterator[bytes], headers: dict[str, str], *, close: Callable[[], Awaitable[None]]
-    ) -> None:
-        super().__init__(content, headers=headers)
-        self._pieces = content
-        self._close = close
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI. Nothing may be awaited between this and `afterwards`: what is not begun is not closed."""
-        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        scope["state"][AFTERWARDS].append(_Stream(start, self._pieces, self._close, receive, send))
-
-
-class _Stream(NamedTuple):
-    """What a stream needs while it runs."""
-
-    start: Message
-    pieces: AsyncIterable[bytes]
-    close: Callable[[], Awaitable[None]]
-    receive: Receive
-    send: Send
-
-    async def run(self) -> None:
-        send = self.send
-        try:
-            with suppress(ClientGoneError):
-                async with WhileThere(self.receive):
-                    await send(self.start)
-                    async for piece in self.pieces:
-                        await send({"type": "http.response.body", "body": piece, "more_body": True})
-                    await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            await self.close()
-
-
-async def afterwards(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Let the application answer, and run here the stream that it may have made."""
-    streams: list[_Stream] = []
-    scope.setdefault("state", {})[AFTERWARDS] = streams
-    await app(dict(scope), receive, send)  # a copy: what the application writes down there is not kept either
-    for stream in streams:
-        await stream.run()
+def head(headers: dict[str, str]) -> Message:
+    """How a stream begins, as sse-starlette has it."""
+    stream = EventSourceResponse(iter(()), headers=headers)
+    return {"type": "http.response.start", "status": stream.status_code, "headers": stream.raw_headers}

@@ -59,6 +59,8 @@ class HttpChat:
                         raise _ToldError(chunk)  # noqa: TRY301 — told below, with all the others
                     spoken = True
                     yield chunk
+                    del chunk  # what was told does not wait here for what comes next
+                del data
                 if lines.done:
                     return
             for chunk in lines.end():

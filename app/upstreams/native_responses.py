@@ -60,6 +60,8 @@ class NativeResponses:
                     if event["type"] == "response.failed":
                         _clean(event, secret)
                     yield event
+                    del event  # what was told does not wait here for what comes next
+                del data
                 if reading.done:
                     return
             reading.end()
