@@ -190,7 +190,11 @@ async def test_an_ask_that_met_a_connection_just_closed_is_asked_once_more() -> 
     """The server closes the idle connection as it reads the next ask."""
     with ChatUpstream(talk("Hi"), [Reset()], talk("again")) as upstream:
         async with direct(upstream.url) as chat:
-            told = [said((await answers(chat, asks()))[0])["text"] for _ in range(2)]
+            told = []
+            for _ in range(2):
+                told.append(said((await answers(chat, asks()))[0])["text"])
+                await asyncio.to_thread(upstream.asks[0].answered.wait, 5)
+                await asyncio.sleep(0.05)  # the end of the answer is read beside the turn, and only then it is idle
     assert (told, len(upstream.asks)) == (["Hi", "again"], 3)
 
 
