@@ -43,19 +43,16 @@ class AnthropicWire(Wire, AnthropicUpstream):
     def streamed(self, answer: Answer) -> list[Step]:
         """Say it block by block."""
         steps: list[Step] = [*begins(**_READ)]
-        for index, held in enumerate(self._blocks(answer)):
-            match held["type"]:
-                case "thinking":
-                    steps += thinking(index, *pieces(held["thinking"]), signature=held["signature"])
-                case "redacted_thinking":
+        for index, (word, held) in enumerate(zip(answer, self._blocks(answer), strict=True)):
+            match word:
+                case Thinks(thought):
+                    steps += thinking(index, *pieces(thought), signature=held["signature"])
+                case Hides():
                     steps += block(index, "redacted_thinking", data=held["data"])
-                case "text":
-                    steps += text(index, *pieces(held["text"]))
-                case _:
-                    [word] = [
-                        word for word in answer if isinstance(word, Calls) and arguments_of(word) == held["input"]
-                    ]
-                    steps += tool_use(index, held["name"], held["id"], *pieces(word.arguments))
+                case Says(said):
+                    steps += text(index, *pieces(said))
+                case Calls(name, arguments):
+                    steps += tool_use(index, name, held["id"], *pieces(arguments))
         return [*steps, *ends(_reason(answer), **_WROTE)]
 
     def whole(self, answer: Answer) -> Json:

@@ -72,7 +72,8 @@ class GeminiWire(Wire, GeminiUpstream):
 
     def _parts(self, answer: Answer) -> list[Json]:
         thoughts = "".join(word.text for word in answer if isinstance(word, Thinks | Hides))
-        unused = [sealed(thoughts)] if thoughts else []
+        called = any(isinstance(word, Calls) for word in answer)
+        unused = [sealed(thoughts)] if thoughts or called else []  # a Gemini 3 always thinks before it calls
         parts: list[Json] = []
         for word in answer:
             match word:

@@ -163,6 +163,34 @@ def test_a_tool_loop_brings_back_all_that_the_provider_needs(
         assert in_order(next_ask.body).startswith(in_order(ask.body))
 
 
+ODD: Final[dict[str, Answer]] = {
+    "only what nobody may read": [Hides("Nobody may read this."), Calls("get_weather", '{"city": "Rome"}')],
+    "several thoughts in a row": [
+        Thinks("Rome"),
+        Thinks(" first."),
+        Hides("Nobody may read this."),
+        Thinks("Then Oslo."),
+        Hides("Nor this."),
+        Calls("get_weather", '{"city": "Rome"}'),
+    ],
+    "thoughts and no call": [Thinks("Nothing to look up."), Hides("Nor this."), Says("Hello.")],
+    "a call alone": [Calls("get_weather", '{"city": "Rome"}')],
+    "the same call twice": [Thinks("Twice."), *[Calls("get_weather", '{"city": "Rome"}')] * 2],
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("lane", ["anthropic", "gemini", "ollama", "openrouter", "openrouter, directly"])
+def test_whatever_was_thought_comes_back_in_its_order(wire: Wire, lane: str, client: OpenAI, odd: str) -> None:
+    wire.say(ODD[odd], [Says("Fine.")])
+    loop = Loop(client, lane, [])
+    first = loop.ask({"role": "user", "content": "Rome?"})
+    assert len(calls_of(first)) == sum(isinstance(word, Calls) for word in ODD[odd])
+    goes_on = loop.run(first) or [{"role": "user", "content": "And now?"}]
+    assert loop.ask(*goes_on).output_text == "Fine."
+    assert len(wire.asks) == 2
+
+
 def test_a_client_that_forgets_all_thoughts_is_served_all_the_same(forgiving: Wire, lane: str, client: OpenAI) -> None:
     """Some drop every reasoning item. The model is the poorer for it, but no provider may refuse to go on."""
     loop = Loop(client, lane, [], forgets=True)

@@ -65,4 +65,3 @@ def test_it_keeps_nothing_there_and_carries_its_thoughts(
     _, thought, call, output = upstream.asks[1].body["input"]
     assert {key: thought[key] for key in ("id", "encrypted_content")} == {"id": "rs_1", "encrypted_content": "c2VhbGVk"}
     assert call["call_id"] == output["call_id"]
-

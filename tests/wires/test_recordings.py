@@ -118,6 +118,7 @@ async def test_litellm_reads_a_provider_as_it_did(
         ask = {"model": kind.model, "messages": [{"role": "user", "content": "Rome?"}], "stream": True}
         async with aclosing(chat.open(ask)) as payloads:
             chunks = [json.dumps(payload, ensure_ascii=False) async for payload in payloads]
+    await litellm_chat.close_connections()
     assert streams == [STREAMS[lane]], "litellm reads this provider with something else: see STREAMS"
     if lane in PARSED:
         text = without_chance("".join(f"{chunk}\n" for chunk in chunks))
