@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # is no node or no package.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test conformance bench bench-peers node-client lint format lock clean
+.PHONY: help serve test conformance openapi bench bench-peers node-client lint format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: $(VENV)/.dev node-client ## every test, with branch coverage
 
 conformance: $(VENV)/.dev ## drive the real clients (fetched into .cache) and write docs/conformance.md
 	$(BIN)/python -m tests.conformance.run $(ARGS)
+
+openapi: $(VENV)/.dev ## ask whatever /openapi.json allows, thousands of times, and hold the answers against it
+	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)
 
 lint: $(VENV)/.dev ## style, types, import plan, Dockerfile
 	$(BIN)/ruff check .

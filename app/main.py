@@ -132,7 +132,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         await held.aclose()
 
     # a redirect to the path with a slash more would lead to whatever the Host header says
-    app = FastAPI(title="AM Proxy", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
     app.state.admission = admission  # for whoever runs the server, and stops it
     app.state.kept = kept
     app.state.retire = held.aclose

@@ -1,6 +1,7 @@
 """POST /v1/responses, GET /v1/models, health. Chooses SSE or JSON by the body's `stream` alone."""
 
 import json
+from asyncio import to_thread
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from app.transports.answering import Answering
 from app.transports.body import ClientGoneError, read_json_body
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
+from app.transports.openapi import document
 from app.transports.turn_log import TurnLog, came_from
 from app.transports.walk import Walk
 
@@ -72,6 +74,7 @@ class Http:
             router.add_api_route(
                 f"{prefix}/models/{{name:path}}", self.show_model, methods=["GET"], response_model=None
             )
+        router.add_api_route("/openapi.json", self.describe, methods=["GET"], response_model=None)
         router.add_api_route("/health/live", self.live, methods=["GET", "HEAD"], response_model=None)
         router.add_api_route("/health/ready", self.ready, methods=["GET", "HEAD"], response_model=None)
         return router
@@ -137,6 +140,10 @@ class Http:
         caller = self._caller(request)
         self._catalogue.look_up(name, caller)
         return JSONResponse(self._model(name))
+
+    async def describe(self) -> HttpResponse:
+        """What this server takes and gives, for machines. Nothing in it is secret."""
+        return HttpResponse(await to_thread(document), media_type="application/json")
 
     async def live(self) -> HttpResponse:
         """The process is there."""

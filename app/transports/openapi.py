@@ -1,0 +1,182 @@
+"""What this server says of itself at `/openapi.json`, made of the very classes that read requests and write answers."""
+
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from pydantic.json_schema import models_json_schema
+
+from app.protocol import events
+from app.protocol.problems import ANSWERS
+from app.protocol.request.body import KNOWN, CreateResponse
+from app.protocol.request.items import ITEMS, UnknownItem
+from app.protocol.response import Response
+
+Json = dict[str, Any]
+
+_REFS: Final = "#/components/schemas/"
+_MODEL: Final[Json] = {
+    "type": "object",
+    "required": ["id", "object", "created", "owned_by"],
+    "properties": {
+        "id": {"type": "string"},
+        "object": {"const": "model"},
+        "created": {"type": "integer"},
+        "owned_by": {"type": "string"},
+    },
+}
+_MODELS: Final[Json] = {
+    "type": "object",
+    "required": ["object", "data", "models"],
+    "properties": {
+        "object": {"const": "list"},
+        "data": {"type": "array", "items": {"$ref": f"{_REFS}Model"}},
+        "models": {"description": "The same, as Codex wants them described.", "type": "array"},
+    },
+}
+_FRAME: Final[Json] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "event": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": f"{_REFS}Event"},
+        },
+    },
+}
+_ERROR: Final[Json] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"enum": sorted({answer.type for answer in ANSWERS.values()})},
+                "param": {"description": "The path of the fault; empty where there is none.", "type": "string"},
+                "code": {"enum": sorted(ANSWERS)},
+            },
+        }
+    },
+}
+_WHY: Final = {
+    400: "Not a request that can be served; `param` says where.",
+    401: "No key, or none that is known here.",
+    404: "No such model, or nothing there: responses are not kept.",
+    405: "No such method here.",
+    408: "The request took too long to come.",
+    413: "The body is too large.",
+    415: "Not JSON, or encoded.",
+    421: "The Host header names another server.",
+    426: "Only for a websocket.",
+    429: "Too many requests, or no quota; `retry-after` says when to come again.",
+    431: "The headers are too long.",
+    500: "A fault of this server's own.",
+    502: "The upstream failed.",
+    503: "This server is full, or about to stop.",
+    504: "The upstream was too slow.",
+}
+_DOOR: Final = (400, 408, 421, 431, 500)
+"""What any request may come to."""
+
+
+@cache
+def document() -> bytes:
+    """The whole document, as JSON. It is the same for every configuration."""
+    return msgspec.json.encode(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "AM Proxy", "version": "1", "description": "The OpenAI Responses API."},
+            "security": [{"key": []}],
+            "paths": _paths(),
+            "components": {
+                "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+                "schemas": {**_requests(), **_answers(), "Model": _MODEL, "Models": _MODELS, "Error": _ERROR},
+            },
+        }
+    )
+
+
+def _paths() -> Json:
+    """Every path but those without `/v1`, which are the same again."""
+    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[^/?#]+$"}}
+    alive = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+    health = {"summary": "Whether the process is there", "security": [], "responses": _told(alive, 405)}
+    ready = {"summary": "Whether it takes requests", "security": [], "responses": _told(alive, 405, 503)}
+    turn = _told({"$ref": f"{_REFS}Response"}, 401, 404, 405, 413, 415, 429, 502, 503, 504)
+    turn["200"]["content"]["text/event-stream"] = {"itemSchema": _FRAME}
+    turn["200"]["description"] = "The response; with `stream: true` its events, and `[DONE]` behind the last."
+    return {
+        "/v1/responses": {
+            "post": {
+                "operationId": "createResponse",
+                "summary": "Ask a model",
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"$ref": f"{_REFS}CreateResponse"}}},
+                },
+                "responses": turn,
+            },
+        },
+        "/v1/models": {
+            "get": {
+                "operationId": "listModels",
+                "summary": "The models you may use",
+                "responses": _told({"$ref": f"{_REFS}Models"}, 401, 405),
+            }
+        },
+        "/v1/models/{name}": {
+            "get": {
+                "operationId": "showModel",
+                "summary": "One of them",
+                "parameters": [name],
+                "responses": _told({"$ref": f"{_REFS}Model"}, 401, 404, 405),
+            }
+        },
+        "/health/live": {"get": {"operationId": "live", **health}},
+        "/health/ready": {"get": {"operationId": "ready", **ready}},
+    }
+
+
+def _told(schema: Json, *statuses: int) -> Json:
+    """What may come back: this, or one of these errors."""
+    error = {"application/json": {"schema": {"$ref": f"{_REFS}Error"}}}
+    return {
+        "200": {"description": "Well.", "content": {"application/json": {"schema": schema}}},
+        **{str(status): {"description": _WHY[status], "content": error} for status in sorted({*_DOOR, *statuses})},
+    }
+
+
+def _requests() -> Json:
+    """What a client may post, without what only this server keeps there. Unknown keys are ignored with a warning."""
+    shapes = dict.fromkeys([*ITEMS.values(), UnknownItem])
+    refs, found = models_json_schema(
+        [(shape, "validation") for shape in (CreateResponse, *shapes)], ref_template=f"{_REFS}{{model}}"
+    )
+    # the end of a text is written otherwise in the patterns that JSON Schema means
+    schemas: Json = msgspec.json.decode(msgspec.json.encode(found["$defs"]).replace(rb'\\z"', b'$"'))
+    request = schemas["CreateResponse"]
+    request["properties"] = {name: told for name, told in request["properties"].items() if name in KNOWN}
+    items = {"type": "array", "items": {"anyOf": [refs[shape, "validation"] for shape in shapes]}}
+    request["properties"]["input"]["anyOf"] = [{"type": "string"}, items]
+    request["required"] = ["model", "input"]
+    return schemas
+
+
+def _answers() -> Json:
+    """The response and its events. What an upstream that speaks Responses itself adds passes through as it is."""
+    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_told(kind)]
+    _, schemas = msgspec.json.schema_components([Response, *kinds], ref_template=f"{_REFS}{{name}}")
+    every = set(Response.__struct_fields__)
+    schemas["Response"]["required"] = [name for name in schemas["Response"]["properties"] if name in every]
+    return {**schemas, "Event": {"anyOf": [{"$ref": f"{_REFS}{kind.__name__}"} for kind in kinds]}}
+
+
+def _is_told(kind: type) -> bool:
+    """Whether this is an event in our own words, and not a base of such."""
+    if not issubclass(kind, events.Event) or issubclass(kind, events.Relayed):
+        return False
+    return "." in str(kind.__struct_config__.tag)

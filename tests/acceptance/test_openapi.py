@@ -1,0 +1,85 @@
+"""The server does what it says of itself: whatever its own description allows, it answers as that promises."""
+
+import json
+import os
+from typing import Any
+
+import httpx
+import jsonschema  # type: ignore[import-untyped]  # it brings no types
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.acceptance.frames import events_of
+
+EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "30"))
+"""For each operation; `make openapi` tries many more."""
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+OPERATIONS = ["POST /v1/responses", "GET /v1/models", "GET /v1/models/{name}", "GET /health/live", "GET /health/ready"]
+
+
+@pytest.fixture(scope="module")
+def described(demo_url: str) -> Any:
+    """The description, as it is served."""
+    answer = httpx.get(f"{demo_url}/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    return answer.json()
+
+
+def schema_of(described: Any, name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}", "components": described["components"]}
+
+
+def test_every_operation_is_described(described: Any) -> None:
+    told = [f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods]
+    assert sorted(told) == sorted(OPERATIONS)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_whatever_the_description_allows_is_answered_as_it_promises(
+    demo_url: str, described: Any, operation: str
+) -> None:
+    method, path = operation.split()
+    schema = schemathesis.openapi.from_dict(described)
+    cases = schema[path][method].as_strategy()
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
+    @given(case=cases)
+    def check(case: Any) -> None:
+        if isinstance(case.body, dict) and isinstance(case.body.get("model"), str):
+            case.body["model"] = "demo"  # any other is a 404, and nothing more is seen
+        case.call_and_validate(base_url=demo_url, checks=CHECKS, timeout=20)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"input": "Hi"},
+        {"input": "think and tell me the weather", "tools": [{"type": "function", "name": "get_weather"}]},
+        {"input": "refuse"},
+        {"input": "incomplete"},
+        {"input": "cut", "metadata": {"a": "b"}, "temperature": 0.5},
+    ],
+)
+def test_answers_and_events_are_what_they_are_said_to_be(demo_url: str, described: Any, fields: dict[str, Any]) -> None:
+    body = {"model": "demo", **fields}
+    jsonschema.validate(body, schema_of(described, "CreateResponse"))
+    jsonschema.validate(httpx.post(f"{demo_url}/v1/responses", json=body).json(), schema_of(described, "Response"))
+    events = events_of(httpx.post(f"{demo_url}/v1/responses", json={**body, "stream": True}).content)
+    assert len(events) > 4
+    for event in events:
+        jsonschema.validate(event, schema_of(described, "Event"))
+
+
+def test_the_description_is_the_same_for_every_caller_and_has_nothing_of_theirs(guarded: httpx.Client) -> None:
+    told = json.dumps(guarded.get("/openapi.json").json())
+    for word in ("alice", "bob", "demo"):
+        assert word not in told.lower()
