@@ -2,36 +2,23 @@
 
 import json
 import logging
-import re
 import sys
 import time
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-SECRETS: Final = re.compile(
-    r"""(?ix)
-    ( \b(?:bearer|basic)\s+
-    | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
-      \\?["']?\s*[:=]\s*\\?["']?(?!bearer\s|basic\s)
-    | \b[a-z][a-z0-9+.-]*://(?=[^\s/@"']+@)                     # what stands before the @ of an address
-    | \b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am|AKIA|ASIA|AIza|eyJ)[-_]?
-      (?=[^\s"']*[0-9])                                          # a word that only begins so has no digit
-    )
-    [A-Za-z0-9._~+/:%-]{6,}=*
-    """
-)
-_BLOT: Final = r"\1***"
+from app.witnesses.redaction import blotted
 
 
-def configure(form: Literal["auto", "text", "json"]) -> None:
-    """Sends every log line to stderr. `auto` is text on a terminal and JSON elsewhere."""
+def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:
+    """Sends every log line from this level on to stderr. `auto` is text on a terminal and JSON elsewhere."""
     if form == "auto":
         form = "text" if sys.stderr.isatty() else "json"
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextLines() if form == "text" else JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    logging.getLogger("am_proxy").setLevel(logging.INFO)
+    root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
+    logging.getLogger("am_proxy").setLevel(level.upper())
 
 
 class TextLines(logging.Formatter):
@@ -59,11 +46,6 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return blotted(json.dumps(line, default=str))
-
-
-def blotted(line: str) -> str:
-    """The line without anything that looks like a key."""
-    return SECRETS.sub(_BLOT, line)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

@@ -90,7 +90,7 @@ async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Se
         log.error("the configuration cannot be followed, and the old one still holds: %s", error)  # noqa: TRY400 — the words say it all
         return settings
     await swappable.swap(app)
-    configure(told.server.log_format)
+    configure(told.server.log_format, told.server.log_level)
     if waiting := list(_waiting(settings.server, told.server)):
         log.warning("the configuration was read anew; %s only after a restart", ", ".join(waiting))
     else:

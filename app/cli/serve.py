@@ -39,7 +39,7 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
 
     `read` reads the settings anew, which is done at SIGHUP.
     """
-    configure(settings.server.log_format)
+    configure(settings.server.log_format, settings.server.log_level)
     if settings.server.log_bodies:
         log.warning(WARNING)
     host, port = settings.server.host, settings.server.port

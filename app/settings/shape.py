@@ -155,6 +155,8 @@ class Server(Table):
     """Seconds that turns then have to end."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Below which the log says nothing. A turn's line is info."""
     log_bodies: bool = False
     """True: the log holds all that is said, without files, pictures and seals. For hunting a fault."""
     metrics: Literal["key", "open", "off"] = "key"

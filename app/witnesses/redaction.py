@@ -8,6 +8,25 @@ _SEALED: Final = {"encrypted_content", "signature", "thought_signature"}
 _DATA: Final = {"file_data", "data", "result", "b64_json"}
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
 
+SECRETS: Final = re.compile(
+    r"""(?ix)
+    ( \b(?:bearer|basic)\s+
+    | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
+      \\?["']?\s*[:=]\s*\\?["']?(?!bearer\s|basic\s)
+    | \b[a-z][a-z0-9+.-]*://(?=[^\s/@"']+@)                     # what stands before the @ of an address
+    | \b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am)[-_]|AKIA|ASIA|AIza|eyJ)
+      (?=[^\s"']*[0-9])                                          # a word that only begins so has no digit
+    )
+    [A-Za-z0-9._~+/:%-]{6,}=*
+    """
+)
+_BLOT: Final = r"\1***"
+
+
+def blotted(line: str) -> str:
+    """The line without anything that looks like a key."""
+    return SECRETS.sub(_BLOT, line)
+
 
 def redacted(value: Any) -> Any:
     """The same JSON, with words for what is left out."""
@@ -19,6 +38,8 @@ def redacted(value: Any) -> Any:
         case str() if value.startswith("data:") and len(value) > _LONG:
             head = value.partition(",")[0][:80]
             return f"{head},… ({len(value)} characters)"
+        case str():
+            return blotted(value)
         case _:
             return value
 

@@ -59,6 +59,7 @@ send_timeout = 60                           # default
 drain_delay = 2                             # default
 shutdown_grace = 6                          # default
 log_format = "auto"                         # default
+log_level = "info"                          # default
 log_bodies = false                          # default
 metrics = "key"                             # default
 traces = ""                                 # default

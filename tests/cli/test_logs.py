@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.cli import logs
+from app.witnesses.redaction import blotted
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +103,7 @@ LOST = [
 
 @pytest.mark.parametrize("line", LOST)
 def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
-    shown = logs.blotted(f"it said {line}.")
+    shown = blotted(f"it said {line}.")
     assert "***" in shown
     for secret in ("abcdefghij", "0123456789", "let-me-in", "YWxpY2U", "abc.def", "dozjg", "IOSFOD"):
         assert secret not in shown
@@ -119,4 +120,4 @@ def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
     ],
 )
 def test_what_is_no_key_stays_legible(line: str) -> None:
-    assert logs.blotted(line) == line
+    assert blotted(line) == line

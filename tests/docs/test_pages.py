@@ -1,5 +1,6 @@
 """What the pages of docs/ show is run here, or read by whoever would read it."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from tests.running import ROOT, Running, running, surroundings
 
 URL = "http://127.0.0.1:8080"
 DOCS = ROOT / "docs"
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("langchain", "pydantic_ai")
 """Packages that are run by `make conformance`, each in an environment of its own."""
 
@@ -80,6 +82,32 @@ def test_the_providers_are_configured_without_a_mistake(
     assert main(["check"]) == 0, capsys.readouterr().err
 
 
+PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md"], key=str)
+SNIPPETS = [
+    pytest.param(language, text, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, (language, text) in enumerate(FENCED.findall(page.read_text()), 1)
+]
+
+
+@pytest.mark.parametrize(("language", "text"), SNIPPETS)
+def test_every_snippet_is_what_it_says_it_is(language: str, text: str) -> None:
+    """Those that are not run by a test are read at least by whoever would run them."""
+    match language:
+        case "python":
+            compile(text, "snippet", "exec")
+        case "toml":
+            tomllib.loads(text)
+        case "json":
+            json.loads(text)
+        case "sh":
+            subprocess.run(["bash", "-n"], input=text, text=True, check=True)  # noqa: S607 — the reader's shell
+        case "" if not text.startswith("PASS"):
+            subprocess.run(["bash", "-n"], input=text, text=True, check=True)  # noqa: S607 — as above
+        case _:
+            assert language in {"", "js", "text"}
+
+
 def test_every_setting_that_a_page_names_exists(tmp_path: Path) -> None:
     example = tomllib.loads((ROOT / "config.example.toml").read_text())
     known = {key for table in (example["server"], *example["keys"]) for key in table}
@@ -104,7 +132,7 @@ def test_how_it_works_shows_the_map_of_the_code(pytestconfig: pytest.Config) -> 
     assert shown in page.read_text()
 
 
-@pytest.mark.parametrize("page", sorted([*DOCS.glob("*.md"), ROOT / "README.md"], key=str), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
