@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import logging
 import signal
 import socket
@@ -119,6 +120,8 @@ class Announced(uvicorn.Server):
         await super().startup(sockets)
         if self._read is not None and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
+        # the collector leaves alone what was loaded: walking through it again and again cost a large request a sixth
+        gc.freeze()
         if self.started:
             print(banner(self._settings, self._port, colour=sys.stdout.isatty()), flush=True)
 
@@ -131,6 +134,9 @@ class Announced(uvicorn.Server):
             await other
         if self._read is not None:
             self._told = await reload(self._swappable, self._told, self._read)
+            gc.unfreeze()  # what was read before is not needed any more
+            gc.collect()
+            gc.freeze()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether it is time to stop."""
