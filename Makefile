@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # is no node or no package.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test conformance openapi bench bench-peers node-client lint format lock clean
+.PHONY: help serve test conformance openapi bench bench-peers node-client lint audit format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +37,11 @@ lint: $(VENV)/.dev ## style, types, import plan, Dockerfile
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.advisories
 	$(BIN)/hadolint Dockerfile
+
+audit: $(VENV)/.dev ## ask the advisory databases about every pin; this needs the network
+	$(BIN)/uv tool run pip-audit --disable-pip --require-hashes -r requirements.lock $(ARGS)
 
 format: $(VENV)/.dev ## let ruff set the code
 	$(BIN)/ruff check --fix .

@@ -16,6 +16,7 @@ from app.cli.parser import parse
 from app.settings import Can, Model, Seal, Server, Settings, Upstream, load
 from app.settings.shape import KeyTable
 from app.version import VERSION
+from tests.advisories import found
 from tests.running import ROOT, run, running, surroundings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -130,6 +131,16 @@ def test_the_lock_file_holds_every_dependency_and_a_sound_litellm() -> None:
     assert wanted - pins("requirements.lock").keys() == set()
     version = tuple(int(part) for part in pins("requirements.lock")["litellm"].split("."))
     assert (1, 106, 2) <= version < (1, 110)
+
+
+def test_no_lock_file_holds_a_release_that_is_known_to_be_bad() -> None:
+    bad = "litellm==1.82.8 \\\nstarlette==0.48.0 \\\nurllib3==2.10.0 \\\n"
+    assert found(bad) == [
+        "litellm 1.82.8 is malicious",
+        "starlette 0.48.0 has a known hole: take 1.3.1 or newer",
+    ]
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        assert found((ROOT / name).read_text()) == []
 
 
 def test_the_console_command_and_python_m_are_the_same() -> None:
