@@ -20,11 +20,24 @@ SECRETS: Final = re.compile(
     [A-Za-z0-9._~+/:%-]{6,}=*
     """
 )
+_MARKS: Final = (
+    *("bearer", "basic", "apikey", "api_key", "api-key", "authorization", "password", "secret", "://"),
+    *("accesstoken", "access_token", "access-token", "akia", "asia", "aiza", "eyj", "xox"),
+    *(f"{word}{end}" for word in ("sk", "pk", "rk", "xai", "hf", "nvapi", "pplx", "r8", "am") for end in "-_"),
+    *(
+        f"{word}{end}" for word in ("ghp", "gho", "github_pat", "glpat") for end in "-_"
+    ),  # those of gsk and csk end in sk
+)
+"""One of these stands in whatever `SECRETS` finds. Looking for them takes a tenth of the time."""
 _BLOT: Final = r"\1***"
 
 
 def blotted(line: str) -> str:
     """The line without anything that looks like a key."""
+    if line.isascii():
+        low = line.lower().replace("_am-", "_")  # our own ids
+        if not any(mark in low for mark in _MARKS):
+            return line
     return SECRETS.sub(_BLOT, line)
 
 

@@ -6,9 +6,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from app.cli import logs
-from app.witnesses.redaction import blotted
+from app.witnesses.redaction import SECRETS, blotted
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +123,17 @@ def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
 )
 def test_what_is_no_key_stays_legible(line: str) -> None:
     assert blotted(line) == line
+
+
+PIECES = [
+    *("bearer", "basic", "Authorization", "api", "key", "sk", "am", "AM", "xoxb", "hf", "eyJ", "AKIA", "secret"),
+    *("access", "token", "user", "0123456789", "abcdefgh", "\N{LATIN SMALL LETTER LONG S}k-"),
+    *("_", "-", "://", "@", "=", ":", "'", '"', " ", "\\"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8))
+@example(["sk", "_", "am", "-", "0123456789"])
+def test_the_quick_look_for_marks_overlooks_nothing(pieces: list[str]) -> None:
+    line = "".join(pieces)
+    assert blotted(line) == SECRETS.sub(r"\1***", line)
