@@ -17,6 +17,7 @@ from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
 from app.pump import Clocks
 from app.settings import Key, Secret
+from app.standing import Standing
 from app.upstreams.callers_key import at_callers_expense
 from app.upstreams.port import Knowing, Upstream
 
@@ -55,6 +56,10 @@ class Entry(NamedTuple):
     """The same upstream, if it knows something of its models."""
     passthrough: bool = False
     """Whether this upstream is given the caller's own key."""
+    standing: Standing = Standing()
+    """How this upstream stands."""
+    others: tuple["Entry", ...] = ()
+    """Which upstreams are asked when this one fails, in this order."""
     resolved: Callable[[CreateResponse, Capabilities], Awaitable[CreateResponse]] | None = None
     """Brings what a request only names by address, where this upstream would not fetch it."""
 
@@ -66,6 +71,8 @@ class Route(NamedTuple):
     entry: Entry
     key: Secret | None = None
     """The caller's own key, for an upstream that wants it."""
+    others: tuple["Route", ...] = ()
+    """The ways to try when this one fails."""
 
     async def begin(
         self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
@@ -98,11 +105,11 @@ class Route(NamedTuple):
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
         return [f"'{name}' has no effect on this model." for name in names]
 
-    def open(self, turn: AnyTurn) -> AsyncGenerator[dict[str, Any]]:
+    def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
         if self.key is None:
-            return self.entry.upstream.open(turn.ask)
-        return at_callers_expense(self.entry.upstream.open(turn.ask, self.key.reveal()))
+            return self.entry.upstream.open(ask)
+        return at_callers_expense(self.entry.upstream.open(ask, self.key.reveal()))
 
 
 class Catalogue:
@@ -136,11 +143,12 @@ class Catalogue:
     def route_for(self, model: str, caller: Key) -> Route:
         """The way to a model. Raises `ProblemError` as `look_up` does, or where the caller's own key is wanted."""
         entry = self.look_up(model, caller)
-        if not entry.passthrough:
-            return Route(model, entry)
-        if caller.own is None:
+        if entry.passthrough and caller.own is None:
             raise refuse("invalid_api_key", CALLERS_KEY_WANTED)
-        return Route(model, entry, caller.own)
+        others = [other for other in entry.others if not other.passthrough or caller.own is not None]
+        if caller.is_guest:
+            others = [other for other in others if other.passthrough]
+        return Route(model, entry, _key_for(entry, caller), tuple(Route(model, o, _key_for(o, caller)) for o in others))
 
     def _is_for(self, caller: Key, model: str) -> bool:
         entry = self._entries.get(model) or self._entries.get(ANY)
@@ -151,3 +159,7 @@ class Catalogue:
         close = get_close_matches(model, self.names_for(caller), n=1)
         hint = f" Did you mean `{close[0]}`?" if close else " GET /v1/models lists those that do."
         return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")
+
+
+def _key_for(entry: Entry, caller: Key) -> Secret | None:
+    return caller.own if entry.passthrough else None

@@ -24,6 +24,7 @@ from app.protocol.seals import Sealer
 from app.pump import Clocks
 from app.sealing import EnvelopeSealer
 from app.settings import Hint, Model, Seal, Server, Settings, Upstream
+from app.standing import Standing
 from app.transports.admission import Admission
 from app.transports.browsers import Browsers
 from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
@@ -241,10 +242,21 @@ def build_catalogue(
     fetcher: "Fetcher | None" = None,
 ) -> Catalogue:
     """Models as the settings name them, each with its upstream."""
+    standings = {
+        name: Standing(name, retries=told.retries, failures=told.breaker_failures, pause=told.breaker_pause)
+        for name, told in settings.upstreams.items()
+    }
+
+    def entry(model: Model, upstream: str) -> Entry:
+        model = model.model_copy(update={"upstream": upstream, "name": model.names.get(upstream, model.name)})
+        return _entry(model, settings, upstreams[upstream], sealer)._replace(
+            resolved=_resolving(settings, settings.upstreams[upstream], fetcher), standing=standings[upstream]
+        )
+
     return Catalogue(
         {
-            name: _entry(model, settings, upstreams[model.upstream], sealer)._replace(
-                resolved=_resolving(settings, settings.upstreams[model.upstream], fetcher)
+            name: entry(model, model.upstream)._replace(
+                others=tuple(entry(model, other) for other in model.upstreams[1:])
             )
             for name, model in settings.models.items()
         }

@@ -6,7 +6,7 @@ silent upstream does not keep the client from hearing signs of life, and whateve
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -71,6 +71,18 @@ class Turn(Protocol):
         ...
 
 
+class Payloads(Protocol):
+    """What the pump draws from: an async generator, or what can stand for one."""
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        """Payloads."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stops asking."""
+        ...
+
+
 class Clocks(NamedTuple):
     """How long, in seconds."""
 
@@ -87,7 +99,7 @@ class Clocks(NamedTuple):
 class Pump:
     """Runs one turn: `open`, then `batches` to the end. Whoever makes one closes it, whatever happens."""
 
-    def __init__(self, turn: Turn, payloads: AsyncGenerator[Any], *, clocks: Clocks, request_id: str) -> None:
+    def __init__(self, turn: Turn, payloads: Payloads, *, clocks: Clocks, request_id: str) -> None:
         self._turn = turn
         self._upstream = payloads
         self._clocks = clocks
@@ -132,7 +144,7 @@ class Pump:
             if self._turn.over and self._turn.problem:
                 raise ProblemError(self._turn.problem)
         elif patience >= self._clocks.first_payload:
-            raise ProblemError(_too_slow("did not answer", self._clocks.first_payload))
+            raise ProblemError(too_slow("did not answer", self._clocks.first_payload))
         elif not self._opening:  # a relay leaves the first word to its upstream, as long as the client can wait
             self._opening = self._turn.keep_alive()
 
@@ -233,16 +245,17 @@ class Pump:
     def _tick(self) -> list[Event]:
         now = self._loop.time()
         if now >= self._started + self._clocks.turn:
-            return self._turn.fail(_too_slow("was still answering", self._clocks.turn))
+            return self._turn.fail(too_slow("was still answering", self._clocks.turn))
         if self._spoke and now >= self._heard + self._clocks.idle:
-            return self._turn.fail(_too_slow("stopped talking", self._clocks.idle))
+            return self._turn.fail(too_slow("stopped talking", self._clocks.idle))
         if not self._spoke and now >= self._heard + self._clocks.first_payload:
-            return self._turn.fail(_too_slow("did not answer", self._clocks.first_payload))
+            return self._turn.fail(too_slow("did not answer", self._clocks.first_payload))
         return self._turn.keep_alive()
 
     def _our_fault(self) -> Problem:
         return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {self._request_id}.")
 
 
-def _too_slow(what: str, seconds: float) -> Problem:
+def too_slow(what: str, seconds: float) -> Problem:
+    """The problem of an upstream that took longer than it was given."""
     return Problem(code="upstream_timeout", message=f"The model's server {what}: it was given {seconds:g} seconds.")

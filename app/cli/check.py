@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
-from app.settings import Mistake, Secret, Settings, Upstream, did_you_mean
+from app.settings import Mistake, Model, Secret, Settings, Upstream, did_you_mean
 from app.upstreams.litellm_chat import providers
 
 _WIDTH = 44
@@ -61,6 +61,8 @@ def _lines(settings: Settings) -> Iterator[str]:
         for name, row in rows.items():
             path = f"{kind}.{_key(name)}"
             shown = {key: value for key, value in row if not isinstance(row, Upstream) or row.takes(key)}
+            if isinstance(row, Model):  # one of both was said
+                del shown["upstream" if row.upstreams else "upstreams"]
             yield from _table(f"[{path}]", path, shown, origins)
     for name, upstream in settings.upstreams.items():
         if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
@@ -79,6 +81,9 @@ def _pairs(values: Mapping[str, object], path: str, origins: Mapping[str, str]) 
             continue
         if isinstance(value, BaseModel):  # a table within: its keys, dotted
             yield from _pairs({f"{name}.{key}": held for key, held in value}, path, origins)
+            continue
+        if isinstance(value, dict):
+            yield from _pairs({f"{name}.{_key(key)}": held for key, held in value.items()}, path, origins)
             continue
         origin = origins.get(f"{path}.{name}", "default")
         match value:

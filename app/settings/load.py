@@ -146,6 +146,12 @@ def _loose_ends(sources: Sources) -> Iterable[Mistake]:
     models = _table(sources.data.get("models"))
     for name, model in models.items():
         path: Path = ("models", name)
+        several = _table(model).get("upstreams")
+        for place, wanted in enumerate(several if isinstance(several, list) else []):
+            if isinstance(wanted, str) and wanted not in upstreams:
+                where = (*path, "upstreams", place)
+                near = did_you_mean(wanted, upstreams)
+                yield Mistake(sources.where(where), spelled(where), f"there is no upstream {wanted!r}{near}")
         wanted = _table(model).get("upstream")
         if isinstance(wanted, str) and wanted not in upstreams and (*path, "upstream") not in sources.unknown:
             path = (*path, "upstream")

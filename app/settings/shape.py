@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -299,6 +299,12 @@ class Upstream(Table):
     """Seconds for which the upstream may be silent. Comments that it sends to be kept alive are silence."""
     turn_timeout: Seconds = 1800
     """Seconds for one whole turn."""
+    retries: int = Field(default=1, ge=0, le=1)
+    """How often it is asked again what it could not take: not reached, or 429, 502, 503, 529. One in ten at most."""
+    breaker_failures: int = Field(default=10, ge=0)
+    """Failures in a row after which it is left alone; 0: never."""
+    breaker_pause: Seconds = 30
+    """Seconds for which it is; then one turn tries."""
     stream_options: bool = True
     """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -382,8 +388,12 @@ class Model(Table):
 
     upstream: Name
     """Which of `[upstreams]` runs it."""
+    upstreams: tuple[Name, ...] = ()
+    """Instead of one, several: each is asked when those before it failed before their first word."""
     name: Name | None = None
     """Its name upstream; the public one unless given."""
+    names: dict[Name, Name] = {}
+    """Its name at some of its upstreams, where they differ."""
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
     """System messages where they stand, all in one at the head, or as user messages."""
     reasoning: Literal["summary", "text", "on_request"] = "summary"
@@ -410,6 +420,18 @@ class Model(Table):
     """Whether Codex should offer this model its free-form `apply_patch`; for the same catalogue."""
     can: Can = Can()
     """What it is able to do, where that is not what litellm says of it; see `[models.NAME.can]`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_of_several(cls, data: Any) -> Any:
+        """With a list of upstreams, the first one is the upstream."""
+        several = data.get("upstreams") if isinstance(data, dict) else None
+        if not several:
+            return data
+        if "upstream" in data:
+            message = "needs either upstream or upstreams, and not both"
+            raise ValueError(message)
+        return {**data, "upstream": several[0]} if isinstance(several, list | tuple) else data
 
 
 class Tables(Table):

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final
 
+from app.attempts import Attempts
 from app.catalogue import AnyTurn, Catalogue, Route
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
@@ -122,11 +123,20 @@ class Walk:
         Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
         is the header of that name: Codex is told two things differently.
         """
-        route, turn = await self._translate(create, caller, turn_log, originator)
+        face = _Face(self._mint, self._now)
+        route = self._catalogue.route_for(create.model, caller)
+
+        async def begin(route: Route) -> AnyTurn:
+            return await self._turn(route, create, turn_log, originator, face)
+
+        turn = await begin(route)
         turn_log.asked(create, turn.ask, turn.warnings)
-        clocks = route.entry.clocks
-        pump = Pump(turn, route.open(turn), clocks=clocks, request_id=request_id)
-        return Running(turn, pump, clocks, turn_log, ticket)
+        attempts = Attempts((route, *route.others), turn, begin)
+        # each upstream's own clock runs there until its first word
+        clocks = route.entry.clocks._replace(first_payload=route.entry.clocks.turn)
+        told = attempts if route.others else turn
+        pump = Pump(told, attempts, clocks=clocks, request_id=request_id)
+        return Running(told, pump, clocks, turn_log, ticket)
 
     async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
         """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""
@@ -138,10 +148,47 @@ class Walk:
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
     ) -> tuple[Route, AnyTurn]:
         route = self._catalogue.route_for(create.model, caller)
+        return route, await self._turn(route, create, turn_log, originator, _Face(self._mint, self._now))
+
+    async def _turn(
+        self, route: Route, create: CreateResponse, turn_log: TurnLog, originator: str, face: "_Face"
+    ) -> AnyTurn:
         turn_log.note(upstream=route.entry.upstream_name)
-        turn = await route.begin(create, self._mint, self._now, for_codex=originator.startswith("codex"))
+        codex = originator.startswith("codex")
+        turn = await route.begin(create, face.mint, face.clock(), for_codex=codex)
         if turn.warnings:
             turn_log.note(warnings=turn.warnings)
             if self._server.strict:
                 raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
-        return route, turn
+        return turn
+
+
+class _Face:
+    """What all turns made of one request share, whichever upstream they are for: the response's id and its age."""
+
+    def __init__(self, mint: Mint, now: Callable[[], int]) -> None:
+        self._mint = mint
+        self._now = now
+        self._id = ""
+        self._born: int | None = None
+
+    def mint(self, prefix: str) -> str:
+        """A new id; of the response, always the same."""
+        if prefix != "resp":
+            return self._mint(prefix)
+        self._id = self._id or self._mint(prefix)
+        return self._id
+
+    def clock(self) -> Callable[[], int]:
+        """A clock for one turn, which asks it first when its response was made."""
+        asked = False
+
+        def now() -> int:
+            nonlocal asked
+            if asked:
+                return self._now()
+            asked = True
+            self._born = self._born or self._now()
+            return self._born
+
+        return now

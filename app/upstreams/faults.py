@@ -128,6 +128,18 @@ def retry_seconds(headers: Mapping[str, str]) -> int:
         return _RETRY_SECONDS
 
 
+PASSING: Final = frozenset({429, 502, 503, 529})
+"""What a server says that may take the same ask in a moment."""
+
+
+def wait_told(status: int, headers: Mapping[str, str]) -> float | None:
+    """Seconds after which an ask with this outcome may be repeated, at once where no time is named; else none."""
+    if status not in PASSING:
+        return None
+    names = {str(name).lower() for name in headers}
+    return retry_seconds(headers) if names & {"retry-after", "retry-after-ms"} else 0
+
+
 def _seconds(told: str) -> float:
     try:
         return float(told)

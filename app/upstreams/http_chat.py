@@ -71,7 +71,9 @@ class HttpChat:
         except (*TROUBLE, NotAStreamError, _ToldError) as error:
             problem = self._problem(error, model, key or self._secret)
             # not `from error`: its text may hold the key, and a traceback would print it
-            raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
+            if spoken:
+                raise UpstreamBroke(problem) from None
+            raise UpstreamRefused(problem, wait=self._server.wait(error)) from None
         finally:
             if answer is not None:
                 answer.let_go(heard_out=lines.done)

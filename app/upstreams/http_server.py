@@ -27,7 +27,7 @@ import aiohttp
 
 from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
-from app.upstreams.faults import problem_told
+from app.upstreams.faults import problem_told, wait_told
 from app.upstreams.port import TRACE
 
 CONNECT: Final = 5
@@ -157,6 +157,19 @@ class HttpServer:
                 return did_not_answer_as_it_must("the answer is not HTTP")
             case _:
                 return _failed("The connection to the upstream broke off.")
+
+    @staticmethod
+    def wait(error: Exception) -> float | None:
+        """Seconds after which asking again may help, if it may."""
+        match error:
+            case HttpRefusedError():
+                return wait_told(error.status, error.headers)
+            case aiohttp.ClientSSLError():
+                return None
+            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+                return 0
+            case _:
+                return None
 
     async def _send(self, body: bytes | None, key: str | None, connection: SimpleNamespace) -> aiohttp.ClientResponse:
         if self._session is None:

@@ -21,7 +21,7 @@ from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_th
 from app.upstreams.litellm_can import capabilities, is_claude
 from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
-from app.upstreams.litellm_errors import problem_of
+from app.upstreams.litellm_errors import problem_of, wait_of
 from app.upstreams.litellm_transport import TRANSPORT, restrain
 from app.upstreams.port import TRACE, UpstreamBroke, UpstreamRefused
 
@@ -179,7 +179,7 @@ class LitellmChat:
             left.append("reasoning_effort")
         return left
 
-    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
+    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:  # noqa: C901 — one way to fail each
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         if self._provider is not None and self._provider not in providers():
@@ -215,7 +215,9 @@ class LitellmChat:
             else:
                 problem = problem_of(error, model=model, secret=secret)
             # not `from error`: its text may hold the key, and a traceback would print it
-            raise (UpstreamBroke(problem) if spoken else UpstreamRefused(problem)) from None
+            if spoken:
+                raise UpstreamBroke(problem) from None
+            raise UpstreamRefused(problem, wait=wait_of(error)) from None
         finally:
             if stream is not None:
                 await asyncio.shield(_close(stream))

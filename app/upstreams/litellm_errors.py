@@ -8,13 +8,15 @@ import json
 import re
 from ast import literal_eval
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final
 
 from app.protocol.problems import Problem
-from app.upstreams.faults import problem_told
+from app.upstreams.faults import problem_told, wait_told
 from app.upstreams.litellm_connect import never_connected
 
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
+OVERLOADED: Final = 529
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
@@ -36,6 +38,19 @@ def problem_of(error: BaseException, *, model: str, secret: str | None = None) -
     elif kinds & {"APIConnectionError", "TransportError", "ConnectError"} or _unreachable(text):
         return Problem(code="upstream_error", message=_lost(text))
     return problem_told(status, text, model=model, headers=_headers(error), secret=secret)
+
+
+def wait_of(error: BaseException) -> float | None:
+    """Seconds after which asking again may help, if it may."""
+    while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
+        error = inner
+    text = _text(error)
+    if never_connected(error) or _unreachable(text):
+        return 0
+    status = _status(error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR and "overloaded_error" in text:
+        status = OVERLOADED  # so Anthropic says it, and litellm says 500
+    return wait_told(status, _headers(error))
 
 
 def _text(error: BaseException) -> str:

@@ -68,7 +68,9 @@ class NativeResponses:
         except (*TROUBLE, NotEventsError, _ToldError) as error:
             problem = self._problem(error, model, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
-            raise (UpstreamBroke(problem) if reading.spoken else UpstreamRefused(problem)) from None
+            if reading.spoken:
+                raise UpstreamBroke(problem) from None
+            raise UpstreamRefused(problem, wait=self._server.wait(error)) from None
         finally:
             if answer is not None:
                 answer.let_go(heard_out=reading.done)

@@ -16,11 +16,15 @@ TRACE: Final[ContextVar[dict[str, str]]] = ContextVar("trace")
 
 
 class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client
-    """The upstream said no, or could not be reached, before its first payload."""
+    """The upstream said no, or could not be reached, before its first payload.
 
-    def __init__(self, problem: Problem) -> None:
+    `wait`: the seconds after which asking again may help, where it may at all.
+    """
+
+    def __init__(self, problem: Problem, *, wait: float | None = None) -> None:
         super().__init__(problem.message)
         self.problem = problem
+        self.wait = wait
 
 
 class UpstreamBroke(Exception):  # noqa: N818 — as above

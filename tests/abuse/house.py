@@ -42,30 +42,42 @@ models = ["direct"]
 [upstreams.chat]
 via = "chat"
 base_url = "{url}"
+retries = 0
+breaker_failures = 0
 api_key = "{upstreams_key}"
 
 [upstreams.litellm]
 base_url = "{url}"
+retries = 0
+breaker_failures = 0
 api_key = "{upstreams_key}"
 
 [upstreams.gemini]
 provider = "gemini"
 base_url = "{url}"
+retries = 0
+breaker_failures = 0
 api_key = "{upstreams_key}"
 
 [upstreams.anthropic]
 provider = "anthropic"
 base_url = "{url}"
+retries = 0
+breaker_failures = 0
 api_key = "{upstreams_key}"
 
 [upstreams.deepseek]
 provider = "deepseek"
 base_url = "{url}"
+retries = 0
+breaker_failures = 0
 api_key = "{upstreams_key}"
 
 [upstreams.relay]
 via = "responses"
 base_url = "{url}"
+retries = 0
+breaker_failures = 0
 api_key = "{upstreams_key}"
 
 [models.direct]

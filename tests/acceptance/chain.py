@@ -66,9 +66,9 @@ def chained(via: Lane = "litellm") -> Iterator[Chain]:
 
 def _settings(via: Lane, local: str, closed: str) -> Settings:
     upstreams = {
-        "local": Upstream(via=via, base_url=local, api_key=Secret(SECRET)),
-        "keyless": Upstream(via=via, base_url=local),
-        "closed": Upstream(via=via, base_url=closed, api_key=Secret(SECRET)),
+        "local": Upstream(via=via, base_url=local, api_key=Secret(SECRET), retries=0, breaker_failures=0),
+        "keyless": Upstream(via=via, base_url=local, retries=0, breaker_failures=0),
+        "closed": Upstream(via=via, base_url=closed, api_key=Secret(SECRET), retries=0, breaker_failures=0),
     }
     if via == "responses":  # two marks are one too many for the grammar
         upstreams = {name: upstream.model_copy(update={"ids": "keep"}) for name, upstream in upstreams.items()}

@@ -84,6 +84,9 @@ auth = "key"                                # default
 connect_timeout = 5                         # default
 timeout = 120                               # default
 turn_timeout = 1800                         # default
+retries = 1                                 # default
+breaker_failures = 10                       # default
+breaker_pause = 30                          # default
 
 [upstreams.local]
 via = "litellm"                             # default
@@ -92,6 +95,9 @@ base_url = "http://localhost:11434/v1"      # config.toml:15
 connect_timeout = 5                         # default
 timeout = 120                               # default
 turn_timeout = 1800                         # default
+retries = 1                                 # default
+breaker_failures = 10                       # default
+breaker_pause = 30                          # default
 
 [models."gpt-4.1"]
 upstream = "local"                          # config.toml:18

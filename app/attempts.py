@@ -1,0 +1,205 @@
+"""One turn, asked of one upstream after the other until one of them has spoken. Never again after that.
+
+Theory of operation
+-------------------
+An upstream that could not be reached, or says 429, 502, 503 or 529, is asked once more, if its standing allows, and at
+once or after the short wait that it names. If it fails all the same, the next of the model's upstreams is asked, in
+its own dialect: for that a new turn is begun. What is the client's own fault is not tried elsewhere.
+
+The client may have been told the beginning by then. The new turn is brought to the same point: it has the same id and
+the same face, as both are made of the request alone, and it counts as many signs of life as were told. What it would
+have told beyond that is owed.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from app.catalogue import AnyTurn, Route
+from app.protocol.events import Event
+from app.protocol.problems import Problem, ProblemError
+from app.pump import SILENT, too_slow
+from app.upstreams.port import UpstreamRefused
+
+PATIENCE: Final = 5
+"""Seconds that an upstream may ask us to wait before it is asked again; the client waits through them."""
+ELSEWHERE: Final = frozenset(
+    {
+        "insufficient_quota", "internal_error", "model_not_found", "overloaded", "rate_limit_exceeded",
+        "upstream_auth_error", "upstream_error", "upstream_timeout",
+    }
+)  # fmt: skip
+"""What another upstream may do better."""
+FAILURES: Final = frozenset({"internal_error", "overloaded", "upstream_error", "upstream_timeout"})
+"""What counts against an upstream."""
+
+Begin = Callable[[Route], Awaitable[AnyTurn]]
+
+
+class Attempts:
+    """A turn, and the payloads of whichever upstream answers it."""
+
+    def __init__(self, routes: Sequence[Route], turn: AnyTurn, begin: Begin) -> None:
+        self._routes = routes
+        self._begin = begin
+        self._turn = turn
+        self._unsaid = turn.ask
+        """The ask, which a turn that has begun no longer holds."""
+        self._begun = False
+        self._told = 0
+        self._owed: list[Event] = []
+        self._source: AsyncGenerator[dict[str, Any]] | None = None
+        self._next: Callable[[], Awaitable[dict[str, Any]]] = self._first
+
+    # Payloads
+
+    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        """Payloads; the first one is that of the first upstream that has any."""
+        return self
+
+    def __anext__(self) -> Awaitable[dict[str, Any]]:
+        """The next one, straight from its upstream once that is found."""
+        return self._next()
+
+    async def aclose(self) -> None:
+        """Stops asking."""
+        if self._source is not None:
+            await self._source.aclose()
+
+    async def _first(self) -> dict[str, Any]:
+        refusal = UpstreamRefused(SILENT)
+        for number, route in enumerate(self._routes):
+            try:
+                if number:
+                    await self._move_to(route)
+                return await self._ask(route)
+            except UpstreamRefused as refused:
+                refusal = refused
+                if refused.problem.code not in ELSEWHERE:
+                    break
+            except ProblemError:
+                continue  # it cannot be said there
+        raise refusal
+
+    async def _ask(self, route: Route) -> dict[str, Any]:
+        """The upstream's first payload, at the second try if need be."""
+        standing = route.entry.standing
+        if wait := standing.enter():
+            raise UpstreamRefused(_left_alone(wait))
+        answered = False
+        try:
+            for left in range(standing.retries, -1, -1):
+                try:
+                    payload = await self._open(route)
+                except UpstreamRefused as refused:
+                    if left and _soon(refused.wait) and standing.may_ask_again():
+                        await asyncio.sleep(refused.wait or 0)
+                        continue
+                    answered = True
+                    if refused.problem.code in FAILURES:
+                        standing.failed()
+                    else:
+                        standing.heard()
+                    raise
+                answered = True
+                standing.heard()
+                return payload
+        finally:
+            if not answered:
+                standing.left()
+        raise AssertionError  # pragma: no cover — the last try returns or raises
+
+    async def _open(self, route: Route) -> dict[str, Any]:
+        patience = route.entry.clocks.first_payload
+        self._source = source = route.open(self._unsaid)
+        try:
+            async with asyncio.timeout(patience):
+                payload = await anext(source)
+        except StopAsyncIteration:
+            raise UpstreamRefused(SILENT) from None
+        except TimeoutError:
+            await source.aclose()
+            raise UpstreamRefused(too_slow("did not answer", patience)) from None
+        # there is nothing more to ask, and a stream should not hold what it will not need
+        self._next = source.__anext__
+        self._routes, self._begin, self._unsaid = (), _never, {}
+        return payload
+
+    async def _move_to(self, route: Route) -> None:
+        turn = await self._begin(route)
+        self._unsaid = turn.ask
+        events = turn.begin() if self._begun else []
+        while len(events) < self._told:
+            events += turn.keep_alive()
+        self._owed = events[self._told :]
+        self._turn = turn
+
+    # The turn, in whichever dialect it is by now
+
+    @property
+    def ask(self) -> Any:
+        """What the upstream is asked."""
+        return self._turn.ask
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller must know of what was not asked."""
+        return self._turn.warnings
+
+    @property
+    def over(self) -> bool:
+        """Whether the last event has been given."""
+        return self._turn.over
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed."""
+        return self._turn.problem
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the log should say of it."""
+        return self._turn.notes
+
+    def begin(self) -> list[Event]:
+        """The first events."""
+        self._begun = True
+        return self._counted(self._turn.begin())
+
+    def receive(self, payload: Any) -> list[Event]:
+        """What the client is told of one payload."""
+        events = self._turn.receive(payload)
+        return self._with_owed(events) if self._owed else events
+
+    def keep_alive(self) -> list[Event]:
+        """A sign of life."""
+        return self._counted(self._with_owed(self._turn.keep_alive()))
+
+    def end(self) -> list[Event]:
+        """The upstream closed its stream."""
+        return self._with_owed(self._turn.end())
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """Something broke."""
+        return self._with_owed(self._turn.fail(problem))
+
+    def _counted(self, events: list[Event]) -> list[Event]:
+        self._told += len(events)
+        return events
+
+    def _with_owed(self, events: list[Event]) -> list[Event]:
+        owed, self._owed = self._owed, []
+        return owed + events
+
+
+async def _never(_route: Route) -> AnyTurn:
+    raise AssertionError("an upstream has spoken")
+
+
+def _soon(wait: float | None) -> bool:
+    return wait is not None and wait <= PATIENCE
+
+
+def _left_alone(wait: float) -> Problem:
+    words = "The model's server failed again and again, and is left alone for a while."
+    return Problem(code="overloaded", message=words, retry_after=round(wait + 0.5))
