@@ -1,5 +1,8 @@
 """What every test shares: how hard properties are tried, and the flag that rewrites golden files."""
 
+import logging
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
@@ -12,3 +15,14 @@ settings.load_profile("quick")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest --bless` rewrites golden transcripts; the diff is then the review."""
     parser.addoption("--bless", action="store_true", help="rewrite golden transcripts instead of comparing them")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A server that a test starts here sets up the log for itself; the next test has another stderr."""
+    root, ours = logging.getLogger(), logging.getLogger("am_proxy")
+    handlers, level, our_level = root.handlers[:], root.level, ours.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    ours.setLevel(our_level)

@@ -3,7 +3,6 @@
 import json
 import logging
 import sys
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given
@@ -11,15 +10,6 @@ from hypothesis import strategies as st
 
 from app.cli import logs
 from app.witnesses.redaction import SECRETS, blotted
-
-
-@pytest.fixture(autouse=True)
-def _as_it_was() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
-    logging.getLogger("am_proxy").setLevel(logging.NOTSET)
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> str:
