@@ -66,9 +66,9 @@ class Answering(HttpResponse):
     async def _tell(self, send: Send) -> None:
         self._log.note(status=HTTPStatus.OK.value)
         await send(sse.head(self._extra))
-        async for piece in sse.frames(self._running.batches()):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        async for batch in self._running.batches():
+            await send({"type": "http.response.body", "body": sse.frames(batch), "more_body": True})
+        await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
 
     async def _whole(self) -> HttpResponse:
         response = await whole.last_response(self._running.batches())

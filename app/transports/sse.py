@@ -1,6 +1,5 @@
 """Events -> ready SSE bytes; one send per batch."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
 from functools import cache
 from typing import Final
 
@@ -47,11 +46,9 @@ def frame(event: Event) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name, data_of(event))
 
 
-async def frames(batches: AsyncIterator[list[Event]]) -> AsyncGenerator[bytes]:
-    """Each batch as one piece of bytes, and the end mark behind the last."""
-    async for batch in batches:
-        yield b"".join([frame(event) for event in batch])
-    yield DONE
+def frames(batch: list[Event]) -> bytes:
+    """A batch as one piece of bytes."""
+    return b"".join([frame(event) for event in batch])
 
 
 def head(headers: dict[str, str]) -> Message:
