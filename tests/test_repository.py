@@ -14,7 +14,7 @@ import yaml
 
 from app.cli.parser import parse
 from app.settings import Can, Model, Seal, Server, Settings, Upstream, load
-from app.settings.shape import KeyTable
+from app.settings.server import KeyTable
 from app.version import VERSION
 from tests.advisories import found
 from tests.running import ROOT, run, running, surroundings

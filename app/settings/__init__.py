@@ -6,8 +6,11 @@
 from app.settings.load import load
 from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
-from app.settings.shape import Can, Hint, Key, Model, Seal, Server, Settings, Upstream, is_loopback
+from app.settings.server import Key, Seal, Server
+from app.settings.shape import Can, Model, Settings
 from app.settings.sources import GIVEN
+from app.settings.upstream import Hint, Upstream
+from app.settings.values import is_loopback
 
 __all__ = [
     "GIVEN",

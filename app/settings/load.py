@@ -10,21 +10,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
-from app.settings.shape import (
-    DEMO_MODELS,
-    DEMO_UPSTREAMS,
-    Can,
-    KeyTable,
-    Model,
-    Seal,
-    Server,
-    Settings,
-    Table,
-    Tables,
-    Upstream,
-    is_loopback,
-)
+from app.settings.server import KeyTable, Seal, Server
+from app.settings.shape import DEMO_MODELS, DEMO_UPSTREAMS, Can, Model, Settings, Tables
 from app.settings.sources import Sources
+from app.settings.upstream import Upstream
+from app.settings.values import Table, is_loopback
 
 _ROWS: dict[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
     "server": Server,

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from app.settings.mistakes import Mistake, Path, did_you_mean, spelled
-from app.settings.shape import Server
+from app.settings.server import Server
 from app.settings.toml_lines import lines_of
 
 DEFAULT_FILE = "config.toml"

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Secret, Settings, Upstream
-from app.settings.shape import TAKES_ANY_KEY
+from app.settings.upstream import TAKES_ANY_KEY
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamRefused
 from tests.script import says, stops

@@ -9,8 +9,9 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from app.settings import shape
+from app.settings import Can, Model, Seal, Server, Upstream
 from app.settings.secret import Secret
+from app.settings.server import KeyTable
 
 HEAD: Final = """\
 # Configuration
@@ -27,14 +28,14 @@ configuration's folder): secrets need not stand in the file.
 """
 
 TABLES: Final = (
-    ("[server]", shape.Server, "Every key is also an environment variable: `port` is `AM_PORT`."),
-    ("[[keys]]", shape.KeyTable, "Who may come in. Without any key everybody may who reaches the address."),
-    ("[seal]", shape.Seal, "What clients carry for the model, sealed: reasoning with its signatures."),
-    ("[upstreams.NAME]", shape.Upstream, "A server that runs models, and how it is spoken to."),
-    ("[models.NAME]", shape.Model, 'A model under its public name. `[models."*"]` stands for every other name.'),
+    ("[server]", Server, "Every key is also an environment variable: `port` is `AM_PORT`."),
+    ("[[keys]]", KeyTable, "Who may come in. Without any key everybody may who reaches the address."),
+    ("[seal]", Seal, "What clients carry for the model, sealed: reasoning with its signatures."),
+    ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is spoken to."),
+    ("[models.NAME]", Model, 'A model under its public name. `[models."*"]` stands for every other name.'),
     (
         "[models.NAME.can]",
-        shape.Can,
+        Can,
         "What it can do. What is not said is as litellm has it, or taken for true.",
     ),
 )

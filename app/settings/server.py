@@ -1,0 +1,159 @@
+"""The server itself: how it listens, what it seals with, who may come in."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.settings.secret import Secret
+from app.settings.values import Collector, Digest, Hosts, Name, Origins, SealKey, Seconds, Table, is_loopback
+
+
+class Server(Table):
+    """How the server listens and how patient it is. Every field is also an environment variable, `AM_<NAME>`."""
+
+    host: Name = "127.0.0.1"
+    """Where it listens. Any address but this machine's own needs `[[keys]]`."""
+    port: int = Field(default=8080, ge=0, le=65_535)
+    """0: any free one."""
+    keep_alive: Seconds = 15
+    """Seconds of silence before a keep-alive."""
+    first_payload_wait: float = Field(default=5, ge=0, le=600, allow_inf_nan=False)
+    """Seconds for which the status line may be held back until the upstream speaks."""
+    strict: bool = False
+    """True: every warning is a 400."""
+    lenient: bool = False
+    """True: what a model is known not to take is left out with a warning. False: a request that holds it is a 400."""
+    max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    """Bytes of a request; a larger one is a 413."""
+    body_timeout: Seconds = 30
+    """Seconds of silence while a body arrives; one that comes very slowly has a bound as well."""
+    max_header_bytes: int = Field(default=64 * 1024, ge=1024)
+    """Bytes of its headers; larger ones are a 431."""
+    header_timeout: Seconds = 15
+    """Seconds for the headers of a request."""
+    max_items: int = Field(default=16_384, ge=1)
+    """Input items of a request."""
+    max_tools: int = Field(default=1_024, ge=0)
+    """Tools of a request."""
+    websocket: bool = True
+    """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
+    websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
+    """What a connection remembers of its conversation. A longer one must be sent whole each time."""
+    websocket_idle: Seconds = 600
+    """Seconds for which a connection may be quiet between two turns."""
+    websocket_lifetime: Seconds = 3600
+    """Seconds after which a connection is closed, behind the turn that is running."""
+    allow_private_urls: bool = False
+    """True: image and file URLs may point to private addresses."""
+    fetch_urls: Literal["never", "when_needed"] = "when_needed"
+    """Whether images and files are fetched for upstreams that fetch none themselves."""
+    fetch_timeout: Seconds = 10
+    """Seconds for one of them, from the first word to the last byte."""
+    max_fetch_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    """Bytes of all that is fetched for one request."""
+    allowed_hosts: Hosts = ()
+    """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
+    cors_origins: Origins = ()
+    """Origins of the web pages that may come in; without any, none."""
+    max_turns: int = Field(default=1000, ge=1)
+    """Turns at once; one more is a 503."""
+    send_timeout: Seconds = 60
+    """Seconds for which a client may read nothing of what is sent to it."""
+    drain_delay: float = Field(default=2, ge=0, le=600, allow_inf_nan=False)
+    """Seconds for which the server, told to stop, says that it is not ready and serves on."""
+    shutdown_grace: float = Field(default=6, ge=0, le=86_400, allow_inf_nan=False)
+    """Seconds that turns then have to end."""
+    log_format: Literal["auto", "text", "json"] = "auto"
+    """auto: text on a terminal, JSON elsewhere."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Below which the log says nothing. A turn's line is info."""
+    log_bodies: bool = False
+    """True: the log holds all that is said, without files, pictures and seals. For hunting a fault."""
+    metrics: Literal["key", "open", "off"] = "key"
+    """Who may read `/metrics`: who has a key (everybody, where there are none), everybody, or nobody."""
+    traces: Collector = ""
+    """Where a collector of OpenTelemetry takes spans over HTTP (`http://…/v1/traces`). Without one there are none."""
+    ui: bool = True
+    """False: no inspector at `/`. Beyond this machine, without keys, there is none anyway."""
+    watch: int = Field(default=0, ge=0, le=10_000)
+    """How many of the last turns the inspector shows, with all that was said in them. They are kept in memory only."""
+    insecure_no_auth: bool = False
+    """True: without keys, and yet on an address that others can reach."""
+
+    @property
+    def hosts(self) -> tuple[str, ...] | None:
+        """Whom a Host header may name beside this machine; none where it may name anybody."""
+        if "*" in self.allowed_hosts or not (self.allowed_hosts or is_loopback(self.host)):
+            return None
+        return (*self.allowed_hosts, self.host.strip("[]").lower())
+
+
+class Seal(Table):
+    """What clients carry from turn to turn sealed: reasoning, and what upstreams want back with it."""
+
+    when: Literal["asked", "always", "never"] = "asked"
+    """asked: for clients that include `reasoning.encrypted_content`."""
+    keys: tuple[SealKey, ...] = ()
+    """The first seals, every one opens. Without any, one is made at start that no other process has."""
+    max_age_days: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Days after which a seal no longer opens; without it all do."""
+
+
+class KeyTable(Table):
+    """A client's key as it is written: its digest, or itself."""
+
+    name: Name
+    """What the log calls its owner."""
+    sha256: Digest | None = None
+    """The SHA-256 of the key, in 64 hexadecimal digits."""
+    value: Secret | None = None
+    """Or the key itself; only its SHA-256 is kept."""
+    models: tuple[Name, ...] = ("*",)
+    """Which public names it may use; patterns such as `gpt-*` work."""
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    """Turns that may begin in a minute; without it any number. Each process counts for itself."""
+    concurrency: int | None = Field(default=None, ge=1)
+    """Turns at once; without it any number."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.sha256 is None) == (self.value is None):
+            message = "needs either sha256 or value, and not both"
+            raise ValueError(message)
+        return self
+
+    def key(self) -> "Key":
+        """The key as it is kept."""
+        digest = self.sha256 or sha256((self.value or Secret("-")).reveal().encode()).hexdigest()
+        return Key(
+            name=self.name,
+            digest=bytes.fromhex(digest),
+            models=self.models,
+            requests_per_minute=self.requests_per_minute,
+            concurrency=self.concurrency,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A client that may come in. Only the SHA-256 of its key is kept."""
+
+    name: str
+    digest: bytes
+    models: tuple[str, ...] = ("*",)
+    """Patterns of public model names: `*`, `gpt-*`."""
+    is_guest: bool = False
+    """Not one of ours: the key they came with opens nothing here, but perhaps an upstream that is given it."""
+    own: Secret | None = None
+    """The key they came with, where it is none of ours and some upstream is given its callers' keys."""
+    requests_per_minute: int | None = None
+    """Turns that may begin in a minute; none: any number. Each process counts for itself."""
+    concurrency: int | None = None
+    """Turns at once; none: any number."""
+
+    def may_use(self, model: str) -> bool:
+        """Whether one of the patterns covers this public name."""
+        return any(fnmatchcase(model, pattern) for pattern in self.models)

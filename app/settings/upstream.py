@@ -1,0 +1,114 @@
+"""A server that runs models, and how it is spoken to."""
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.settings.secret import Secret
+from app.settings.values import Address, Seconds, Table
+
+_ONLY: Final = {
+    "stream_options": "chat",
+    "max_tokens_field": "chat",
+    "system_role": "chat",
+    "strict_tools": "chat",
+    "reasoning_field": "chat",
+    "blank_reasoning": "chat",
+    "takes_image_urls": "chat",
+    "ids": "responses",
+}
+"""Settings of one kind of upstream."""
+
+
+TAKES_ANY_KEY: Final = frozenset(
+    {
+        "anthropic", "cerebras", "codestral", "deepinfra", "deepseek", "fireworks_ai", "gemini", "groq", "hosted_vllm",
+        "mistral", "moonshot", "nvidia_nim", "openai", "openrouter", "perplexity", "sambanova", "together_ai", "xai",
+    }
+)  # fmt: skip
+"""Providers for which litellm sends the key it is given, and nothing else that could open a door."""
+
+
+Hint = Literal["metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"]
+
+
+class Upstream(Table):
+    """A server that runs models, and how it is spoken to."""
+
+    via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
+    """How it is spoken to: through litellm, as a chat-completions or as a Responses server; or the embedded model."""
+    provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
+    """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
+    api_key: Secret | None = None
+    """What it wants as a key."""
+    auth: Literal["key", "passthrough"] = "key"
+    """Whose key is sent: this upstream's own, or that of the caller, who then needs none of this server's."""
+    base_url: Address | None = None
+    """Its address, up to and without `/chat/completions` or `/responses`."""
+    connect_timeout: Seconds = 5
+    """Seconds for finding and reaching the upstream, TLS included."""
+    first_payload_timeout: Seconds | None = None
+    """Seconds until its first word, after which there is a 504; the same as `timeout` unless given."""
+    timeout: Seconds = 120
+    """Seconds for which the upstream may be silent. Comments that it sends to be kept alive are silence."""
+    turn_timeout: Seconds = 1800
+    """Seconds for one whole turn."""
+    retries: int = Field(default=1, ge=0, le=1)
+    """How often it is asked again what it could not take: not reached, or 429, 502, 503, 529. One in ten at most."""
+    breaker_failures: int = Field(default=10, ge=0)
+    """Failures in a row after which it is left alone; 0: never."""
+    breaker_pause: Seconds = 30
+    """Seconds for which it is; then one turn tries."""
+    stream_options: bool = True
+    """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the upstream calls the limit of an answer."""
+    system_role: Literal["system", "developer"] = "system"
+    """Under which role instructions go."""
+    strict_tools: bool = True
+    """False: `strict` is taken off tools."""
+    reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
+    """Under which name earlier thoughts go back; none: they do not."""
+    blank_reasoning: bool = False
+    """True: where they are missing a blank one goes back, for servers that demand them (DeepSeek)."""
+    hints: tuple[Hint, ...] | None = None
+    """Parameters that do not change the answer and that this upstream takes. OpenAI and Azure take all, others none,
+    unless it is said here."""
+    takes_image_urls: bool = True
+    """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
+    ids: Literal["am", "keep"] = "am"
+    """Ids of responses and items: marked as this server's, the original inside, or as the upstream gave them."""
+
+    def takes(self, name: str) -> bool:
+        """Whether this setting means anything to an upstream of this kind."""
+        return _ONLY.get(name, self.via) == self.via
+
+    @model_validator(mode="after")
+    def _knows_its_settings(self) -> Self:
+        for name in type(self).model_fields:
+            if name in self.model_fields_set and not self.takes(name):
+                message = f'{name} means nothing here: it is a setting of via = "{_ONLY[name]}"'
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        message = ""
+        match self.via:
+            case "demo" if self.provider or self.api_key or self.base_url:
+                message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
+            case "chat" | "responses" if self.provider:
+                message = 'provider is litellm\'s: leave it out, or say via = "litellm"'
+            case "chat" | "responses" if not self.base_url:
+                message = f'via = "{self.via}" needs a base_url'
+            case "demo" if self.auth == "passthrough":
+                message = 'via = "demo" asks for no key: leave auth out'
+            case _ if self.auth == "passthrough" and self.api_key:
+                message = 'takes either api_key or auth = "passthrough"'
+            case "litellm" if self.auth == "passthrough" and self.provider not in {None, *TAKES_ANY_KEY}:
+                message = f'litellm finds keys of its own for {self.provider}: auth = "passthrough" is not safe there'
+            case "litellm" if not self.provider and not self.base_url:
+                message = 'needs a provider (litellm\'s prefix, such as "deepseek") or a base_url'
+        if message:
+            raise ValueError(message)
+        return self

@@ -1,0 +1,105 @@
+"""What single values may be: names, addresses, numbers of seconds. They come checked, or not at all."""
+
+import re
+from ipaddress import ip_address
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from app.settings.secret import Secret
+
+SEAL_KEY_LENGTH: Final = 32
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+
+
+def _told(text: str) -> str:
+    """A name: not empty, not endless, nothing invisible in it."""
+    if not text or text != text.strip() or not text.isprintable():
+        message = "must be a name without spaces around it and without control characters"
+        raise ValueError(message)
+    return text
+
+
+def _address(url: str) -> str:
+    """An upstream's address, without the slash at its end."""
+    wrong = "must be an address that starts with http:// or https://"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError(wrong) from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or " " in url or not url.isprintable():
+        raise ValueError(wrong)
+    if parts.username is not None or parts.password is not None:
+        message = "must not hold a user name or password: use api_key"
+        raise ValueError(message)
+    if parts.query or parts.fragment:
+        message = "must end with its path, without ? or #"
+        raise ValueError(message)
+    return url.rstrip("/")
+
+
+def _collector(url: str) -> str:
+    """An address, or nothing."""
+    return url and _address(url)
+
+
+def _digest(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        message = "must be the SHA-256 of the key: 64 hexadecimal digits"
+        raise ValueError(message)
+    return text.lower()
+
+
+def _origin(text: str) -> str:
+    """A web page's origin, as browsers send it; or all of them."""
+    if text == "*":
+        return text
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", text.lower()):
+        message = 'must be an origin such as "https://example.com", without a path, or "*"'
+        raise ValueError(message)
+    return text.lower()
+
+
+def _host(text: str) -> str:
+    """A name or address as it stands in a Host header, without the port."""
+    if text != "*" and not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?", text):
+        message = 'must be a host name or address without a port, or "*"'
+        raise ValueError(message)
+    return text.strip("[]").lower()
+
+
+def _split(value: object) -> object:
+    """A list, also as an environment variable holds one: with commas."""
+    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+
+
+def _long(key: Secret) -> Secret:
+    if len(key.reveal()) < SEAL_KEY_LENGTH:
+        message = f"must be at least {SEAL_KEY_LENGTH} characters that nobody can guess: `openssl rand -hex 32`"
+        raise ValueError(message)
+    return key
+
+
+Name = Annotated[str, Field(max_length=256), AfterValidator(_told)]
+Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
+Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
+Address = Annotated[str, AfterValidator(_address)]
+Collector = Annotated[str, AfterValidator(_collector)]
+Digest = Annotated[str, AfterValidator(_digest)]
+SealKey = Annotated[Secret, AfterValidator(_long)]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on `host`. Of names, only localhost is sure."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+class Table(BaseModel):
+    """A table of the file: frozen, and a key it does not know is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
