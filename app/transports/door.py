@@ -49,6 +49,19 @@ class _RefusedError(Exception):
 class Door(HttpToolsProtocol):
     """One connection. To be given to uvicorn as `http`, with the last four arguments filled in."""
 
+    __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection
+        "_clock",
+        "_header_timeout",
+        "_heard",
+        "_in_body",
+        "_in_head",
+        "_max_header_bytes",
+        "_mint",
+        "_refusal",
+        "_send_timeout",
+        "_stuck",
+    )
+
     def __init__(  # noqa: PLR0913 — uvicorn's four, and ours
         self,
         config: Config,
