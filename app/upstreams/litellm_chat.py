@@ -213,7 +213,7 @@ class LitellmChat:
             if isinstance(error, NotAStreamError):
                 problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
             else:
-                problem = problem_of(error, model=model, secret=secret)
+                problem = problem_of(error, model=model, secret=secret, spoken=spoken)
             # not `from error`: its text may hold the key, and a traceback would print it
             if spoken:
                 raise UpstreamBroke(problem) from None

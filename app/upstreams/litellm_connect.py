@@ -8,6 +8,8 @@ from typing import Any, Final
 
 _within: Final[ContextVar[float | None]] = ContextVar("am_proxy_connect", default=None)
 
+_KINDS: Final = {"ClientConnectorError", "ConnectTimeout", "ConnectionTimeoutError"}
+
 HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
 """The module of litellm that makes connectors, all of them."""
 
@@ -40,11 +42,11 @@ def connect_within(seconds: float) -> None:
 
 
 def never_connected(error: BaseException | None) -> bool:
-    """Whether this error, or one it stands for, is that limit."""
+    """Whether this error, or one it stands for, says that nobody was reached: in time, or at all."""
     for _ in range(20):  # a chain is short, and must not be a circle
         if error is None:
             return False
-        if type(error).__name__ in {"ConnectTimeout", "ConnectionTimeoutError"}:
+        if _KINDS & {kind.__name__ for kind in type(error).__mro__}:
             return True
         error = error.__cause__ or error.__context__
     return False

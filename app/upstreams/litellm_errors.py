@@ -20,8 +20,11 @@ OVERLOADED: Final = 529
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
-def problem_of(error: BaseException, *, model: str, secret: str | None = None) -> Problem:
-    """Say what this error means to the client who asked for `model`. `secret` is the key that was sent."""
+def problem_of(error: BaseException, *, model: str, secret: str | None = None, spoken: bool = False) -> Problem:
+    """Say what this error means to the client who asked for `model`. `secret` is the key that was sent.
+
+    `spoken`: it had begun to answer, so that it was reached.
+    """
     while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
         error = inner  # an error in mid-stream comes wrapped in one that says less
     text = _text(error)
@@ -32,11 +35,11 @@ def problem_of(error: BaseException, *, model: str, secret: str | None = None) -
         return problem_told(400, "content_policy_violation", model=model, headers={}, secret=secret)
     status = _status(error)
     if never_connected(error):
-        return Problem(code="upstream_error", message=_lost("cannot connect"))
+        return Problem(code="upstream_error", message=_lost("cannot connect", spoken=spoken))
     if kinds & {"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"}:
         status = 408
     elif kinds & {"APIConnectionError", "TransportError", "ConnectError"} or _unreachable(text):
-        return Problem(code="upstream_error", message=_lost(text))
+        return Problem(code="upstream_error", message=_lost(text, spoken=spoken))
     return problem_told(status, text, model=model, headers=_headers(error), secret=secret)
 
 
@@ -45,7 +48,7 @@ def wait_of(error: BaseException) -> float | None:
     while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
         error = inner
     text = _text(error)
-    if never_connected(error) or _unreachable(text):
+    if never_connected(error):
         return 0
     status = _status(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR and "overloaded_error" in text:
@@ -98,7 +101,7 @@ def _unreachable(text: str) -> bool:
     return bool(_NO_WAY.search(text))
 
 
-def _lost(text: str) -> str:
-    if _unreachable(text):
+def _lost(text: str, *, spoken: bool) -> str:
+    if not spoken and _unreachable(text):
         return "The upstream could not be reached."
     return "The connection to the upstream broke off."

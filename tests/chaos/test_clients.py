@@ -1,0 +1,149 @@
+"""Clients that go away in every phase, half-close, or are cancelled by the hundred, and what they leave behind."""
+
+import asyncio
+import gc
+import json
+import os
+import random
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.settings import Model, Server, Settings, Upstream
+from tests.script import opens, says, talk
+from tests.serving import serving
+from tests.upstream import Ask, ChatUpstream, Hang, Pause, Step
+
+pytestmark = pytest.mark.xdist_group("litellm")
+BODY = json.dumps({"model": "m", "input": "Hi", "stream": True}).encode()
+HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+WHOLE = HEAD + b"content-length: %d\r\n\r\n" % len(BODY) + BODY
+PHASES = {
+    "before a word": b"",
+    "in the request line": HEAD[:9],
+    "in the headers": HEAD,
+    "before the body": HEAD + b"content-length: %d\r\n\r\n" % len(BODY),
+    "in the body": WHOLE[:-5],
+}
+FEW: Any = {"max_turns": 2}
+
+
+@pytest.fixture(scope="module", params=["chat", "litellm"])
+def house(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]]:
+    """A server that runs two turns at once: one that is left hanging would soon be missed."""
+
+    def script(ask: Ask) -> list[Step]:
+        return talk("Hi") if ask.body["messages"][-1]["content"] == "well" else [opens(), says("Once"), Hang()]
+
+    with ChatUpstream(script) as upstream:
+        told = Upstream(via=request.param, base_url=upstream.url)
+        settings = Settings(server=Server(**FEW), upstreams={"u": told}, models={"m": Model(upstream="u")})
+        with serving(settings) as url:
+            yield url, upstream
+
+
+def knock(url: str) -> socket.socket:
+    host, _, port = url.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=5)
+
+
+def is_well(url: str) -> bool:
+    answer = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "well"}, timeout=20)
+    return answer.status_code == 200
+
+
+@pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_client_that_goes_away_while_it_asks(house: tuple[str, ChatUpstream], phase: str, *, reset: bool) -> None:
+    url, upstream = house
+    asked = len(upstream.asks)
+    for _ in range(4):
+        with knock(url) as client:
+            client.sendall(PHASES[phase])
+            time.sleep(0.02)
+            if reset:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+    assert is_well(url)
+    assert len(upstream.asks) == asked + 1
+
+
+@pytest.mark.parametrize("how", ["closed", "reset", "half-closed"])
+@pytest.mark.parametrize("when", ["asked", "answered", "in mid-stream"])
+def test_a_client_that_goes_away_while_it_is_answered(house: tuple[str, ChatUpstream], when: str, how: str) -> None:
+    url, upstream = house
+    for _ in range(4):
+        asked = len(upstream.asks)
+        with knock(url) as client:
+            client.sendall(WHOLE)
+            heard = b""
+            while when != "asked" and (b"Once" if when == "in mid-stream" else b"200 OK") not in heard:
+                heard += client.recv(4096)
+            while len(upstream.asks) == asked:
+                time.sleep(0.002)
+            if how == "half-closed":
+                client.shutdown(socket.SHUT_WR)
+                assert upstream.asks[-1].wait_gone(2), "who ends its side of a connection has left"
+            elif how == "reset":
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        assert upstream.asks[-1].wait_gone(2), "the upstream was not left"
+    assert is_well(url)
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def resident() -> int:
+    """Bytes of this process, which is the server, the upstream and the clients."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# litellm makes a coroutine in a thread, and drops it unused where it is cancelled just then
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning")
+@pytest.mark.parametrize("via", ["chat", "litellm"])
+async def test_five_hundred_cancelled_clients_leave_nothing_behind(via: str) -> None:
+    """Descriptors and memory are as after the first hundred, and every turn's place is free."""
+    chance = random.Random(1)  # noqa: S311 — the same times in every run
+
+    def script(_ask: Ask) -> list[Step]:
+        return [Pause(0.01), opens(), *[step for _ in range(20) for step in (says("word "), Pause(0.005))], Hang()]
+
+    async def cancelled(client: httpx.AsyncClient, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds), client.stream("POST", "/v1/responses", content=BODY) as answer:
+                assert answer.status_code == 200
+                async for _ in pieces(answer):
+                    pass
+
+    async def pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
+        async for piece in answer.aiter_raw():
+            yield piece
+
+    with ChatUpstream(script) as upstream:
+        told = Upstream(via=via, base_url=upstream.url)  # type: ignore[arg-type]
+        settings = Settings(server=Server(max_turns=50), upstreams={"u": told}, models={"m": Model(upstream="u")})
+        with serving(settings) as url:
+            measured = []
+            for hundred in range(6):
+                limits = httpx.Limits(max_keepalive_connections=0)
+                headers = {"content-type": "application/json"}
+                async with httpx.AsyncClient(base_url=url, limits=limits, headers=headers, timeout=20) as client:
+                    patience = 5.0 if hundred == 0 else 0.15  # the first ones may wait for litellm
+                    for _ in range(5):
+                        await asyncio.gather(*(cancelled(client, chance.uniform(0.0, patience / 5)) for _ in range(20)))
+                for _ in range(100):
+                    if all(ask.answered.is_set() for ask in upstream.asks):
+                        break
+                    await asyncio.sleep(0.02)
+                assert all(ask.answered.is_set() for ask in upstream.asks), "an upstream was not left"
+                gc.collect()
+                measured.append((descriptors(), resident()))
+    (before, held), (after, holds) = measured[0], measured[-1]
+    assert after <= before + 5, measured
+    assert holds - held < 20 * 1024 * 1024, measured

@@ -1,0 +1,140 @@
+"""Every way in which an upstream can go wrong, over both chat lanes and the relay: what the client is told of it."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from app.settings import Model, Settings, Upstream
+from tests.grammar import check
+from tests.script import breaks, opens, says, stops, talk
+from tests.serving import serving
+from tests.upstream import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status, Step
+
+pytestmark = [
+    pytest.mark.xdist_group("litellm"),
+    # litellm makes a coroutine in a thread, and drops it unused where it is cancelled just then
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning"),
+]
+SILENCE = 0.5
+"""Seconds for which upstreams may be silent here."""
+HTML = b"<html><head><title>nginx</title></head><body><h1>Sorry</h1></body></html>"
+BEGUN: list[Step] = [opens(), says("Once")]
+SAID = "Ünïcödé \N{GRINNING FACE}\N{WHITE HEAVY CHECK MARK} upon a time"
+WHOLE = b"".join(
+    b"data: %b\r\n\r\n" % json.dumps({**chunk, "id": "c", "model": "m"}, ensure_ascii=False).encode()
+    for chunk in [opens(), says(SAID), stops()]
+)
+COMMENTS: list[Step] = [step for _ in range(60) for step in (b": still here\n\n", Pause(0.05))]
+LINE = b"data: " + b"x" * (50 * 1024 * 1024)
+
+
+class Old(NamedTuple):
+    """An answer as HTTP/1.0 gives it: its end is that of the connection, so that nobody can tell whether it was cut."""
+
+    steps: Sequence[Step]
+
+
+class Told(NamedTuple):
+    """What a client is told: an HTTP error, or the last event."""
+
+    outcome: int | str
+    words: str = ""
+
+
+FAILED = "response.failed"
+CASES: dict[str, tuple[list[Step] | Old, Told]] = {
+    "reset before anything": ([Reset()], Told(502)),
+    "reset in mid-stream": ([*BEGUN, Reset()], Told(FAILED, "broke off")),
+    "cut before anything": ([Cut()], Told(502)),
+    "cut in mid-stream": ([*BEGUN, Cut()], Told(FAILED)),
+    "closed cleanly without a finish": ([*BEGUN, End()], Told(FAILED, "cut off")),
+    "closed cleanly without a word": ([End()], Told(502)),
+    "HTTP/1.0, cut": (Old(BEGUN), Told(FAILED)),
+    "HTTP/1.0, whole": (Old([*BEGUN, stops()]), Told("response.completed")),
+    "silence before anything": ([Hang()], Told(504)),
+    "silence in mid-stream": ([*BEGUN, Hang()], Told(FAILED, "stopped talking")),
+    "comments for ever before anything": (COMMENTS, Told(504)),
+    "comments for ever in mid-stream": ([*BEGUN, *COMMENTS], Told(FAILED, "stopped talking")),
+    "a line of 50 MB": ([*BEGUN, Pause(0.1), LINE], Told(FAILED)),
+    "garbage before anything": ([b"\x00\xff\xfe{{{]]]\n\n", End()], Told(502)),
+    "garbage in mid-stream": ([*BEGUN, b"data: {\x00\xff]]\n\n", End()], Told(FAILED)),
+    "bytes one by one": ([WHOLE[place : place + 1] for place in range(len(WHOLE))], Told("response.completed")),
+    "429 in HTML": ([Status(429, HTML, {"content-type": "text/html"})], Told(429)),
+    "502 in HTML": ([Status(502, HTML, {"content-type": "text/html"})], Told(502)),
+    "200 in HTML": ([Status(200, HTML, {"content-type": "text/html"})], Told(502)),
+    "an error as first chunk": ([breaks(), End()], Told(502)),
+    "an error in mid-stream": ([*BEGUN, breaks(), End()], Told(FAILED)),
+}
+
+
+class Chaotic(ChatUpstream):
+    """A chat server that can also answer in HTTP/1.0."""
+
+    async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:  # noqa: ARG002 — the parent's
+        steps = CASES[ask.body["model"]][0] if ask.body["model"] in CASES else talk("Hi")
+        if not isinstance(steps, Old):
+            return await super()._play(ask, steps, writer)
+        writer.write(b"HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        writer.writelines(self.frame(step, ask) for step in steps.steps if isinstance(step, dict))
+        await writer.drain()
+        return False
+
+
+class House(NamedTuple):
+    client: httpx.Client
+    upstream: Chaotic
+
+    def tell(self, name: str) -> tuple[int | str, str, str]:
+        """How it ended, in which words, and what was said till then."""
+        answer = self.client.post("/v1/responses", json={"model": name, "input": "Hi", "stream": True})
+        if answer.status_code != 200:
+            assert answer.json()["error"].keys() == {"message", "type", "param", "code"}
+            return answer.status_code, answer.json()["error"]["message"], ""
+        events = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: {")]
+        check(events)
+        last = events[-1]
+        said = "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+        return last["type"], str((last["response"]["error"] or {}).get("message", "")), said
+
+
+@pytest.fixture(scope="module", params=["chat", "litellm", "responses"])
+def house(request: pytest.FixtureRequest) -> Iterator[House]:
+    """The relay stands before a second server, whose own lane is the direct one."""
+
+    def settings(via: str, url: str, silence: float) -> Settings:
+        told: Any = {"via": via, "base_url": url, "timeout": silence, "retries": 0, "breaker_failures": 0}
+        if via == "responses":
+            told["ids"] = "keep"
+        return Settings(upstreams={"u": Upstream(**told)}, models={"*": Model(upstream="u")})
+
+    with ExitStack() as stack:
+        upstream = stack.enter_context(Chaotic())
+        relayed = request.param == "responses"
+        url = stack.enter_context(serving(settings("chat" if relayed else request.param, upstream.url, SILENCE)))
+        if relayed:
+            url = stack.enter_context(serving(settings("responses", f"{url}/v1", 10)))
+        house = House(stack.enter_context(httpx.Client(base_url=url, timeout=30)), upstream)
+        while house.tell("a healthy one")[0] != "response.completed":  # litellm takes longer than this silence to load
+            time.sleep(0.1)
+        yield house
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_whatever_an_upstream_does_the_client_gets_an_honest_end(house: House, name: str) -> None:
+    _, told = CASES[name]
+    asked = len(house.upstream.asks)
+    outcome, words, said = house.tell(name)
+    assert (outcome, told.words in words) == (told.outcome, True), words
+    if outcome == FAILED:
+        assert said.startswith("Once"), "what was said before is the client's"
+    if name == "bytes one by one":
+        assert said == SAID
+    assert "<" not in words, "markup is nobody's business"
+    assert len(house.upstream.asks) <= asked + 2, "litellm alone asks once more, where a connection broke at once"
+    assert house.tell("a healthy one") == ("response.completed", "", "Hi")
