@@ -4,6 +4,7 @@ The map
 -------
     __main__.py, cli/   the command line
     main.py             composition root: `build_app(settings)`; the only file that knows every room
+    lanes.py            from settings to upstreams and catalogue
     settings/           config.toml, environment and flags -> frozen `Settings`
     catalogue.py        public model name -> route
     sealing.py          the envelope in which clients carry what only this server may read

@@ -5,7 +5,7 @@ import time
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple
 
-from app.main import upstream_of
+from app.lanes import upstream_of
 from app.protocol.problems import Problem
 from app.settings import Upstream
 from app.upstreams.demo import Demo

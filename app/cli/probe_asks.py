@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from app.main import AnyUpstream, upstream_of
+from app.lanes import AnyUpstream, upstream_of
 from app.protocol.problems import Problem
 from app.settings import Upstream
 from app.upstreams.demo import Demo
