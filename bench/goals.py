@@ -58,6 +58,8 @@ GOALS = (
              ratio(PACED, "first_p50_ms", lane, "httpx copy"), 1)
         for lane in (CHAT, RELAY, LITELLM)
     ),
+    Goal("many, paced: first word p50, litellm lane ÷ bare litellm",
+         ratio(PACED, "first_p50_ms", LITELLM, "bare litellm"), 1),
     Goal("long, fast: chunks a second, chat ÷ httpx copy",
          ratio("long, fast", "chunks_per_second", CHAT, "httpx copy"), 1.25, at_least=True),
     Goal("small: CPU, chat ÷ llm-rosetta", ratio("small", REQUEST, CHAT, "llm-rosetta"), 0.6),
