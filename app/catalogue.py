@@ -18,8 +18,10 @@ from app.protocol.request import CreateResponse
 from app.pump import Clocks
 from app.settings import Key, Secret
 from app.standing import Standing
-from app.upstreams.callers_key import at_callers_expense
-from app.upstreams.port import Knowing, Upstream
+from app.upstreams.callers_key import at_callers_expense, callers_fault
+from app.upstreams.port import Counted, Counting, Knowing, Upstream, UpstreamRefused
+
+__all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 
 ANY = "*"
 
@@ -54,6 +56,8 @@ class Entry(NamedTuple):
     card: Card = Card()
     knowing: Knowing | None = None
     """The same upstream, if it knows something of its models."""
+    counting: Counting | None = None
+    """The same upstream, if it can count."""
     passthrough: bool = False
     """Whether this upstream is given the caller's own key."""
     standing: Standing = Standing()
@@ -95,6 +99,16 @@ class Route(NamedTuple):
                 return RelayTurn(request, model=model, options=relay, mint=mint, now=now, for_codex=for_codex)
             case other:
                 assert_never(other)
+
+    async def counted(self, turn: AnyTurn) -> Counted:
+        """How many tokens this turn would ask. Raises `ProblemError` where the upstream was asked and refuses."""
+        counted = None
+        if self.entry.counting is not None:
+            try:
+                counted = await self.entry.counting.count(turn.ask, None if self.key is None else self.key.reveal())
+            except UpstreamRefused as error:
+                raise ProblemError(error.problem if self.key is None else callers_fault(error.problem)) from None
+        return counted or Counted(turn.length)
 
     async def _known(self, model: str) -> Capabilities:
         return ANYTHING if self.entry.knowing is None else await self.entry.knowing.capabilities(model)

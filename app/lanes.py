@@ -17,7 +17,7 @@ from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import Connected
+from app.upstreams.port import Connected, Counting
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -115,9 +115,12 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         images=_sees(model, told),
         verbosity=model.can.verbosity is True,
     )
+    counting = upstream if isinstance(upstream, Counting) else None
     if told.via == "responses":
         relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls, sealer=sealer)
-        return Entry(model.upstream, upstream, model.name, relay, clocks, card, passthrough=passthrough)
+        return Entry(
+            model.upstream, upstream, model.name, relay, clocks, card, counting=counting, passthrough=passthrough
+        )
     options = ChatOptions(
         system_messages=model.system_messages,
         raw_reasoning=model.reasoning == "text",
@@ -139,7 +142,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         lenient=settings.server.lenient,
     )
     knowing = upstream if isinstance(upstream, LitellmChat) else None
-    return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing, passthrough)
+    return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing, counting, passthrough)
 
 
 def _sees(model: Model, upstream: Upstream) -> bool:

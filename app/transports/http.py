@@ -2,6 +2,7 @@
 
 import json
 from asyncio import to_thread
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -12,7 +13,6 @@ from fastapi.responses import JSONResponse
 from app.catalogue import Catalogue
 from app.protocol.codex import codex_model
 from app.protocol.problems import ProblemError, refuse
-from app.protocol.request import CreateResponse
 from app.settings import Key, Server
 from app.transports.admission import Ticket
 from app.transports.answering import Answering
@@ -25,6 +25,11 @@ from app.transports.walk import Walk
 
 WARNINGS_ROOM: Final = 4000
 """Characters of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
+
+COUNTED_BY: Final = "x-am-token-count"
+"""The header that says who counted."""
+
+Serve = Callable[[Request, bytes, Key, TurnLog, Ticket], Awaitable[HttpResponse]]
 
 STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
@@ -62,6 +67,9 @@ class Http:
                     response_model=None,
                     include_in_schema=not slash,
                 )
+            router.add_api_route(
+                f"{prefix}/responses/input_tokens", self.count_input, methods=["POST"], response_model=None
+            )
             router.add_api_route(f"{prefix}/responses", self.no_upgrade, methods=["GET"], response_model=None)
             router.add_api_route(
                 f"{prefix}/responses/{{rest:path}}",
@@ -81,8 +89,14 @@ class Http:
 
     async def create_response(self, request: Request) -> HttpResponse:
         """One turn."""
-        request_id: str = request.state.request_id
-        turn_log = self._walk.open_log(request_id=request_id, **came_from(request.headers))
+        return await self._admitted(request, self._run, self._walk.open_log(**_about(request)))
+
+    async def count_input(self, request: Request) -> HttpResponse:
+        """How many tokens a turn would read. Its model is not asked to answer."""
+        return await self._admitted(request, self._count, TurnLog(**_about(request)))  # a turn only in form
+
+    async def _admitted(self, request: Request, serve: Serve, turn_log: TurnLog) -> HttpResponse:
+        """What every request that has a turn in its body goes through. Whoever serves it gives its ticket back."""
         try:
             caller = self._caller(request)
             turn_log.note(key=caller.name)
@@ -90,8 +104,7 @@ class Http:
             request.state.headers = self._admission.headers(caller)
             try:
                 body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
-                create = self._walk.read(body, turn_log)
-                return await self._run(request, create, caller, turn_log, ticket)
+                return await serve(request, body, caller, turn_log, ticket)
             except BaseException:
                 ticket.give_back()
                 raise
@@ -102,9 +115,8 @@ class Http:
             turn_log.tell()
             return HttpResponse(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
 
-    async def _run(
-        self, request: Request, create: CreateResponse, caller: Key, turn_log: TurnLog, ticket: Ticket
-    ) -> HttpResponse:
+    async def _run(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket) -> HttpResponse:
+        create = self._walk.read(body, turn_log)
         originator = request.headers.get("originator", "")
         running = await self._walk.begin(
             create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
@@ -112,6 +124,19 @@ class Http:
         headers = _warn(running.warnings)
         patience = self._server.first_payload_wait if create.stream else running.clocks.first_payload
         return Answering(running, turn_log, headers, stream=create.stream, patience=patience)
+
+    async def _count(
+        self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
+    ) -> HttpResponse:
+        create = self._walk.read(body, turn_log)
+        originator = request.headers.get("originator", "")
+        counted, warnings = await self._walk.count(create, caller, turn_log, originator=originator)
+        ticket.give_back()
+        turn_log.note(finish="counted", status=HTTPStatus.OK.value)
+        turn_log.tell()
+        told = {"object": "response.input_tokens", "input_tokens": counted.tokens}
+        marked = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}
+        return JSONResponse(told, headers={**_warn(warnings), **marked})
 
     async def no_upgrade(self) -> HttpResponse:
         """A GET that is not upgraded. Where there is no websocket, anything but a 426 costs Codex's user seconds."""
@@ -157,6 +182,11 @@ class Http:
 
     def _model(self, name: str) -> dict[str, Any]:
         return {"id": name, "object": "model", "created": self._started, "owned_by": "am-proxy"}
+
+
+def _about(request: Request) -> dict[str, Any]:
+    """What is known of a request before it is looked at."""
+    return {"request_id": request.state.request_id, **came_from(request.headers)}
 
 
 def _warn(warnings: list[str]) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """The walk of one turn, whichever way it came in: from a body to an upstream that has been asked."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final
 
 from app.attempts import Attempts
-from app.catalogue import AnyTurn, Catalogue, Route
+from app.catalogue import AnyTurn, Catalogue, Counted, Route
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
@@ -137,6 +138,17 @@ class Walk:
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id)
         return Running(told, pump, clocks, turn_log, ticket)
+
+    async def count(
+        self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str
+    ) -> tuple[Counted, list[str]]:
+        """How long this request is for its model, and what of it the model is not told. Raises as `begin` does."""
+        route, turn = await self._translate(create, caller, turn_log, originator)
+        try:
+            async with asyncio.timeout(route.entry.clocks.first_payload):
+                return await route.counted(turn), turn.warnings
+        except TimeoutError:
+            raise refuse("upstream_timeout", "The model's server took too long to count.") from None
 
     async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
         """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""

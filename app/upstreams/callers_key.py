@@ -10,6 +10,13 @@ from app.upstreams.port import UpstreamBroke, UpstreamRefused
 PayloadT = TypeVar("PayloadT")
 
 
+def callers_fault(problem: Problem) -> Problem:
+    """The same problem, as the caller must hear it."""
+    if problem.code != "upstream_auth_error":
+        return problem
+    return Problem(code="invalid_api_key", message="The upstream of this model does not take your key.")
+
+
 async def at_callers_expense(payloads: AsyncGenerator[PayloadT]) -> AsyncGenerator[PayloadT]:
     """The same payloads. What would be this server's own fault in a refused key is the caller's here."""
     async with aclosing(payloads):
@@ -17,7 +24,4 @@ async def at_callers_expense(payloads: AsyncGenerator[PayloadT]) -> AsyncGenerat
             async for payload in payloads:
                 yield payload
         except (UpstreamRefused, UpstreamBroke) as error:
-            if error.problem.code != "upstream_auth_error":
-                raise
-            problem = Problem(code="invalid_api_key", message="The upstream of this model does not take your key.")
-            raise type(error)(problem) from None
+            raise type(error)(callers_fault(error.problem)) from None

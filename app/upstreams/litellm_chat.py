@@ -23,7 +23,7 @@ from app.upstreams.litellm_chunks import chunks_of, response_of
 from app.upstreams.litellm_connect import HANDLER, connect_within, limit
 from app.upstreams.litellm_errors import problem_of, wait_of
 from app.upstreams.litellm_transport import TRANSPORT, restrain
-from app.upstreams.port import TRACE, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import TRACE, Counted, UpstreamBroke, UpstreamRefused
 
 _ENVIRONMENT: Final = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
@@ -178,6 +178,25 @@ class LitellmChat:
         if is_claude(str(self._provider), str(ask["model"])) and ask.get("reasoning_effort") and not may_think(ask):
             left.append("reasoning_effort")
         return left
+
+    async def count(self, ask: Json, key: str | None = None) -> Counted | None:  # noqa: ARG002 — nobody is asked
+        """How long litellm takes the ask to be, by the tokenizer that it knows for the model. Downloads nothing."""
+        litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
+
+        def counted() -> int:
+            return int(
+                litellm.token_counter(
+                    model=str(ask["model"]),
+                    messages=ask["messages"],
+                    tools=ask.get("tools"),
+                    use_default_image_token_count=True,  # otherwise it fetches every picture
+                )
+            )
+
+        try:
+            return Counted(await asyncio.to_thread(counted))
+        except Exception:  # noqa: BLE001 — there are parts that it cannot count; whoever asked has an estimate
+            return None
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:  # noqa: C901 — one way to fail each
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""

@@ -12,7 +12,7 @@ from app.protocol.problems import ANSWERS, Problem
 from app.protocol.sse_lines import SseEvents
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
 from app.upstreams.http_server import CONNECT, TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
 
 Json = dict[str, Any]
 
@@ -21,11 +21,19 @@ LONGEST_ERROR: Final = 64 * 1024
 """Bytes of a body that is no stream, as far as it is read."""
 LONGEST_PARAM: Final = 200
 
+LONGEST_WHOLE: Final = 64 * 1024 * 1024
+"""Bytes of an answer that is not streamed."""
+
+_COUNTED: Final = ("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text")
+"""What of an ask may be counted: servers refuse the rest there."""
+_NOT_THERE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+"""How a server says that it has no such address."""
+
 _decode: Final = msgspec.json.Decoder().decode
 
 
 class NotEventsError(Exception):
-    """The upstream's answer cannot be read as a stream of events."""
+    """The upstream's answer cannot be read as what it must be."""
 
 
 class _ToldError(Exception):
@@ -44,6 +52,7 @@ class NativeResponses:
     ) -> None:
         url = f"{base_url.rstrip('/')}/responses"
         self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
+        self._counter = HttpServer(f"{url}/input_tokens", api_key=api_key, timeout=timeout, connect=connect)
         self._secret = api_key
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
@@ -75,9 +84,22 @@ class NativeResponses:
             if answer is not None:
                 answer.let_go(heard_out=reading.done)
 
+    async def count(self, ask: Json, key: str | None = None) -> Counted | None:
+        """How long the ask is, by the server itself; None if it has no such address. `UpstreamRefused` as in `open`."""
+        body = {name: ask[name] for name in _COUNTED if name in ask}
+        try:
+            told = await _whole(await self._counter.ask(msgspec.json.encode(body), key))
+        except (*TROUBLE, NotEventsError) as error:
+            if isinstance(error, HttpRefusedError) and error.status in _NOT_THERE:
+                return None
+            raise UpstreamRefused(self._problem(error, str(ask["model"]), key or self._secret)) from None
+        counted = told.get("input_tokens")
+        return Counted(counted, by_upstream=True) if type(counted) is int and counted >= 0 else None
+
     async def close(self) -> None:
         """Close every connection."""
-        await self._server.close()
+        for server in (self._server, self._counter):
+            await server.close()
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
@@ -89,6 +111,27 @@ class NativeResponses:
                 return _as_told(error, self._server.problem(error, model, secret), secret)
             case _:
                 return self._server.problem(error, model, secret)
+
+
+async def _whole(answer: Answer) -> Json:
+    """An answer that is one JSON object."""
+    pieces: list[bytes] = []
+    ended = False
+    try:
+        async for piece in answer:
+            pieces.append(piece)
+            if sum(map(len, pieces)) > LONGEST_WHOLE:
+                raise NotEventsError("the answer is too long")
+        ended = True
+    finally:
+        answer.let_go(heard_out=ended)
+    try:
+        told = json.loads(b"".join(pieces))
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise NotEventsError("the answer is not a JSON object")
+    return told
 
 
 def _clean(event: Json, secret: str | None) -> None:

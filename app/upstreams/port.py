@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import Problem
@@ -55,6 +55,23 @@ class Knowing(Protocol):
 
     async def dropped(self, ask: dict[str, Any]) -> list[str]:
         """The settings of this ask that are left out on the way."""
+        ...
+
+
+class Counted(NamedTuple):
+    """How long an ask is."""
+
+    tokens: int
+    by_upstream: bool = False
+    """Whether the server that runs the model counted it. Anything else is an estimate."""
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """An upstream that can say how long an ask is without answering it."""
+
+    async def count(self, ask: dict[str, Any], key: str | None = None) -> Counted | None:
+        """The length; None where it cannot be told after all. Raises `UpstreamRefused` as `open` does."""
         ...
 
 

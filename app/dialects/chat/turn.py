@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from app.bridges.table import BridgeTable
 from app.dialects.chat.ask import to_chat, wants_logprobs
 from app.dialects.chat.carrying import carrying, hidden, sealing
+from app.dialects.chat.length import CHARACTERS_PER_TOKEN, tokens_of
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.reader import ChunkReader
 from app.protocol.echo import opening_response
@@ -18,11 +17,6 @@ from app.protocol.request import CreateResponse
 from app.protocol.response import Usage
 from app.turn.deltas import Delta, ReasoningDelta, UsageReported
 from app.turn.emitter import Emitter
-
-CHARACTERS_PER_TOKEN = 4
-"""A rough mean over languages and code, for upstreams that count nothing themselves."""
-CHARACTERS_OF_MEDIA = 4_000
-"""What a picture or file counts for then: about a thousand tokens."""
 
 
 class ChatTurn:
@@ -89,9 +83,14 @@ class ChatTurn:
             notes["citations_left_out"] = left_out
         return notes
 
+    @property
+    def length(self) -> int:
+        """How many tokens the ask has, roughly. It is known until the answer begins."""
+        return tokens_of(self.ask)
+
     def begin(self) -> list[Event]:
         """The first two events. The upstream has its ask by now."""
-        self._asked = _characters(self.ask["messages"]) // CHARACTERS_PER_TOKEN + 1
+        self._asked = self.length
         self.ask = {}
         return self._emitter.begin()
 
@@ -125,20 +124,6 @@ class ChatTurn:
     def _estimate(self) -> Usage:
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
         return Usage(input_tokens=self._asked, output_tokens=said, total_tokens=self._asked + said, estimated=True)
-
-
-def _characters(messages: list[dict[str, Any]]) -> int:
-    """How much was asked. A picture costs what pictures do, however long it is in base64."""
-    parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
-    held = [part.get(part["type"]) for part in parts if part["type"] != "text"]
-    long = [
-        len(value)
-        for media in held
-        if isinstance(media, dict)
-        for value in media.values()
-        if isinstance(value, str) and len(value) > CHARACTERS_OF_MEDIA
-    ]
-    return len(msgspec.json.encode(messages)) - sum(long) + len(long) * CHARACTERS_OF_MEDIA
 
 
 def _wants_reasoning(request: CreateResponse) -> bool:

@@ -36,6 +36,10 @@ Json = dict[str, Any]
 LAST: Final = {"response.completed", "response.incomplete", "response.failed"}
 MOVING: Final = {"status", "completed_at", "error", "incomplete_details", "output", "usage"}
 """What may differ between the responses of one stream."""
+READ: Final = ("instructions", "input", "tools")
+"""What of an ask the model reads."""
+CHARACTERS_PER_TOKEN: Final = 4
+"""A rough mean over languages and code, for upstreams that do not count what they are asked."""
 SECOND: Final = {"response.in_progress", "response.queued"}
 UNREADABLE: Final = Problem(
     code="upstream_error", message="The model's server sent something that is no event of a response."
@@ -83,6 +87,12 @@ class RelayTurn:
     def over(self) -> bool:
         """Whether the last event has been given."""
         return self._phase == "over"
+
+    @property
+    def length(self) -> int:
+        """How many tokens the ask has, roughly. It is known until the answer begins."""
+        read = {key: self.ask[key] for key in READ if key in self.ask}
+        return len(json_bytes(read)) // CHARACTERS_PER_TOKEN + 1
 
     def begin(self) -> list[Event]:
         """Nothing: the first events are the upstream's own, unless it keeps the client waiting. It was asked."""

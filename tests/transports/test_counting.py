@@ -1,0 +1,176 @@
+"""POST /v1/responses/input_tokens: who counts, what is said of it, and what counts against whom."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from typing import Any
+
+import httpx
+import pytest
+from openai import OpenAI
+
+from app.settings import Key, Model, Secret, Server, Settings, Upstream
+from tests.serving import serving
+from tests.upstream import ChatUpstream, ResponsesUpstream, Status
+from tests.upstream.server import Ask
+
+Json = dict[str, Any]
+
+COUNTED = Status(200, {"object": "response.input_tokens", "input_tokens": 4711})
+
+
+class CountingUpstream(ResponsesUpstream):
+    """A server that counts, and takes only what may be counted."""
+
+    def faults(self, ask: Ask) -> list[str]:
+        """OpenAI refuses what it does not count."""
+        if ask.path != "/v1/responses/input_tokens":
+            return super().faults(ask)
+        unknown = ask.body.keys() - {"model", "input", "instructions", "tools", "tool_choice", "text", "reasoning"}
+        return [f"unknown parameter {key}" for key in unknown]
+
+
+def settings(upstream: Upstream, **more: Any) -> Settings:
+    return Settings(upstreams={"up": upstream}, models={"m": Model(upstream="up")}, **more)
+
+
+def relay(upstream: CountingUpstream) -> AbstractContextManager[str]:
+    return serving(settings(Upstream(via="responses", base_url=upstream.url)))
+
+
+def count(url: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
+    body = {"model": "m", "input": "Hello, what is this?", **fields}
+    return httpx.post(f"{url}/v1/responses/input_tokens", json=body, headers=headers)
+
+
+def told(answer: httpx.Response) -> tuple[int, int | None, str | None]:
+    return answer.status_code, answer.json().get("input_tokens"), answer.headers.get("x-am-token-count")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    with serving(Settings(models={"m": Model(upstream="demo")})) as url:
+        yield url
+
+
+def test_where_nobody_counts_it_is_estimated(demo: str) -> None:
+    short, long = count(demo), count(demo, input="Hello, what is this? " * 100)
+    assert (short.status_code, short.json().keys()) == (200, {"object", "input_tokens"})
+    assert short.json()["object"] == "response.input_tokens"
+    assert 5 <= short.json()["input_tokens"] <= 40
+    assert 400 <= long.json()["input_tokens"] <= 800
+    assert short.headers["x-am-token-count"] == "estimated"
+
+
+def test_instructions_and_tools_are_counted_too(demo: str) -> None:
+    bare = count(demo).json()["input_tokens"]
+    tool = {"type": "function", "name": "f", "description": "It does something. " * 20, "parameters": {}}
+    assert count(demo, tools=[tool]).json()["input_tokens"] >= bare + 80
+    assert count(demo, instructions="Be brief. " * 40).json()["input_tokens"] >= bare + 80
+
+
+def test_a_picture_counts_as_what_a_picture_costs(demo: str) -> None:
+    image = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * 400_000}
+    tokens = count(demo, input=[{"role": "user", "content": [image]}]).json()["input_tokens"]
+    assert 500 < tokens < 2_000
+
+
+@pytest.mark.parametrize("prefix", ["/v1", ""])
+def test_the_openai_package_counts(demo: str, prefix: str) -> None:
+    client = OpenAI(base_url=f"{demo}{prefix}", api_key="any")
+    counted = client.responses.input_tokens.count(model="m", input="Hello, what is this?")
+    assert (counted.object, counted.input_tokens) == ("response.input_tokens", count(demo).json()["input_tokens"])
+
+
+def test_litellm_counts_by_the_models_own_tokenizer_and_asks_nobody() -> None:
+    """It neither asks the model's server nor fetches the picture: nobody listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        nobody.settimeout(0)
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        image = {"type": "input_image", "image_url": f"{address}/cat.png"}
+        text = {"type": "input_text", "text": "tokens " * 50}
+        upstream = Upstream(provider="openai", api_key=Secret("sk-test"), base_url=f"{address}/v1")
+        private = Server(allow_private_urls=True)
+        with serving(settings(upstream, server=private)) as url:
+            answer = count(url, input=[{"role": "user", "content": [text, image]}])
+        with pytest.raises(BlockingIOError):
+            nobody.accept()
+    status, tokens, by = told(answer)
+    assert (status, by) == (200, "estimated")
+    assert tokens is not None
+    assert 51 <= tokens < 1_200
+
+
+def test_litellm_counts_for_models_of_every_name() -> None:
+    """For some of them it would download a tokenizer."""
+    upstream = Upstream(provider="hosted_vllm", base_url="http://127.0.0.1:1/v1")
+    names = ("claude-sonnet-4-5", "meta/llama-3-70b", "command-r", "from-the-future")
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "done"}
+    said = [{"role": "user", "content": "Hi there"}, call, output]
+    with serving(Settings(upstreams={"up": upstream}, models={"*": Model(upstream="up")})) as url:
+        counts = [told(count(url, model=name, input=said)) for name in names]
+    assert [(status, by) for status, _, by in counts] == [(200, "estimated")] * 4
+    assert all(5 <= (tokens or 0) <= 60 for _, tokens, _ in counts), counts
+
+
+def test_a_server_that_counts_is_asked() -> None:
+    with CountingUpstream([COUNTED]) as upstream, relay(upstream) as url:
+        assert told(count(url, instructions="Be brief.", stream=True, store=False)) == (200, 4711, "upstream")
+    assert upstream.asks[0].body == {"model": "m", "input": "Hello, what is this?", "instructions": "Be brief."}
+
+
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_a_server_that_does_not_count_is_estimated_for(status: int) -> None:
+    with CountingUpstream([Status(status, {"detail": "Not Found"})]) as upstream, relay(upstream) as url:
+        code, tokens, by = told(count(url))
+    assert (code, by) == (200, "estimated")
+    assert tokens is not None
+    assert 5 <= tokens <= 40
+
+
+def test_a_server_that_refuses_to_count_is_believed() -> None:
+    busy = Status(429, {"error": {"message": "Slow down."}}, {"retry-after": "3"})
+    with CountingUpstream([busy]) as upstream, relay(upstream) as url:
+        answer = count(url)
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "3")
+    assert answer.json()["error"]["code"] == "rate_limit_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "param"),
+    [
+        ({"model": None}, 400, "model"),
+        ({"model": "nobody"}, 404, "model"),
+        ({"input": None}, 400, "input"),
+        ({"input": [{"type": "from_the_future"}]}, 400, "input[0].type"),
+        ({"previous_response_id": "resp_1"}, 400, "previous_response_id"),
+    ],
+)
+def test_what_could_not_be_answered_is_not_counted(demo: str, fields: Json, status: int, param: str) -> None:
+    answer = count(demo, **fields)
+    assert (answer.status_code, answer.json()["error"].get("param")) in [(status, param), (status, "")]
+
+
+def test_warnings_are_told(demo: str) -> None:
+    assert json.loads(count(demo, from_the_future=1).headers["x-am-warnings"])
+
+
+def test_counting_runs_no_turn_and_counts_against_its_key(caplog: pytest.LogCaptureFixture) -> None:
+    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=1)
+    with (
+        ChatUpstream() as upstream,
+        serving(settings(Upstream(via="chat", base_url=upstream.url), keys=(key,))) as url,
+        caplog.at_level("INFO", "am_proxy.turn"),
+    ):
+        bearer = {"authorization": "Bearer sk-alice"}
+        assert [count(url).status_code, *(count(url, headers=bearer).status_code for _ in "ab")] == [401, 200, 429]
+    assert upstream.asks == []
+    lines = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
+    assert [(line["finish"], line["status"]) for line in lines] == [
+        ("refused", 401),
+        ("counted", 200),
+        ("refused", 429),
+    ]
