@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # is no node or no package.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test conformance openapi bench bench-peers node-client lint audit format lock clean
+.PHONY: help serve test conformance openapi bench bench soak bench-peers node-client lint audit format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ lock: $(VENV)/.dev ## resolve the dependencies anew, within what the lock files 
 
 bench: $(VENV)/.dev ## speed, beside byte copies and other bridges; writes docs/performance.md
 	$(BIN)/python -m bench $(ARGS)
+
+soak: $(VENV)/.dev ## ten minutes of hundreds of streams with faults; writes docs/reliability.md
+	$(BIN)/python -m tests.chaos.soak $(ARGS)
 
 bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each in a folder of its own
 	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"

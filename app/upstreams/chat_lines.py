@@ -80,7 +80,7 @@ class ChatLines:
                 raise NotAStreamError(TOO_LONG)
         try:
             chunk = _decode(told)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
             chunk = self._odd(told)
             if chunk is None:
                 return None

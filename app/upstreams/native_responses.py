@@ -220,7 +220,7 @@ class _Reading:
 def _parsed(text: bytes) -> Json:
     try:
         event = _decode(text)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
         try:  # half of a character in UTF-16, NaN: a model's text is not refused for that
             event = json.loads(text)
         except (ValueError, RecursionError):

@@ -39,7 +39,7 @@ def house(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]]:
     """A server that runs two turns at once: one that is left hanging would soon be missed."""
 
     def script(ask: Ask) -> list[Step]:
-        return talk("Hi") if ask.body["messages"][-1]["content"] == "well" else [opens(), says("Once"), Hang()]
+        return [*talk("Hi")] if ask.body["messages"][-1]["content"] == "well" else [opens(), says("Once"), Hang()]
 
     with ChatUpstream(script) as upstream:
         told = Upstream(via=request.param, base_url=upstream.url)

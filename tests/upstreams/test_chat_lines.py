@@ -49,6 +49,7 @@ NOT_JSON = "a chunk of the stream is not JSON"
         (b'data: {"a":1}\n\ndata: {nonsense\n\n', [{"a": 1}], NOT_JSON),
         (b'data: {"a":1}\n\ndata: {"a":', [{"a": 1}], NOT_JSON),
         (b"data: \xff\xfe\n\n", [], NOT_JSON),
+        (b'data: {"\x80a":1}\n\n', [], NOT_JSON),
         (b"data: [1]\n\n", [], "a chunk of the stream is not an object"),
         (b"data: " + b'{"a":' * 200_000 + b"\n\n", [], NOT_JSON),
         (b"data: {\n" * 1100, [], "a line of the stream is too long"),

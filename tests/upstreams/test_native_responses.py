@@ -140,6 +140,7 @@ TOLD = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "para
         ([Status(200, b'{"object": "response"}')], [], as_it_must("the answer is not a stream of events")),
         ([b'data: {"choices": []}\n\n'], [], as_it_must("an event of the stream has no type")),
         ([b"data: {nonsense\n\n"], [], as_it_must("an event of the stream is not JSON")),
+        ([b'data: {"\x80type": 1}\n\n'], [], as_it_must("an event of the stream is not JSON")),
         ([*HELLO[:2], b"data: 1\n\n"], HELLO[:2], as_it_must("an event of the stream is not an object")),
         ([*HELLO[:2], b'data: {"type": "a\\nb"}\n\n'], HELLO[:2], as_it_must("an event of the stream has no type")),
         ([b"data: " + b"x" * (50 * 1024 * 1024)], [], as_it_must("a line of the stream is too long")),

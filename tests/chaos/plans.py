@@ -1,0 +1,70 @@
+"""What the soak's upstreams say and do: all of it follows from one number, so that the client knows it too."""
+
+import random
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tests.script import breaks, opens, says, stops
+from tests.upstream import Ask, Cut, End, Pause, Reset, Status, Step
+from tests.upstream.responses import answer, message
+
+Fault = Literal["none", "cut", "reset", "ended", "error", "refused", "busy"]
+FAULTS: Final[dict[Fault, int]] = {
+    "none": 70, "cut": 5, "reset": 5, "ended": 5, "error": 5, "refused": 5, "busy": 5,
+}  # fmt: skip
+"""How often each of them happens, in a hundred."""
+WORDS: Final = ("once ", "upon ", "a ", "time ", "Ünïcödé ", "\N{GRINNING FACE} ", '"quoted\\" ', "\n", "\u2028")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One stream: what is said, how fast, and how it goes wrong."""
+
+    number: int
+    pieces: tuple[str, ...]
+    pause: float
+    fault: Fault
+    at: int
+    """Behind which piece it goes wrong."""
+    patience: int | None
+    """How many events the client waits for before it hangs up; none: for all."""
+
+    @property
+    def text(self) -> str:
+        """All that would be said."""
+        return "".join(self.pieces)
+
+
+def plan_of(number: int) -> Plan:
+    """The plan with this number, the same every time."""
+    chance = random.Random(number)  # noqa: S311 — chance that can be repeated
+    pieces = tuple("".join(chance.choices(WORDS, k=chance.randint(1, 8))) for _ in range(chance.randint(4, 24)))
+    fault = chance.choices([*FAULTS], [*FAULTS.values()])[0]
+    patience = chance.randint(1, 12) if chance.random() < 0.1 else None
+    return Plan(number, pieces, chance.uniform(0.05, 0.6), fault, chance.randrange(len(pieces)), patience)
+
+
+def said_in_chat(ask: Ask, seen: set[int]) -> list[Step]:
+    """The script of a chat server."""
+    plan = plan_of(int(ask.body["messages"][-1]["content"]))
+    steps: list[Step] = [opens(), *[says(piece) for piece in plan.pieces], stops()]
+    return _paced(plan, steps, 1, seen)
+
+
+def said_in_responses(ask: Ask, seen: set[int]) -> list[Step]:
+    """The script of a server that speaks Responses."""
+    held = ask.body["input"]
+    plan = plan_of(int(held if isinstance(held, str) else held[0]["content"]))
+    return _paced(plan, [*answer(message("msg_1", *plan.pieces))], 4, seen)
+
+
+def _paced(plan: Plan, steps: list[Step], opening: int, seen: set[int]) -> list[Step]:
+    if plan.fault == "refused":
+        return [Status(500, b"<html>no</html>")]
+    if plan.fault == "busy" and plan.number not in seen:  # once; the next time it is answered
+        seen.add(plan.number)
+        return [Status(503)]
+    ends: dict[Fault, list[Step]] = {"cut": [Cut()], "reset": [Reset()], "ended": [End()], "error": [breaks(), End()]}
+    if plan.fault in ends:
+        steps = steps[: opening + plan.at + 1] + ends[plan.fault]
+    return [paced for step in steps for paced in (step, Pause(plan.pause))]
