@@ -18,7 +18,7 @@ from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
 from app.upstreams.native_responses import NotEventsError, _Reading, _ToldError
 from tests.grammar import check
-from tests.script import breaks, calls, chunk, counts, delta, more, opens, says, stops, thinks
+from tests.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
 from tests.stage import counting_mint, plain
 from tests.upstream.responses import answer, call, message, reasoning
 
@@ -44,7 +44,7 @@ chunks = st.one_of(
     st.just(counts(1, 2)),
     st.just(breaks()),
     st.dictionaries(st.sampled_from(["content", "tool_calls", "role", "refusal", "reasoning"]), odd).map(
-        lambda fields: delta(**fields)
+        lambda fields: chunk({"index": 0, "delta": fields, "finish_reason": None})
     ),
     st.dictionaries(st.sampled_from(["choices", "usage", "error", "object"]), odd).map(lambda fields: chunk(**fields)),
 )
