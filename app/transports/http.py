@@ -114,6 +114,9 @@ class Http:
         except ClientGoneError:
             turn_log.tell()
             return HttpResponse(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
+        except Exception:
+            turn_log.broke()
+            raise
 
     async def _run(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket) -> HttpResponse:
         create = self._walk.read(body, turn_log)

@@ -4,6 +4,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -63,6 +64,11 @@ class TurnLog:
     def refused(self, problem: Problem) -> None:
         """The turn ended before it began."""
         self.note(finish="refused", status=problem.answer.status, error=problem.code)
+        self.tell()
+
+    def broke(self) -> None:
+        """The turn ended by a fault of ours, of which the server's log says more."""
+        self.note(finish="failed", status=HTTPStatus.INTERNAL_SERVER_ERROR.value, error="internal_error")
         self.tell()
 
     def tell(self) -> None:

@@ -178,6 +178,13 @@ class _Connection:
             self._memory.forget(raw.get("previous_response_id"))
             await self._send_error(problem)
             return
+        except (StalledError, OSError):
+            raise
+        except Exception:
+            turn_log.broke()
+            raise
+        finally:  # the client may have left before its upstream said a word
+            turn_log.tell()
         if last.response.status == "failed":
             self._memory.forget(frame.previous_response_id)
         else:

@@ -145,8 +145,8 @@ class Metrics:
         self._in_flight.inc()
         return CountedTurn(self)
 
-    def ended(self, fields: Mapping[str, Any]) -> None:
-        """Counts a turn by what the log says of it."""
+    def ended(self, fields: Mapping[str, Any], *, asked: bool) -> None:
+        """Counts a turn by what the log says of it; `asked` says whether its upstream was."""
         self._in_flight.dec()
         model, upstream, finish = self._model(fields), str(fields.get("upstream", NOBODY)), str(fields["finish"])
         code = str(fields.get("cause") or fields.get("error") or "")
@@ -156,7 +156,7 @@ class Metrics:
             self._rejected.labels(code).inc()
         if finish == "disconnected":
             self._disconnects.labels(model).inc()
-        if code.startswith("upstream_"):
+        if asked and finish in {"failed", "refused"}:  # whatever the code: an upstream may refuse as we do
             self._upstream_errors.labels(upstream, code).inc()
         if retries := fields.get("retries"):
             self._retries.labels(upstream).inc(retries)
@@ -183,20 +183,22 @@ class Metrics:
 
 
 class CountedTurn:
-    """One turn, of which only the end counts."""
+    """One turn, of which the end counts."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._asked = False
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
-        """Not counted."""
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:  # noqa: ARG002 — nothing of it is counted
+        """From here on it is the upstream that refuses."""
+        self._asked = True
 
     def told(self, events: list[Event]) -> None:
         """Not counted."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """Counted."""
-        self._metrics.ended(fields)
+        self._metrics.ended(fields, asked=self._asked)
 
 
 class _Circuits(Collector):

@@ -7,12 +7,14 @@ from collections import defaultdict
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.protocol.request import parse_request
 from app.witnesses.metrics import Metrics, Served
 from tests.running import ROOT
 
 DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
 QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 QUERIES += [variable["definition"] for variable in DASHBOARD["templating"]["list"] if "definition" in variable]
+REQUEST = parse_request(b'{"model": "m", "input": "Hi"}')
 FROM_OUTSIDE = {"instance", "le", "job"}
 """Labels that Prometheus itself adds, or that every histogram has."""
 WORDS = {
@@ -28,7 +30,9 @@ def exposed() -> dict[str, set[str]]:
         "warnings": ["w"], "dropped_tools": 1, "retries": 1, "error": "upstream_error",
     }  # fmt: skip
     for finish in ("completed", "refused", "failed", "disconnected"):
-        metrics.began({}).ended({**fields, "finish": finish})
+        turn = metrics.began({})
+        turn.asked(REQUEST, {}, [])
+        turn.ended({**fields, "finish": finish})
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(metrics.page().decode()):
         for sample in family.samples:

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.protocol.request import parse_request
 from app.settings import Key, Server, Settings
 from app.witnesses.metrics import Metrics, Served
 from tests.serving import serving
@@ -19,6 +20,7 @@ COMPLETED = {
     "input_tokens": 5,
     "output_tokens": 21,
 }
+REQUEST = parse_request(b'{"model": "small", "input": "Hi"}')
 OF_TURN = 'gen_ai_provider_name="chat",gen_ai_request_model="small"'
 """Shortened to … in the table."""
 CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
@@ -50,6 +52,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
             'am_proxy_rejected_total{code="upstream_timeout"}': 1,
             'am_proxy_upstream_errors_total{code="upstream_timeout",upstream="local"}': 1,
         },
+    ),
+    "an upstream that wants to be left alone for a while": (
+        COMPLETED | {"finish": "refused", "error": "rate_limit_exceeded"},
+        {'am_proxy_upstream_errors_total{code="rate_limit_exceeded",upstream="local"}': 1},
     ),
     "an upstream that broke": (
         COMPLETED | {"finish": "failed", "error": "server_error", "cause": "upstream_error"},
@@ -98,9 +104,18 @@ def test_a_turn_is_counted_by_what_the_log_says_of_it(name: str) -> None:
     fields, shortened = CASES[name]
     expected = {sample.replace("…", OF_TURN): value for sample, value in shortened.items()}
     counted = metrics()
-    counted.began({}).ended(fields)
+    turn = counted.began({})
+    if "upstream" in fields:
+        turn.asked(REQUEST, {}, [])
+    turn.ended(fields)
     found = samples(counted.page().decode())
     assert {sample: found.get(sample) for sample in expected} == pytest.approx(expected)
+
+
+def test_what_is_refused_before_an_upstream_was_asked_is_no_fault_of_it() -> None:
+    counted = metrics()
+    counted.began({}).ended(COMPLETED | {"finish": "refused", "error": "rate_limit_exceeded"})
+    assert [name for name in samples(counted.page().decode()) if "upstream_errors_total" in name] == []
 
 
 def test_turns_in_flight_go_up_and_down_again() -> None:
