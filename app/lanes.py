@@ -117,7 +117,8 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
     )
     counting = upstream if isinstance(upstream, Counting) else None
     if told.via == "responses":
-        relay = RelayOptions(ids=told.ids, allow_private_urls=settings.server.allow_private_urls, sealer=sealer)
+        allow_private = settings.server.allow_private_urls
+        relay = RelayOptions(ids=told.ids, allow_private_urls=allow_private, sealer=sealer, origin=_origin(told))
         return Entry(
             model.upstream, upstream, model.name, relay, clocks, card, counting=counting, passthrough=passthrough
         )

@@ -77,7 +77,8 @@ class Upstream(Table):
     takes_image_urls: bool = True
     """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
     ids: Literal["am", "keep"] = "am"
-    """Ids of responses and items: marked as this server's, the original inside, or as the upstream gave them."""
+    """Ids of responses and items, and encrypted reasoning: marked as this server's, the original inside, or as the
+    upstream gave them."""
 
     def takes(self, name: str) -> bool:
         """Whether this setting means anything to an upstream of this kind."""

@@ -4,8 +4,8 @@ It has been validated, and what would need a memory or steer the machinery has b
 settings and tools that nobody here knows included: the upstream is the one to judge them. It is always asked for a
 stream, because a whole answer is read from a stream's last event.
 
-What this server itself sealed, for another model, is left out: the upstream could not read it, and would refuse it.
-What the upstream sealed passes untouched.
+What this server itself sealed, for another model, is left out, and so is what another upstream sealed: this one could
+not read it, and would refuse the request. What the upstream sealed itself goes back as it came.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from app.dialects.responses.ids import original
 from app.dialects.responses.options import RelayOptions
+from app.dialects.responses.seals import OURS, original_seal, tag_of
 from app.protocol.request import CreateResponse
 from app.protocol.request.urls import check_url, is_data_uri
-from app.protocol.seals import Sealer
 
 Json = dict[str, Any]
 
@@ -26,7 +26,10 @@ _PARTS: Final = ("content", "output")
 _URLS: Final = ("image_url", "file_url")
 
 
-def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> Json:
+UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
+
+
+def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, warnings: list[str]) -> Json:
     """The ask. Raises `ProblemError` for an address that no upstream should be made to fetch."""
     body = {**request.raw, "model": model, "stream": True}
     items = body["input"]
@@ -34,20 +37,30 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
         for url, path in _urls(items):
             if not is_data_uri(url):
                 check_url(url, path, allow_private=options.allow_private_urls)
-        if options.sealer is not None:
-            items = [told for item in items if (told := _without_our_seal(item, options.sealer)) is not None]
+        tag = tag_of(options.origin)
+        told = [_readable(item, f"input[{seat}]", tag, options, warnings) for seat, item in enumerate(items)]
+        items = [item for item in told if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
     return body
 
 
-def _without_our_seal(item: Json, sealer: Sealer) -> Json | None:
-    """The item as a foreign server can read it. None if there is nothing in it that it could."""
+def _readable(item: Json, path: str, tag: str, options: RelayOptions, warnings: list[str]) -> Json | None:
+    """The item as this upstream can read it. None if there is nothing in it that it could."""
     sealed = item.get("encrypted_content")
-    if item.get("type") != "reasoning" or not isinstance(sealed, str) or sealer.open("reasoning", sealed) is None:
+    if item.get("type") != "reasoning" or not isinstance(sealed, str):
         return item
-    if not item.get("summary") and not item.get("content"):
-        return None
-    return {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
+    opens = options.sealer is not None and options.sealer.open("reasoning", sealed) is not None
+    # where nothing is marked, what does not open here may be of an AM Proxy behind us
+    strange = sealed.startswith(OURS) and not opens and options.ids == "am"
+    theirs = None if opens or strange else original_seal(sealed, tag)
+    if theirs is not None:
+        return {**item, "encrypted_content": theirs}
+    shown = bool(item.get("summary") or item.get("content"))
+    if not opens and shown:
+        warnings.append(f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is told instead.")
+    elif not opens:
+        warnings.append(f"{path} was left out: {UNREADABLE}")
+    return {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}} if shown else None
 
 
 def _restored(item: Json) -> Json:

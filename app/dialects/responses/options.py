@@ -16,3 +16,5 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Images and files may lie on private addresses."""
     sealer: Sealer | None = None
     """Tells what this server sealed itself from what the upstream did."""
+    origin: str = ""
+    """Which upstream this is: what it sealed goes back to no other."""

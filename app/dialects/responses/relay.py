@@ -3,7 +3,8 @@
 Theory of operation
 -------------------
 Every event is the upstream's own, unknown ones included, with three things changed: the number, because we add signs
-of life between them; the ids, unless they are to be kept; the model's name, which is the public one.
+of life between them; the ids and what is sealed, which get a mark unless ids are to be kept; the model's name, which
+is the public one.
 
 We speak in the upstream's stead only where it does not:
 
@@ -24,6 +25,7 @@ from app.dialects.responses.ask import to_responses
 from app.dialects.responses.ids import marked
 from app.dialects.responses.open_items import OpenItems
 from app.dialects.responses.options import RelayOptions
+from app.dialects.responses.seals import marked_seal, tag_of
 from app.protocol.echo import opening_response
 from app.protocol.events import Ending, Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
@@ -62,8 +64,9 @@ class RelayTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        self.ask = to_responses(request, model=model, options=options)
         self.warnings: list[str] = []
+        self.ask = to_responses(request, model=model, options=options, warnings=self.warnings)
+        self.late_warnings: list[str] = []
         self.problem: Problem | None = None
         """Why it failed."""
         self.notes: dict[str, Any] = {}
@@ -72,6 +75,7 @@ class RelayTurn:
         """Until the beginning of the answer, which may have to be made of it."""
         self._previous = request.previous_response_id
         self._marks = options.ids == "am"
+        self._tag = tag_of(options.origin)
         self._mint = mint
         self._now = now
         self._for_codex = for_codex
@@ -180,7 +184,7 @@ class RelayTurn:
             told["id"] = _marked(response.get("id"))
             output = response.get("output")
             if isinstance(output, list):
-                told["output"] = [_marked_item(item) for item in output]
+                told["output"] = [_marked_item(item, self._tag) for item in output]
         if self._ours and told.get("completed_at") is not None:
             told["completed_at"] = self._now()  # two clocks in one response might say that it ended before it began
         return told | self._ours
@@ -190,7 +194,7 @@ class RelayTurn:
             if "item_id" in event:
                 event["item_id"] = _marked(event["item_id"])
             if "item" in event:
-                event["item"] = _marked_item(event["item"])
+                event["item"] = _marked_item(event["item"], self._tag)
         self._items.see(name, event)
 
     def _last(self, name: str, event: Json) -> Event:
@@ -217,8 +221,14 @@ def _marked(foreign: Any) -> Any:
     return marked(foreign) if isinstance(foreign, str) else foreign
 
 
-def _marked_item(item: Any) -> Any:
-    return {**item, "id": _marked(item["id"])} if isinstance(item, dict) and "id" in item else item
+def _marked_item(item: Any, tag: str) -> Any:
+    if not isinstance(item, dict):
+        return item
+    told = {**item, "id": _marked(item["id"])} if "id" in item else item
+    sealed = item.get("encrypted_content")
+    if item.get("type") == "reasoning" and isinstance(sealed, str) and sealed:
+        return {**told, "encrypted_content": marked_seal(sealed, tag)}
+    return told
 
 
 def _is_a_cut_call(item: Any) -> bool:

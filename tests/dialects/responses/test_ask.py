@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from app.dialects.responses.ask import UNREADABLE
 from app.protocol.problems import ProblemError
-from tests.dialects.responses.relaying import new_turn
+from tests.dialects.responses.relaying import heard, new_turn
 from tests.stage import OpenBook
+from tests.upstream.responses import answer, reasoning
 
 BODY: dict[str, Any] = {
     "input": [
@@ -65,6 +67,28 @@ def test_what_this_server_sealed_for_another_model_is_left_out_and_what_others_s
     ]
     kept = new_turn(body={"input": items}, sealer=OpenBook(), ids="keep").ask["input"]
     assert kept == [told[0], theirs, items[3], items[4]]
+
+
+@pytest.mark.parametrize("sealer", [None, OpenBook()])
+def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: OpenBook | None) -> None:
+    """Another upstream of ours, an AM Proxy whose keys are not here any more, or one that does not seal any longer."""
+    [sealed] = [
+        event["item"]
+        for event in heard(new_turn(origin="responses https://one.test/v1"), answer(reasoning("rs_1", "hm")))
+        if event["type"] == "response.output_item.done"
+    ]
+    unread = [sealed, {**sealed, "summary": []}, {**sealed, "encrypted_content": "AM1.of-a-key-that-is-gone"}]
+    turn = new_turn(body={"input": unread}, origin="responses https://other.test/v1", sealer=sealer)
+    left = {"type": "reasoning", "status": "completed", "summary": sealed["summary"]}
+    assert turn.ask["input"] == [left, left]
+    assert turn.warnings == [
+        f"input[0].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
+        f"input[1] was left out: {UNREADABLE}",
+        f"input[2].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
+    ]
+    back = new_turn(body={"input": [sealed]}, origin="responses https://one.test/v1", sealer=sealer)
+    assert back.ask["input"] == [reasoning("rs_1", "hm").done]
+    assert back.warnings == []
 
 
 def test_a_plain_string_stays_one() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 
+from app.dialects.responses.seals import marked_seal, tag_of
 from app.protocol.events import Ending, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
@@ -43,6 +44,8 @@ def marked(events: list[Json]) -> list[Json]:
         for item in [event.get("item"), *event.get("response", {}).get("output", [])]:
             if item is not None:
                 item["id"] = item["id"].replace("_", "_AM-")
+                if "encrypted_content" in item:
+                    item["encrypted_content"] = marked_seal(item["encrypted_content"], tag_of(""))
         if "item_id" in event:
             event["item_id"] = event["item_id"].replace("_", "_AM-")
         if "response" in event:
