@@ -153,13 +153,19 @@ def _efforts(provider: str, model: str, says: _Map) -> tuple[str, ...] | None:
         extra = [name for name in ("xhigh", "max") if says(f"{name}_reasoning_effort")]
         return ("none", "minimal", *_LEVELS, *extra)
     if provider in {"gemini", "vertex_ai"}:
-        never_off = "pro" in model  # its servers refuse a budget of nothing for these
-        return ("minimal", *_LEVELS) if never_off else ("none", "minimal", *_LEVELS)
+        return _gemini_efforts(model)
     if provider in {"openai", "azure"}:
         return _openai_efforts(says)
     if provider in {"ollama", "ollama_chat"}:
         return _LEVELS if model.startswith("gpt-oss") else ("none", *_LEVELS)
     return _EFFORTS.get(provider)
+
+
+def _gemini_efforts(model: str) -> tuple[str, ...]:
+    """A Gemini 3 is told a level, an older one a budget. Only small ones of the older need not think at all."""
+    leveled, large = "gemini-3" in model, "pro" in model
+    least = () if leveled and large else ("minimal",) if leveled or large else ("none", "minimal")
+    return (*least, *_LEVELS)
 
 
 def _openai_efforts(says: _Map) -> tuple[str, ...] | None:

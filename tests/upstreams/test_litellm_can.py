@@ -265,3 +265,19 @@ async def test_every_effort_that_a_model_is_said_to_know_gets_through_litellm(pr
             chat = LitellmChat(provider, api_key=KEY, base_url=ear.url)
             _, problem = await answers(chat, asks(reasoning_effort=effort, max_tokens=50_000) | {"model": model})
             assert ear.asks, (effort, problem)
+
+
+@pytest.mark.parametrize(
+    "model", ["gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-flash-preview", "gemini-3-pro-preview"]
+)
+async def test_no_two_efforts_of_a_gemini_come_to_the_same(model: str) -> None:
+    """Otherwise one of them was lowered or raised without a word."""
+    known = (await LitellmChat("gemini").capabilities(model)).efforts or ()
+    with Ear([Status(400, {"error": {"message": "Enough."}})]) as ear:
+        chat = LitellmChat("gemini", api_key=KEY, base_url=ear.url)
+        for effort in known:
+            await answers(chat, asks(reasoning_effort=effort) | {"model": model})
+        told = [ask.body["generationConfig"]["thinkingConfig"] for ask in ear.asks]
+    assert len(told) == len(known)
+    alike = [{key: value for key, value in one.items() if key != "includeThoughts"} for one in told]
+    assert [one for seat, one in enumerate(alike) if one in alike[:seat]] == []
