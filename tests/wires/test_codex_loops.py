@@ -1,0 +1,79 @@
+"""The Codex CLI in a tool loop with models that want their thoughts back, each in the wire format of its provider.
+
+What Codex keeps in its own file between two runs is what the server sealed. A wire refuses what was lost or altered.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from app.settings import Model, Seal, Secret, Settings, Upstream
+from tests.codex import Codex, Ran, modules_with
+from tests.serving import serving
+from tests.wires import KEY, AnthropicWire, Calls, DeepSeekWire, GeminiWire, Hides, OpenRouterWire, Says, Thinks, Wire
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+PROVIDERS: Final[dict[str, type[Wire]]] = {
+    "anthropic": AnthropicWire,
+    "gemini": GeminiWire,
+    "deepseek": DeepSeekWire,
+    "openrouter": OpenRouterWire,
+}
+OLD, NEW, STRANGE = (Secret(letter * 32) for letter in "ons")
+
+
+def command(words: str) -> Calls:
+    return Calls("exec_command", json.dumps({"cmd": f"echo {words}"}))
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
+    modules = modules_with("@openai/codex")
+    if modules is None or shutil.which("node") is None:
+        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
+    return Codex(modules, tmp_path)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_codex_carries_thoughts_through_a_loop_and_past_a_new_key(codex: Codex, provider: str) -> None:
+    """The second run goes on with the first after a rotation of keys, on a server that was started anew."""
+    with PROVIDERS[provider](
+        [Thinks("Look first."), Hides("Hm."), Says("I look."), command("one")],
+        [Thinks("Once more."), command("two")],
+        [Says("Done.")],
+        [Thinks("The third."), command("three")],
+        [Says("Done again.")],
+    ) as wire:
+        first = _run(codex, wire, provider, (OLD,), "Do it")
+        again = _run(codex, wire, provider, (NEW, OLD), "Once again", "resume", "--last")
+        assert (len(wire.asks), wire.violations) == (5, [])
+    assert (first.said[-1], again.said[-1], first.errors + again.errors) == ("Done.", "Done again.", [])
+    printed = [item["aggregated_output"] for ran in (first, again) for item in ran.items("command_execution")]
+    assert printed == ["one\n", "two\n", "three\n"]
+
+
+def test_codex_goes_on_where_nobody_can_open_its_seals(codex: Codex) -> None:
+    """Its provider may not miss the thoughts of a loop that is over."""
+    with AnthropicWire([Thinks("Look first."), command("one")], [Says("Done.")], [Says("Fine.")]) as wire:
+        _run(codex, wire, "anthropic", (OLD,), "Do it")
+        wire.forgives = True
+        again = _run(codex, wire, "anthropic", (STRANGE,), "Well?", "resume", "--last")
+        assert (again.said[-1], again.errors, wire.violations) == ("Fine.", [], [])
+
+
+def _run(codex: Codex, wire: Wire, provider: str, keys: tuple[Secret, ...], prompt: str, *words: str) -> Ran:
+    """One run of Codex on a server with these keys."""
+    settings = Settings(
+        seal=Seal(keys=keys),
+        upstreams={"there": Upstream(provider=provider, base_url=wire.url, api_key=Secret(KEY))},
+        models={
+            "coder": Model(upstream="there", name=wire.model, context_window=64_000, reasoning_efforts=("low", "high"))
+        },
+    )
+    with serving(settings) as url:
+        codex.set_up(url, "coder")
+        return codex.run(prompt, *words)
