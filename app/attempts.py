@@ -147,6 +147,11 @@ class Attempts:
         return self._turn.warnings
 
     @property
+    def late_warnings(self) -> list[str]:
+        """What the caller must know of what could not be told."""
+        return self._turn.late_warnings
+
+    @property
     def over(self) -> bool:
         """Whether the last event has been given."""
         return self._turn.over

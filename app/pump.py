@@ -36,6 +36,11 @@ class Turn(Protocol):
         ...
 
     @property
+    def late_warnings(self) -> list[str]:
+        """What the caller must know of what was answered and could not be told. Complete when the turn is over."""
+        ...
+
+    @property
     def over(self) -> bool:
         """Whether the last event has been given."""
         ...

@@ -25,17 +25,17 @@ from app.transports.envelope import answer
 from app.transports.presence import WhileThere
 from app.transports.turn_log import TurnLog
 from app.transports.walk import Running
+from app.transports.warnings import in_header
 
 
 class Answering(HttpResponse):
     """The answer to one turn, streamed or whole. Ends the turn however it ends itself, and writes its line."""
 
     def __init__(  # its base would make a body of it; this has none yet
-        self, running: Running, turn_log: TurnLog, headers: dict[str, str], *, stream: bool, patience: float
+        self, running: Running, turn_log: TurnLog, *, stream: bool, patience: float
     ) -> None:
         self._running = running
         self._log = turn_log
-        self._extra = headers
         self._stream = stream
         self._patience = patience
         self.background = None
@@ -65,7 +65,7 @@ class Answering(HttpResponse):
 
     async def _tell(self, send: Send) -> None:
         self._log.note(status=HTTPStatus.OK.value)
-        await send(sse.head(self._extra))
+        await send(sse.head(in_header(self._running.warnings)))
         async for batch in self._running.batches():
             await send({"type": "http.response.body", "body": sse.frames(batch), "more_body": True})
         await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
@@ -75,4 +75,4 @@ class Answering(HttpResponse):
         if self._running.cut_short:
             raise ProblemError(LEAVING)
         self._log.note(status=HTTPStatus.OK.value)
-        return whole.body(response, self._extra)
+        return whole.body(response, in_header([*self._running.warnings, *self._running.late_warnings]))

@@ -1,6 +1,5 @@
 """POST /v1/responses, GET /v1/models, health. Chooses SSE or JSON by the body's `stream` alone."""
 
-import json
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -22,9 +21,7 @@ from app.transports.gate import Gate
 from app.transports.openapi import document
 from app.transports.turn_log import TurnLog, came_from
 from app.transports.walk import Walk
-
-WARNINGS_ROOM: Final = 4000
-"""Characters of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
+from app.transports.warnings import in_header
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says who counted."""
@@ -124,9 +121,8 @@ class Http:
         running = await self._walk.begin(
             create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
         )
-        headers = _warn(running.warnings)
         patience = self._server.first_payload_wait if create.stream else running.clocks.first_payload
-        return Answering(running, turn_log, headers, stream=create.stream, patience=patience)
+        return Answering(running, turn_log, stream=create.stream, patience=patience)
 
     async def _count(
         self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
@@ -139,7 +135,7 @@ class Http:
         turn_log.tell()
         told = {"object": "response.input_tokens", "input_tokens": counted.tokens}
         marked = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}
-        return JSONResponse(told, headers={**_warn(warnings), **marked})
+        return JSONResponse(told, headers=in_header(warnings) | marked)
 
     async def no_upgrade(self) -> HttpResponse:
         """A GET that is not upgraded. Where there is no websocket, anything but a 426 costs Codex's user seconds."""
@@ -190,14 +186,3 @@ class Http:
 def _about(request: Request) -> dict[str, Any]:
     """What is known of a request before it is looked at."""
     return {"request_id": request.state.request_id, **came_from(request.headers)}
-
-
-def _warn(warnings: list[str]) -> dict[str, str]:
-    """Warnings as a header, so that nobody has to read the server's log to learn why a tool was not used."""
-    told: list[str] = []
-    for warning in warnings:
-        if sum(map(len, told)) + len(warning) > WARNINGS_ROOM:
-            told.append(f"and {len(warnings) - len(told)} more, in the server's log")
-            break
-        told.append(warning)
-    return {"x-am-warnings": json.dumps(told)} if told else {}

@@ -27,13 +27,21 @@ class Running:
 
     def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, ticket: Ticket) -> None:
         self.clocks = clocks
-        self.warnings = turn.warnings
-        """What the caller must know of what was not asked."""
         self._turn = turn
         self._pump = pump
         self._log = turn_log
         self._ticket = ticket
         ticket.on_end(pump.interrupt)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller must know of what was not asked, of whichever upstream it is by now."""
+        return self._turn.warnings
+
+    @property
+    def late_warnings(self) -> list[str]:
+        """What the caller must know of the answer, once it is there."""
+        return self._turn.late_warnings
 
     @property
     def cut_short(self) -> bool:

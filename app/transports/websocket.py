@@ -13,12 +13,12 @@ events, and remembers the outcome. A connection ends
     when the client takes nothing    at once: a send that hangs is the client's fault
 
 Before the upstream has spoken a failure is an `error` frame with an HTTP status, afterwards `response.failed`, as over
-HTTP. What is remembered lives in `memory.py`.
+HTTP. Warnings stand beside the response in the first event. What is remembered lives in `memory.py`.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -38,6 +38,7 @@ from app.transports.gate import Gate
 from app.transports.memory import Memory, continued, in_the_frame
 from app.transports.turn_log import TurnLog, came_from
 from app.transports.walk import Walk
+from app.transports.warnings import in_event
 
 WAITING: Final = 64
 """Frames that may wait for their turn; together they may be as long as one may be."""
@@ -215,15 +216,17 @@ class _Connection:
             raise
         turn_log.note(status=HTTPStatus.OK.value)
         try:
-            return await self._tell(running.batches())
+            return await self._tell(running.batches(), running.warnings)
         finally:
             await running.close()
 
-    async def _tell(self, batches: AsyncIterator[list[Event]]) -> LastEvent | RelayedLast:
-        """Sends all of them; the last event."""
+    async def _tell(self, batches: AsyncIterator[list[Event]], warnings: Sequence[str] = ()) -> LastEvent | RelayedLast:
+        """Sends all of them, the warnings with the first; the last event."""
         last: Event | None = None
         async for batch in batches:
-            await self._send(*map(sse.data_of, batch))
+            frames = [sse.data_of(event) for event in batch]
+            frames[0] = in_event(warnings if last is None else (), frames[0])
+            await self._send(*frames)
             last = batch[-1]
         if isinstance(last, LastEvent | RelayedLast):
             return last

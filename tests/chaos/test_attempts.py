@@ -65,6 +65,16 @@ def asking(*lanes: tuple[str, list[Script]], server: Server | None = None, **tol
         yield Setting(stack.enter_context(httpx.Client(base_url=url, timeout=20)), upstreams)
 
 
+@pytest.mark.parametrize(("lanes", "warned"), [(("responses", "chat"), True), (("chat", "responses"), False)])
+def test_warnings_are_those_of_the_upstream_that_answers(lanes: tuple[str, str], *, warned: bool) -> None:
+    """One of them has a search of its own, the other knows of none."""
+    scripts: tuple[list[Script], list[Script]] = ([[Status(500)]], [talk("Hi")])
+    with asking(*zip(lanes, scripts, strict=True)) as setting:
+        answer = setting.whole(tools=[{"type": "web_search"}])
+    assert (text_of(answer), setting.asked) == ("Hi", [1, 1])
+    assert ("x-am-warnings" in answer.headers) == warned
+
+
 def text_of(response: httpx.Response) -> str:
     assert response.status_code == 200, response.text
     return str(response.json()["output"][0]["content"][0]["text"])

@@ -6,8 +6,12 @@ import httpx
 import pytest
 
 from app.dialects.chat.turn import ChatTurn
-from app.settings import Server, Settings
+from app.settings import Model, Server, Settings, Upstream
+from tests.acceptance.frames import judged
+from tests.script import call_turn, delta, talk
 from tests.serving import serving
+from tests.sockets import opened
+from tests.upstream import ChatUpstream
 
 DROPPED = {"model": "demo", "input": "Hi", "tools": [{"type": "web_search"}]}
 SENTENCE = "tools[0] was left out: its type 'web_search' cannot be offered to this model."
@@ -19,6 +23,34 @@ def test_warnings_reach_the_caller_in_a_header(*, stream: bool) -> None:
         answer = httpx.post(f"{url}/v1/responses", json={**DROPPED, "stream": stream})
     assert answer.status_code == 200
     assert json.loads(answer.headers["x-am-warnings"]) == [SENTENCE]
+
+
+def test_what_of_an_answer_could_not_be_told_is_in_the_header_of_a_whole_one() -> None:
+    """A streamed one has sent its headers by then: there it stands in the log."""
+    told = [*call_turn("lookup", "{}")[:-2], delta(annotations=[{"type": "of_tomorrow"}]), *talk("Hi")]
+    with ChatUpstream(told) as upstream:
+        there = Upstream(via="chat", base_url=upstream.url)
+        settings = Settings(upstreams={"there": there}, models={"m": Model(upstream="there")})
+        tool = {"type": "function", "name": "lookup", "parameters": {}}
+        with serving(settings) as url:
+            asked = {"model": "m", "input": "Hi", "tools": [tool], "tool_choice": "none"}
+            answer = httpx.post(f"{url}/v1/responses", json=asked)
+    assert answer.json()["status"] == "completed"
+    assert json.loads(answer.headers["x-am-warnings"]) == [
+        "Calls that 'tool_choice' does not allow were left out: lookup.",
+        "Citations without an address or a place in the text were left out: 1.",
+    ]
+
+
+async def test_over_a_websocket_warnings_stand_in_the_first_event() -> None:
+    """There is no header for each answer. What has no warning has no such member."""
+    with serving() as url:
+        async with opened(url) as client:
+            first, second, *_ = events = await client.ask(model="demo", input="Hi", tools=DROPPED["tools"])
+            others = await client.ask(model="demo", input="Hi")
+    assert (first.pop("x_am_warnings"), first["type"]) == ([SENTENCE], "response.created")
+    assert all("x_am_warnings" not in event for event in [second, *others])
+    judged(events)
 
 
 def test_warnings_that_no_header_could_hold_are_counted() -> None:

@@ -36,6 +36,11 @@ STOPPED: Final = {
 }
 """Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
 
+ONLY_SOUND: Final = Problem(
+    code="unsupported_value",
+    message="The model answered in sound without any words, which this server cannot tell. Ask one that writes.",
+)
+
 BROKE_OFF: Final = {"error", "abort", "insufficient_system_resource"}
 """Reasons that are failures: OpenRouter's when the model behind it failed, those of vLLM and DeepSeek when they gave up
 in the middle of an answer."""
@@ -57,6 +62,13 @@ class ChunkReader:
         self.citations = Citations()
         self.said = 0
         """How many characters the model has written: what usage is estimated from where the upstream counts nothing."""
+        self._sound = False
+        self._transcript = False
+
+    @property
+    def wordless_sound(self) -> bool:
+        """Whether the model made sound of which no words came, so that it cannot be told."""
+        return self._sound and not self._transcript
 
     def read(self, chunk: Any) -> list[Delta]:
         """What one chunk says."""
@@ -83,7 +95,8 @@ class ChunkReader:
             deltas.append(TextDelta(text))
         if refusal := self._refusal.rest():
             deltas.append(RefusalDelta(refusal))
-        return deltas + self.citations.rest() + self._calls.rest()
+        deltas += self.citations.rest() + self._calls.rest()
+        return [Broke(ONLY_SOUND)] if self.wordless_sound and not self.said else deltas
 
     def _choice(self, choice: dict[str, Any], chunk: dict[str, Any]) -> list[Delta]:
         delta = choice.get("delta") or choice.get("message")
@@ -126,9 +139,8 @@ class ChunkReader:
             for part in content:
                 deltas += self._part(part, logprobs)
                 logprobs = None  # those of all parts came with the first
-        spoken = delta.get("audio")
-        if isinstance(spoken, dict) and isinstance(spoken.get("transcript"), str) and spoken["transcript"]:
-            deltas += self._say(spoken["transcript"], None)
+        if isinstance(spoken := delta.get("audio"), dict):
+            deltas += self._hear(spoken)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self.said += len(refusal)
@@ -140,6 +152,15 @@ class ChunkReader:
         self.citations.wrote(text)
         said = TextDelta(self._text.whole(text), _logprobs(logprobs) if logprobs else [])
         return self._tags.split(said) if self._tags else [said]
+
+    def _hear(self, spoken: dict[str, Any]) -> list[Delta]:
+        """Sound, of which its words are told."""
+        words = spoken.get("transcript")
+        self._sound = self._sound or bool(spoken.get("data"))
+        if not isinstance(words, str) or not words:
+            return []
+        self._transcript = True
+        return self._say(words, None)
 
     def _think(self, thought: str) -> Delta:
         self.said += len(thought)

@@ -73,20 +73,40 @@ class ChatTurn:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """For the log: calls against the client's `tool_choice`, estimated usage, citations that could not be told."""
+        """For the log: calls against the client's `tool_choice`, estimated usage, what could not be told."""
         notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out
         if self._usage_is_estimated:
             notes["usage"] = "estimated"
-        if left_out := self._reader.citations.left_out + self._emitter.late_citations:
+        if left_out := self._left_out:
             notes["citations_left_out"] = left_out
+        if self._reader.wordless_sound:
+            notes["sound_left_out"] = True
         return notes
 
     @property
     def length(self) -> int:
         """How many tokens the ask has, roughly. It is known until the answer begins."""
         return tokens_of(self.ask)
+
+    @property
+    def late_warnings(self) -> list[str]:
+        """What of the answer could not be told. Only a client that waits for all of it can still hear of it."""
+        told: list[str] = []
+        if self._emitter.ruled_out:
+            names = ", ".join(dict.fromkeys(self._emitter.ruled_out))
+            told.append(f"Calls that 'tool_choice' does not allow were left out: {names}.")
+        if left_out := self._left_out:
+            told.append(f"Citations without an address or a place in the text were left out: {left_out}.")
+        if self._reader.wordless_sound:
+            told.append("Sound that the model made was left out: no words came with it.")
+        return told
+
+    @property
+    def _left_out(self) -> int:
+        """How many citations."""
+        return self._reader.citations.left_out + self._emitter.late_citations
 
     def begin(self) -> list[Event]:
         """The first two events. The upstream has its ask by now."""

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.reader import ONLY_SOUND
 from app.protocol.problems import ProblemError
 from app.settings import Hint
 from tests.dialects.chat.asking import ask, assistant, call, output, user
 from tests.dialects.chat.hearing import heard, turn
-from tests.script import delta, stops
+from tests.script import counts, delta, says, stops
 
 MARKING = ChatOptions(cache_control=True)
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -72,6 +73,28 @@ def test_what_a_model_says_aloud_is_told_as_text() -> None:
     ]
     (message,) = heard(turn(), *chunks)[-1]["response"]["output"]
     assert message["content"][0]["text"] == "Hello"
+
+
+SOUND = delta(audio={"id": "a1", "data": "AAAA"})
+
+
+def test_sound_beside_its_words_is_not_missed() -> None:
+    said = turn()
+    heard(said, SOUND, delta(audio={"transcript": "Hello"}), SOUND, stops())
+    assert (said.late_warnings, said.notes) == ([], {"usage": "estimated"})
+
+
+def test_sound_that_comes_beside_an_answer_is_left_out_with_a_warning() -> None:
+    said = turn()
+    heard(said, says("Listen:"), SOUND, stops(), counts(1, 1))
+    assert said.late_warnings == ["Sound that the model made was left out: no words came with it."]
+    assert said.notes == {"sound_left_out": True}
+
+
+def test_an_answer_in_nothing_but_sound_fails_and_says_why() -> None:
+    """An empty answer that is called complete would be a lie. Asking again would not help."""
+    last = heard(turn(), SOUND, SOUND, stops())[-1]
+    assert last["response"]["error"] == {"code": "invalid_prompt", "message": ONLY_SOUND.message}
 
 
 @pytest.mark.parametrize(
