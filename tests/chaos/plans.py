@@ -38,7 +38,9 @@ class Plan:
 def plan_of(number: int) -> Plan:
     """The plan with this number, the same every time."""
     chance = random.Random(number)  # noqa: S311 — chance that can be repeated
-    pieces = tuple("".join(chance.choices(WORDS, k=chance.randint(1, 8))) for _ in range(chance.randint(4, 24)))
+    # a message of white space alone is one that we never open, but a relay passes on
+    more = ["".join(chance.choices(WORDS, k=chance.randint(1, 8))) for _ in range(chance.randint(3, 23))]
+    pieces = ("Once ", *more)
     fault = chance.choices([*FAULTS], [*FAULTS.values()])[0]
     patience = chance.randint(1, 12) if chance.random() < 0.1 else None
     return Plan(number, pieces, chance.uniform(0.05, 0.6), fault, chance.randrange(len(pieces)), patience)
