@@ -16,16 +16,22 @@ An answer that the client does not read waits, and its upstream with it. After `
 connection is cut rather than closed: closing would wait for what nobody reads.
 
 Nothing is ever written into an answer that has begun: then the connection ends instead.
+
+From an upgrade on the connection is the websocket's, and no clock is kept here. So only what is an offer of a websocket
+gets that far: uvicorn would answer anything else in plain text, or wait for more of it for ever.
 """
 
 import asyncio
 import logging
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem
@@ -39,6 +45,7 @@ LINGER: Final = 10
 broken connection instead of the reason."""
 
 _BAD: Final = Problem(code="invalid_http", message="This is not a request in HTTP/1.1.")
+_NO_OFFER: Final = Problem(code="invalid_http", message="This is not an offer of a websocket, version 13.")
 _NO_HOST: Final = Problem(code="invalid_http", message="A request needs one Host header, and no more than one.")
 
 
@@ -160,6 +167,15 @@ class Door(HttpToolsProtocol):
         if self._in_body and not self.transport.is_closing():
             self._wind(LINGER)
 
+    def handle_websocket_upgrade(self) -> None:
+        """An offer of a websocket; refused behind a request that is still being answered."""
+        head = [f"{self.scope['method']} ".encode(), self.url, b" HTTP/1.1\r\n"]
+        head += [piece for name, value in self.headers for piece in (name, b": ", value, b"\r\n")]
+        if self._answering is not None or not _is_offer(b"".join([*head, b"\r\n"])):
+            self._refuse(_NO_OFFER)
+        else:
+            super().handle_websocket_upgrade()
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its words are plain text
         """For what uvicorn's own code cannot parse."""
         self._refuse(self._refusal)
@@ -220,3 +236,13 @@ class Door(HttpToolsProtocol):
         else:
             words = f"The headers took longer than {self._header_timeout:g} seconds."
             self._refuse(Problem(code="request_timeout", message=words))
+
+
+def _is_offer(head: bytes) -> bool:
+    """Whether the library that speaks websockets would take this up."""
+    handshake = ServerProtocol()
+    handshake.receive_data(head)
+    return any(
+        isinstance(event, Request) and handshake.accept(event).status_code == HTTPStatus.SWITCHING_PROTOCOLS
+        for event in handshake.events_received()
+    )

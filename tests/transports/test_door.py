@@ -158,6 +158,42 @@ def test_another_protocol_that_is_offered_is_not_taken_up(url: str) -> None:
     assert heard.closed
 
 
+OFFER = (
+    b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n"
+)
+SOCKET = b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\n" + OFFER
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        HEAD + OFFER + b"\r\n",
+        SOCKET + b"Content-Length: 3\r\n\r\nabc",
+        SOCKET + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        SOCKET + b"X-A: b\r\n" * 200 + b"\r\n",
+        SOCKET.replace(b": 13", b": 12") + b"\r\n",
+        SOCKET + b"Sec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n",
+    ],
+    ids=["a POST", "a body", "a body in chunks", "too many headers", "another version", "two keys"],
+)
+def test_what_is_no_offer_of_a_websocket_is_not_waited_for(url: str, data: bytes) -> None:
+    heard = say(url, data)
+    assert refused(heard) == (400, "invalid_http")
+    assert heard.closed
+
+
+def test_a_websocket_is_not_opened_behind_an_answer_that_is_being_given(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would notice how the client takes that answer."""
+    monkeypatch.setattr("app.upstreams.demo.SLOW", 0.03)
+    body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
+    heard = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body, SOCKET + b"\r\n")
+    assert heard.closed
+    assert b"101 Switching" not in heard.raw
+
+
 def test_who_says_nothing_is_let_go_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transports.door.IDLE", 0.2)
     with serving() as url:
