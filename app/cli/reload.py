@@ -1,7 +1,8 @@
 """Other settings while the server runs. What began before goes on under the settings it began with."""
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
@@ -53,7 +54,8 @@ class Swappable:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         if scope["type"] == "lifespan":
-            await self._first(scope, self._until_the_end(receive), send)
+            life = _Life(receive, send, self._retire)
+            await self._first(scope, life.hear, life.tell)
             return
         serving = self._now
         serving.busy += 1
@@ -67,14 +69,34 @@ class Swappable:
         if serving is not self._now and not serving.busy:
             await serving.app.state.retire()
 
-    def _until_the_end(self, receive: Receive) -> Receive:
-        async def hear() -> Message:
-            message = await receive()
-            if message["type"] == "lifespan.shutdown":
-                await self._now.app.state.retire()
-            return message
+    async def _retire(self) -> None:
+        await self._now.app.state.retire()
 
-        return hear
+
+class _Life:
+    """What the server and the application say to each other of beginning and end."""
+
+    def __init__(self, receive: Receive, send: Send, retire: Callable[[], Awaitable[None]]) -> None:
+        self._receive = receive
+        self._send = send
+        self._retire = retire
+        self._cut = False
+
+    async def hear(self) -> Message:
+        """The server's word. At the end, whatever serves by then closes what it holds."""
+        try:
+            message = await self._receive()
+        except asyncio.CancelledError:
+            self._cut = True
+            raise
+        if message["type"] == "lifespan.shutdown":
+            await self._retire()
+        return message
+
+    async def tell(self, message: Message) -> None:
+        """The application's word. That it was cut short is no news where somebody insisted on that."""
+        if not self._cut:
+            await self._send(message)
 
 
 async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Settings]) -> Settings:

@@ -29,6 +29,8 @@ log = logging.getLogger("am_proxy")
 _BACKLOG = 2048
 _GOODBYE = 1.5
 """Seconds for the last events of turns that were ended, before their connections are cut."""
+_LAST = 0.5
+"""Seconds for what is left of turns whose clients were cut off: above all, for closing their upstreams."""
 _TICK = 0.05
 _SEND_BUFFER = 256 * 1024
 _IDLE = 75
@@ -147,6 +149,9 @@ class Announced(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """No new connections; turns may end by themselves for a while, and are ended then."""
         loop = asyncio.get_running_loop()
+        recorder = self._swappable.app.state.kept.recorder
+        if recorder is not None:
+            recorder.dismiss()
         ending = loop.call_later(self._settings.server.shutdown_grace, self._admission.end)
         insisting = loop.create_task(self._insist())
         try:
@@ -154,11 +159,18 @@ class Announced(uvicorn.Server):
         finally:
             ending.cancel()
             insisting.cancel()
+            if self.force_exit:
+                self._cut()
+                if self.server_state.tasks:  # they end in a moment, and by themselves
+                    await asyncio.wait(set(self.server_state.tasks), timeout=_LAST)
 
     async def _insist(self) -> None:
         """Cut every connection as soon as somebody says so: uvicorn would wait for them even then."""
         while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal, in whatever moment
             await asyncio.sleep(_TICK)
+        self._cut()
+
+    def _cut(self) -> None:
         for connection in list(self.server_state.connections):
             connection.transport.abort()
 

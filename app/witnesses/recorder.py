@@ -111,6 +111,11 @@ class Recorder:
         finally:
             self._watchers.discard(queue)
 
+    def dismiss(self) -> None:
+        """The server stops: whoever watches has seen everything."""
+        for queue in self._watchers:
+            queue.put_nowait(None)
+
     def _forget(self, turn: Recorded) -> None:
         self._forgotten.add(turn)
         turn.notes.clear()
