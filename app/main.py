@@ -58,7 +58,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told.
 
     `before` is the one that served until now, if this one takes its place. Whoever puts another in the place of this
-    one awaits its `state.retire` when the last of its requests is over.
+    one calls its `state.leave` then, and awaits its `state.retire` when the last of its requests is over.
     """
     mint = _minting()
     kept = _kept(settings, None if before is None else before.state.kept)
@@ -79,7 +79,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         witnesses=[witness for witness in (recorder, metrics, tracing, bodies) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
-    websockets: Any = WebSockets(walk=walk, gate=gate, server=settings.server)
+    websockets = WebSockets(walk=walk, gate=gate, server=settings.server)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     held = AsyncExitStack()
@@ -104,6 +104,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
     app.state.admission = admission  # for whoever runs the server, and stops it
     app.state.kept = kept
+    app.state.leave = partial(_leave, websockets, recorder)
     app.state.retire = held.aclose
     app.include_router(http.router())
     if settings.serves_page:
@@ -111,15 +112,23 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(gate if settings.server.metrics == "key" else None))
+    endpoint: Any = websockets  # an ASGI application, which starlette takes and does not say
     for path in ("/v1/responses", "/responses"):
-        app.router.add_websocket_route(path, websockets)
-        app.router.add_websocket_route(f"{path}/", websockets)
+        app.router.add_websocket_route(path, endpoint)
+        app.router.add_websocket_route(f"{path}/", endpoint)
     app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
     app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(Envelope, mint=mint)
     return app
+
+
+def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
+    """Send away whoever would stay for hours under settings, and keys, that hold no longer."""
+    websockets.leave()
+    if recorder is not None:
+        recorder.dismiss()
 
 
 def _kept(settings: Settings, before: Kept | None) -> Kept:

@@ -49,6 +49,7 @@ class Swappable:
         """New requests go to this one. The other closes what it holds when the last of its requests is over."""
         before, self._now = self._now, Serving(app)
         before.busy += 1  # it may have none
+        before.app.state.leave()
         await self._leave(before)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -63,6 +63,8 @@ class TurnLog:
 
     def refused(self, problem: Problem) -> None:
         """The turn ended before it began."""
+        for account in self._accounts:
+            account.refused(problem)
         self.note(finish="refused", status=problem.answer.status, error=problem.code)
         self.tell()
 

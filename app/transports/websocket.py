@@ -8,6 +8,7 @@ events, and remembers the outcome. A connection ends
 
     when the client leaves           the running turn is cancelled
     when the server stops            behind the running turn, with 1001
+    when it is told other settings   the same
     after `websocket_lifetime`       behind the running turn, with an error frame and 1001
     after `websocket_idle`           between two turns, with 1001
     when the client takes nothing    at once: a send that hangs is the client's fault
@@ -50,7 +51,7 @@ FULL: Final = Problem(
     code="rate_limit_exceeded", message="Too many frames wait on this connection already.", retry_after=1
 )
 STOPPING: Final = Problem(
-    code="overloaded", message="The server is about to stop. Open another connection.", retry_after=1
+    code="overloaded", message="This connection is about to end. Open another one.", retry_after=1
 )
 
 
@@ -65,6 +66,12 @@ class WebSockets:
         self._walk = walk
         self._gate = gate
         self._server = server
+        self._open: set[_Connection] = set()
+
+    def leave(self) -> None:
+        """Other settings hold from now on, other keys perhaps: every connection ends behind its running turn."""
+        for connection in self._open:
+            connection.leave()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -79,7 +86,12 @@ class WebSockets:
             return
         await receive()  # the offer of a connection
         await send({"type": "websocket.accept", "headers": []})
-        await _Connection(self._walk, self._server, caller, headers, request_id).run(receive, send)
+        connection = _Connection(self._walk, self._server, caller, headers, request_id)
+        self._open.add(connection)
+        try:
+            await connection.run(receive, send)
+        finally:
+            self._open.discard(connection)
 
     def _admit(self, headers: Headers) -> Key:
         if not self._server.websocket:
@@ -106,6 +118,11 @@ class _Connection:
         self._draining = False
         self._now = asyncio.get_running_loop().time
         self._expires = self._now() + server.websocket_lifetime
+
+    def leave(self) -> None:
+        """Take no more turns."""
+        self._draining = True
+        self._news.set()
 
     async def run(self, receive: Receive, send: Send) -> None:
         """To the end of the connection."""

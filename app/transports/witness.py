@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from app.protocol.events import Event
+from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 
 
@@ -16,6 +17,10 @@ class Account(Protocol):
 
     def told(self, events: list[Event]) -> None:
         """The client is told this."""
+        ...
+
+    def refused(self, problem: Problem) -> None:
+        """The client is told this instead of an answer. The log has its code only: its words may be the client's."""
         ...
 
     def ended(self, fields: Mapping[str, Any]) -> None:

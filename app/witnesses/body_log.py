@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.events import Event, LastEvent, RelayedLast
+from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.witnesses.redaction import redacted
 
@@ -40,6 +41,9 @@ class LoggedTurn:
             self._tell("answered", response=redacted(msgspec.json.decode(last.body)))
         elif isinstance(last, LastEvent):
             self._tell("answered", response=redacted(msgspec.to_builtins(last.response)))
+
+    def refused(self, problem: Problem) -> None:
+        """The turn's own line has its code."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """The turn's own line says how."""

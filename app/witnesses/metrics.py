@@ -23,7 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_late
 from prometheus_client.registry import Collector
 
 from app.protocol.events import Event
-from app.protocol.problems import ANSWERS
+from app.protocol.problems import ANSWERS, Problem
 from app.protocol.request import CreateResponse
 from app.transports.gate import Gate
 
@@ -195,6 +195,9 @@ class CountedTurn:
 
     def told(self, events: list[Event]) -> None:
         """Not counted."""
+
+    def refused(self, problem: Problem) -> None:
+        """Counted at the end."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """Counted."""

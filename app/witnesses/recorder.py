@@ -9,6 +9,7 @@ from weakref import WeakSet
 import msgspec
 
 from app.protocol.events import Event, Relayed
+from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.witnesses.redaction import redacted
 
@@ -37,6 +38,7 @@ class Recorded:
         self._fields = fields
         self._began = time.perf_counter()
         self._room = MOST_BYTES
+        self._left_out = 0
         self.id = str(fields.get("request_id", ""))
         self.notes: list[Note] = []
 
@@ -47,26 +49,32 @@ class Recorded:
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
         """What the client wanted, and what its upstream is asked."""
-        self._tell("began", {"when": _clock(), "model": request.model, "key": self.owner})
         self._tell("asked", {"request": redacted(request.raw), "ask": redacted(ask), "warnings": warnings})
 
     def told(self, events: list[Event]) -> None:
         """What the client is told."""
         at = round((time.perf_counter() - self._began) * 1000, 2)
         raws = [event.data if isinstance(event, Relayed) else _encode(event) for event in events]
-        if sum(map(len, raws)) <= self._room:
+        if sum(map(len, raws)) > self._room:
+            self._left_out += len(events)
+        else:
             self._tell("told", {"at": at, "events": [redacted(msgspec.json.decode(raw)) for raw in raws]})
+
+    def refused(self, problem: Problem) -> None:
+        """What the client is told instead."""
+        self._tell("refused", {"status": problem.answer.status, **redacted(problem.body())})
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """What the log says of it."""
-        if not self.notes:  # it was refused
-            self._tell("began", {"when": _clock(), "model": fields.get("model", "")})
         self._room = MOST_BYTES  # however much was told: the end is kept
-        self._tell("ended", {"fields": dict(fields)})
+        self._tell("ended", {"fields": dict(fields), "left_out": self._left_out})
 
     def _tell(self, name: str, data: dict[str, Any]) -> None:
+        if not self.notes and name != "began":
+            self._tell("began", {"when": _clock(), "model": self._fields.get("model", ""), "key": self.owner})
         encoded = _encode({"id": self.id, **data})
         if len(encoded) > self._room:
+            self._left_out += len(data.get("events", ()))
             return
         self._room -= len(encoded)
         self._recorder.publish(self, Note(name, encoded, self.owner))
@@ -112,8 +120,9 @@ class Recorder:
             self._watchers.discard(queue)
 
     def dismiss(self) -> None:
-        """The server stops: whoever watches has seen everything."""
-        for queue in self._watchers:
+        """Sends all watchers away, who have seen everything so far: the server stops, or other settings hold."""
+        for queue in tuple(self._watchers):
+            self._watchers.discard(queue)
             queue.put_nowait(None)
 
     def _forget(self, turn: Recorded) -> None:

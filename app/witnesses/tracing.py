@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 
 from app.protocol.events import Event
+from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.upstreams.port import TRACE
 
@@ -78,6 +79,9 @@ class TracedTurn:
 
     def told(self, events: list[Event]) -> None:
         """Not traced: what is said stays here."""
+
+    def refused(self, problem: Problem) -> None:
+        """Told at the end, by its code."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """The span ends."""

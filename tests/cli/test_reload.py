@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from tests.running import surroundings
 from tests.script import counts, says, stops
@@ -143,6 +145,38 @@ def test_keys_and_counts_and_seals_outlive_it(tmp_path: Path) -> None:
         assert (answer.status_code, answer.headers.get("x-am-warnings")) == (200, None)
         page = httpx.get(f"{server.url.removesuffix('/v1')}/metrics").text
         assert 'am_proxy_requests_total{finish="completed",model="demo",upstream="d"} 2.0' in page
+
+
+def test_a_websocket_ends_behind_its_turn_and_its_key_with_it(tmp_path: Path) -> None:
+    """It would be served for an hour by settings that hold no longer."""
+    gate = Gate()
+    script: list[Step] = [says("before, "), gate, says("after"), stops(), counts(1, 1)]
+    frame = json.dumps({"type": "response.create", "model": "a", "input": "Hi"})
+    alice = '[[keys]]\nname = "alice"\nvalue = "sk-alice"'
+    bob = alice.replace("alice", "bob")
+    with ChatUpstream(script) as one, started(tmp_path, config(one.url, "a", more=alice)) as server:
+        address = f"{server.url}/responses".replace("http", "ws", 1)
+        with connect(address, additional_headers={"Authorization": "Bearer sk-alice"}) as websocket:
+            websocket.send(frame)
+            while "before, " not in websocket.recv(20):
+                pass
+            server.reload(config(one.url, "a", more=bob))
+            gate.open()
+            rest = list(websocket)
+        assert json.loads(rest[-1])["type"] == "response.completed"
+        assert websocket.protocol.close_code == 1001
+        with pytest.raises(InvalidStatus), connect(address, additional_headers={"Authorization": "Bearer sk-alice"}):
+            pass
+
+
+def test_who_watches_turns_comes_again_under_the_new_settings(tmp_path: Path) -> None:
+    watched = '[server]\nwatch = 5\n[models.demo]\nupstream = "d"\n[upstreams.d]\nvia = "demo"\n'
+    with started(tmp_path, watched) as server:
+        feed = f"{server.url.removesuffix('/v1')}/inspector/turns"
+        with httpx.stream("GET", feed, timeout=20) as turns:
+            server.reload(watched.replace("5", "0"))
+            assert list(turns.iter_lines()) == []
+        assert httpx.get(feed).status_code == 404
 
 
 def test_old_connections_are_closed_when_nobody_uses_them(tmp_path: Path) -> None:

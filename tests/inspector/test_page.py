@@ -1,29 +1,19 @@
 """The page in a real browser, where there is one."""
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Server, Settings
+from tests.inspector.chromium import CHROMIUM
 from tests.running import surroundings
 from tests.serving import serving
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +23,10 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def open_page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        context = browser.new_context(viewport={"width": 1300, "height": 850}, color_scheme="dark")
-        context.grant_permissions(["clipboard-write"])
-        yield context.new_page()
-        browser.close()
+def open_page(browser: Browser) -> Page:
+    context = browser.new_context(viewport={"width": 1300, "height": 850}, color_scheme="dark")
+    context.grant_permissions(["clipboard-write"])
+    return context.new_page()
 
 
 @pytest.fixture
@@ -85,7 +72,7 @@ def test_a_call_has_a_lane_of_its_own(page: Page) -> None:
     page.check("#with-tools")
     ask(page, "What is the weather in Paris?")
     expect(page.locator(".item.call h3")).to_have_text("function_call · get_weather")
-    assert page.locator(".strip .names span").all_text_contents() == ["lifecycle", "call"]
+    assert page.locator(".strip .names span").all_text_contents() == ["lifecycle", "get_weather"]
 
 
 def test_warnings_are_shown(page: Page) -> None:

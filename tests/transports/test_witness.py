@@ -1,10 +1,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from app.protocol.events import Event
-from app.protocol.problems import refuse
+from app.protocol.problems import Problem, refuse
 from app.protocol.request import CreateResponse, parse_request
 from app.transports.turn_log import TurnLog
 from app.turn.deltas import TextDelta
@@ -26,6 +24,9 @@ class Diary:
 
     def told(self, events: list[Event]) -> None:
         self.pages.append(("told", [type(event).__name__ for event in events]))
+
+    def refused(self, problem: Problem) -> None:
+        self.pages.append(("refused", problem.code, problem.message))
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         self.pages.append(("ended", fields["finish"]))
@@ -54,11 +55,13 @@ async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
     ]
 
 
-@pytest.mark.parametrize(("refused", "finish"), [(True, "refused"), (False, "disconnected")])
-async def test_a_witness_hears_of_turns_that_never_began(refused: bool, finish: str) -> None:  # noqa: FBT001 — a column
+async def test_a_witness_hears_why_a_turn_was_refused() -> None:
     diary = Diary()
-    log = TurnLog([diary])
-    if refused:
-        log.refused(refuse("invalid_value", "no").problem)
-    log.tell()
-    assert diary.pages == [("began", {}), ("ended", finish)]
+    TurnLog([diary]).refused(refuse("invalid_value", "no").problem)
+    assert diary.pages == [("began", {}), ("refused", "invalid_value", "no"), ("ended", "refused")]
+
+
+async def test_a_witness_hears_of_a_client_that_left_before_its_turn_began() -> None:
+    diary = Diary()
+    TurnLog([diary]).tell()
+    assert diary.pages == [("began", {}), ("ended", "disconnected")]

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.protocol.problems import refuse
 from app.protocol.request import parse_request
 from app.witnesses import recorder as module
 from app.witnesses.recorder import Note, Recorded, Recorder
@@ -51,7 +52,8 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
     first.ended({"finish": "completed", "key": "alice"})
     told, ended = await taken(notes, 2)
     assert [event["type"] for event in told[1]["events"]] == ["response.created", "response.in_progress"]
-    assert ended == ("ended", {"id": "req_1", "fields": {"finish": "completed", "key": "alice"}})
+    fields = {"finish": "completed", "key": "alice"}
+    assert ended == ("ended", {"id": "req_1", "fields": fields, "left_out": 0})
 
 
 async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> None:
@@ -75,9 +77,24 @@ async def test_who_may_not_see_a_turn_is_told_nothing_of_it() -> None:
 
 async def test_a_turn_that_was_refused_is_told_too() -> None:
     recorder = Recorder(5)
-    recorder.began({"request_id": "req_1"}).ended({"finish": "refused", "model": "nobody"})
-    notes = recorder.watch(everybody)
-    assert ids(await taken(notes, 2)) == [("began", "req_1"), ("ended", "req_1")]
+    refused = recorder.began({"request_id": "req_1", "model": "nobody"})
+    refused.refused(refuse("model_not_found", "The key sk-1234567 may not.").problem)
+    refused.ended({"finish": "refused"})
+    began, told, ended = await taken(recorder.watch(everybody), 3)
+    assert [began[0], began[1]["model"], ended[0]] == ["began", "nobody", "ended"]
+    error = {
+        "message": "The key sk-*** may not.",
+        "type": "invalid_request_error",
+        "param": "",
+        "code": "model_not_found",
+    }
+    assert told == ("refused", {"id": "req_1", "status": 404, "error": error})
+
+
+async def test_a_turn_that_asks_nobody_has_a_beginning() -> None:
+    recorder = Recorder(5)
+    recorder.began({"request_id": "req_1", "model": "demo"}).told(new_emitter().begin())
+    assert ids(await taken(recorder.watch(everybody), 2)) == [("began", "req_1"), ("told", "req_1")]
 
 
 async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +105,7 @@ async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch
         told.told(new_emitter().begin())
     told.ended({"finish": "completed"})
     assert [note.name for note in told.notes][-1] == "ended"
+    assert msgspec.json.decode(told.notes[-1].data)["left_out"] > 90
     assert sum(len(note.data) for note in told.notes) < 2 * 3000
 
 

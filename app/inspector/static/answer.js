@@ -1,5 +1,7 @@
 // The answer as it grows: one block for each output item, in the order of its seats.
 
+import { following } from "./following.js";
+
 const KINDS = {
   message: "message",
   reasoning: "thought",
@@ -12,9 +14,20 @@ export class Answer {
   constructor(place) {
     this.place = place;
     this.blocks = new Map();
+    this.follow = following(place);
   }
 
   take(event) {
+    this.#tell(event);
+    this.follow();
+  }
+
+  /** What a request is told instead of an answer. */
+  refused(error) {
+    this.#note("failed", `${error.code || "refused"}: ${error.message ?? ""}`);
+  }
+
+  #tell(event) {
     if (event.type === "response.output_item.added" || event.type === "response.output_item.done") {
       this.#item(event.output_index, event.item, event.type.endsWith("done"));
     } else if (typeof event.delta === "string" && event.delta) {
@@ -22,6 +35,8 @@ export class Answer {
     } else if (event.type === "response.failed") {
       const error = event.response?.error ?? {};
       this.#note("failed", `${error.code ?? "failed"}: ${error.message ?? ""}`);
+    } else if (event.type === "error") {
+      this.refused(event.error ?? event);
     } else if (event.type === "response.incomplete") {
       this.#note("incomplete", `incomplete: ${event.response?.incomplete_details?.reason ?? ""}`);
     }
@@ -44,7 +59,7 @@ export class Answer {
     const said = textOf(item);
     if (said !== null) block.text.textContent = said;
     for (const part of item.content ?? []) this.#citations(block, part.annotations ?? []);
-    if (item.type === "image_generation_call" && item.result) {
+    if (item.type === "image_generation_call" && /^[\w+/=]+$/.test(item.result ?? "")) {
       const image = document.createElement("img");
       image.src = `data:image/${item.output_format ?? "png"};base64,${item.result}`;
       image.alt = "what the model drew";
@@ -85,8 +100,11 @@ export class Answer {
 /** What an item says, whatever its type; null where it says nothing in text. */
 function textOf(item) {
   if (item.type === "message") return item.content.map((part) => part.text ?? part.refusal ?? "").join("\n");
-  if (item.type === "reasoning") return [...item.summary, ...(item.content ?? [])].map((part) => part.text).join("\n");
-  if (item.type === "image_generation_call") return null;
+  if (item.type === "reasoning") {
+    const said = [...(item.summary ?? []), ...(item.content ?? [])].map((part) => part.text).join("\n");
+    return said || (item.encrypted_content ? "sealed: only the upstream can read it" : "");
+  }
+  if (item.type === "image_generation_call") return /^[\w+/=]*$/.test(item.result ?? "") ? "" : item.result;
   if (typeof item.arguments === "string") return item.arguments;
   if (typeof item.input === "string") return item.input;
   return JSON.stringify(item.arguments ?? item.action ?? item.operation ?? {}, null, 2);

@@ -41,17 +41,22 @@ function bodyFor(model) {
   return body;
 }
 
-async function send() {
-  const models = [$("model").value, $("beside").value].filter(Boolean);
-  let bodies;
+/** The same for several models; none where that cannot be, which the page then says. */
+function bodiesFor(models) {
   try {
-    bodies = models.map(bodyFor);
+    const bodies = models.map(bodyFor);
     $("tools").setCustomValidity("");
+    return bodies;
   } catch (error) {
     $("tools").setCustomValidity(`This is no JSON: ${error.message}`);
     $("tools").reportValidity();
-    return;
+    return [];
   }
+}
+
+async function send() {
+  const bodies = bodiesFor([$("model").value, $("beside").value].filter(Boolean));
+  if (!bodies.length) return;
   stop();
   running = bodies.map((body) => new Run(body.model));
   $("runs").replaceChildren(...running.map((run) => run.element));
@@ -63,10 +68,14 @@ async function send() {
 
 /** What the upstream is asked: the server translates the same request once more, and sends nothing. */
 async function preview(run, body) {
-  const answer = await fetch("/inspector/ask", { method: "POST", headers: headers(), body: JSON.stringify(body) });
-  const told = await answer.json();
-  run.asked(answer.ok ? told.ask : told);
-  if (answer.ok) run.warn(told.warnings);
+  try {
+    const answer = await fetch("/inspector/ask", { method: "POST", headers: headers(), body: JSON.stringify(body) });
+    const told = await answer.json();
+    run.asked(answer.ok ? told.ask : told);
+    if (answer.ok) run.warn(told.warnings);
+  } catch (error) {
+    run.asked(`It could not be found out: ${error.message}`);
+  }
 }
 
 function stop() {
@@ -106,7 +115,9 @@ function otherTheme() {
 }
 
 async function copy(language) {
-  const text = snippets[language](bodyFor($("model").value), { base: `${location.origin}/v1`, key: $("key").value });
+  const [body] = bodiesFor([$("model").value]);
+  if (!body) return;
+  const text = snippets[language](body, { base: `${location.origin}/v1`, key: $("key").value });
   $("copied").dataset.text = text;
   try {
     await navigator.clipboard.writeText(text);
@@ -127,6 +138,8 @@ $("tools").addEventListener("input", () => $("tools").setCustomValidity(""));
 $("key").addEventListener("change", () => {
   sessionStorage.setItem("key", $("key").value);
   listModels();
+  watch.stop();
+  if (!$("view-watch").hidden) watch.listen();
 });
 $("theme").addEventListener("click", otherTheme);
 $("help").addEventListener("click", () => $("keys").showModal());

@@ -10,6 +10,7 @@ export class Run {
   constructor(title) {
     this.element = document.getElementById("run").content.firstElementChild.cloneNode(true);
     this.element.querySelector("h2").textContent = title;
+    this.element.classList.add("silent"); // until there is an event
     this.answer = new Answer(this.#one(".answer"));
     this.timeline = new Timeline(this.#one(".events"), this.#one(".strip"));
     this.stopping = new AbortController();
@@ -37,7 +38,7 @@ export class Run {
       } else {
         const response = await answer.json();
         this.answer.whole(response);
-        this.#ended(response);
+        this.#finished(response);
         this.#show("whole");
       }
     } catch (error) {
@@ -50,6 +51,7 @@ export class Run {
   /** One event, whenever it came. */
   take(event, at) {
     this.began ??= at;
+    this.element.classList.remove("silent");
     this.timeline.take(event, at);
     this.answer.take(event);
     if (typeof event.delta === "string" && event.delta && this.first === null) {
@@ -58,7 +60,8 @@ export class Run {
     if (LAST.has(event.type)) {
       this.over = true;
       this.took = at - this.began;
-      this.#ended(event.response);
+      this.timeline.end();
+      this.#finished(event.response);
     } else {
       this.#state("streaming");
     }
@@ -70,8 +73,26 @@ export class Run {
 
   warn(warnings) {
     const place = this.#one(".warnings");
-    place.replaceChildren(...warnings.map((warning) => Object.assign(document.createElement("p"), { textContent: warning })));
-    place.hidden = !warnings.length;
+    place.append(...warnings.filter((warning) => !place.textContent.includes(warning)).map((warning) => Object.assign(document.createElement("p"), { textContent: warning })));
+    place.hidden = !place.childElementCount;
+  }
+
+  /** What the client was told instead of an answer. */
+  refuse(status, error) {
+    this.over = true;
+    this.#state(`${status} ${error.code ?? ""}`);
+    this.#one('[data-pane="whole"] pre').textContent = JSON.stringify({ error }, null, 2);
+    this.answer.refused(error);
+    this.#show("whole");
+  }
+
+  /** How it ended, as the server's log says: not every turn comes to a last event. */
+  ended(fields, leftOut) {
+    if (leftOut) this.warn([`${leftOut} events of this turn were too much to be kept.`]);
+    if (this.over) return;
+    this.#state(fields.finish);
+    this.#one(".figures").textContent = `all ${ms(fields.duration_ms)}`;
+    this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(fields, null, 2);
   }
 
   stop() {
@@ -86,12 +107,10 @@ export class Run {
     } catch {
       error = { message: text };
     }
-    this.#state(`${answer.status} ${error.code ?? ""}`);
-    this.#one('[data-pane="whole"] pre').textContent = JSON.stringify({ error }, null, 2);
-    this.answer.take({ type: "response.failed", response: { error } });
+    this.refuse(answer.status, error ?? { message: text });
   }
 
-  #ended(response) {
+  #finished(response) {
     this.#state(response.status);
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(response, null, 2);
     const { usage } = response;

@@ -1,5 +1,7 @@
 // Every event on a timeline: its number, the milliseconds since the one before, its lane, its JSON on demand.
 
+import { following } from "./following.js";
+
 const LANES = 8; // colours; further items begin anew
 const ROWS_AT_ONCE = 400;
 
@@ -11,6 +13,7 @@ export class Timeline {
     this.lanes = new Map();
     this.waiting = [];
     this.began = null;
+    this.follow = following(list);
     list.addEventListener("click", (click) => this.#toggle(click.target.closest("li")));
     list.addEventListener("keydown", (key) => this.#key(key));
   }
@@ -33,6 +36,7 @@ export class Timeline {
     const rows = document.createDocumentFragment();
     for (const row of this.waiting.splice(0, ROWS_AT_ONCE)) rows.append(this.#row(row));
     this.list.append(rows);
+    this.follow();
     this.#drawStrip();
     if (this.waiting.length) requestAnimationFrame(() => this.#draw());
   }
@@ -60,7 +64,7 @@ export class Timeline {
     if (seat === undefined) return 0;
     if (!this.lanes.has(seat)) {
       const kind = event.item?.type ?? event.type.split(".")[1];
-      this.lanes.set(seat, { number: (this.lanes.size % LANES) + 1, kind: kind.replace("function_", "") });
+      this.lanes.set(seat, { number: (this.lanes.size % LANES) + 1, kind: event.item?.name ?? kind.replace("_call", "") });
     }
     return this.lanes.get(seat).number;
   }

@@ -19,39 +19,59 @@ export class Watch {
 
   /** Listen, for as long as the page is there. */
   async listen() {
-    if (this.listening) return;
-    this.listening = true;
-    for (;;) {
-      const wait = await this.#hear().catch(() => AGAIN);
-      if (wait === null) break;
+    if (this.hearing) return;
+    const hearing = (this.hearing = new AbortController());
+    while (await this.#hear(hearing.signal).catch(() => true)) {
+      if (hearing.signal.aborted) return;
       this.#say("the connection was lost; trying again …");
-      await new Promise((resolve) => setTimeout(resolve, wait));
+      await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
-    this.listening = false;
+    if (this.hearing === hearing) this.hearing = null;
   }
 
-  async #hear() {
-    const answer = await fetch("/inspector/turns", { headers: this.headers() });
+  /** Stop listening, such as for another key: it may see other turns. */
+  stop() {
+    this.hearing?.abort();
+    this.hearing = null;
+    this.#forget();
+    this.place.replaceChildren();
+    this.shown = null;
+  }
+
+  /** Whether it is worth another try. */
+  async #hear(signal) {
+    const answer = await fetch("/inspector/turns", { headers: this.headers(), signal });
     if (!answer.ok) {
       const { error } = await answer.json();
       this.#say(error.message);
-      return null;
+      return false;
     }
     this.#say("live");
+    this.#forget(); // all that is kept is told anew
     for await (const { type, data } of eventsOf(answer)) this.#take(type, JSON.parse(data));
-    return AGAIN;
+    return true;
+  }
+
+  #forget() {
+    this.turns.clear();
+    this.list.replaceChildren();
   }
 
   #take(type, told) {
+    if (type === "forgotten") {
+      this.turns.get(told.id)?.row.remove();
+      this.turns.delete(told.id);
+      return;
+    }
     const turn = this.turns.get(told.id) ?? this.#add(told);
-    if (type === "began") Object.assign(turn, told);
+    if (type === "began") {
+      Object.assign(turn, told);
+      if (this.shown?.id === told.id) this.#choose(turn.row);
+    }
     if (type === "asked") turn.asked = told;
     if (type === "told") turn.events.push(...told.events.map((event) => ({ event, at: told.at })));
-    if (type === "ended") turn.ended = told.fields;
-    if (type === "forgotten") {
-      turn.row.remove();
-      this.turns.delete(told.id);
-    }
+    if (type === "refused") turn.refused = told;
+    if (type === "ended") turn.ended = told;
     this.#line(turn);
     if (this.shown?.id === told.id) this.#follow(type, told);
   }
@@ -67,7 +87,7 @@ export class Watch {
   }
 
   #line(turn) {
-    const ended = turn.ended ?? {};
+    const ended = turn.ended?.fields ?? {};
     const parts = [
       ["when", turn.when ?? ""],
       ["model", turn.model ?? ""],
@@ -89,6 +109,8 @@ export class Watch {
     this.place.replaceChildren(this.shown.run.element);
     if (turn.asked) this.#follow("asked", turn.asked);
     for (const { event, at } of turn.events) this.shown.run.take(event, at);
+    if (turn.refused) this.#follow("refused", turn.refused);
+    if (turn.ended) this.#follow("ended", turn.ended);
     this.shown.run.timeline.end();
   }
 
@@ -99,6 +121,8 @@ export class Watch {
       run.warn(told.warnings ?? []);
     }
     if (type === "told") for (const event of told.events) run.take(event, told.at);
+    if (type === "refused") run.refuse(told.status, told.error);
+    if (type === "ended") run.ended(told.fields, told.left_out);
   }
 
   #key(key) {

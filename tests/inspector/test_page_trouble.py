@@ -1,0 +1,163 @@
+"""The page where things go wrong: no key, no answer, no room, and models that write markup."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.settings import Key, Model, Server, Settings, Upstream
+from tests.inspector.chromium import CHROMIUM
+from tests.running import running
+from tests.script import calls, counts, says, stops, thinks
+from tests.serving import serving
+from tests.upstream import ChatUpstream, Status, Step
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+MARKUP = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script></pre><h1>"
+KEYS = (Key(name="alice", digest=sha256(b"sk-alice").digest()),)
+DONE = [stops(), counts(1, 1)]
+SETTLED = 20_000
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of its own; nothing may have been wrong with its scripts or against its policy."""
+    told: list[str] = []
+    opened = browser.new_page(viewport={"width": 1300, "height": 850})
+    opened.on("pageerror", lambda error: told.append(str(error)))
+    opened.on("console", lambda line: told.append(line.text) if "Security Policy" in line.text else None)
+    yield opened
+    opened.close()
+    assert told == []
+
+
+def behind(upstream: ChatUpstream) -> Settings:
+    return Settings(
+        server=Server(watch=5),
+        upstreams={"local": Upstream(via="chat", base_url=upstream.url)},
+        models={"small": Model(upstream="local"), "tall": Model(upstream="local")},
+    )
+
+
+def show(page: Page, url: str, model: str) -> None:
+    page.goto(url)
+    expect(page.locator(f"#model option[value={model}]")).to_have_count(1)
+    page.select_option("#model", model)
+
+
+def ask(page: Page, status: str) -> None:
+    page.fill("#input", "Hello!")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".status").first).to_have_text(status, timeout=SETTLED)
+
+
+def test_a_key_can_be_pasted_where_one_is_needed(page: Page) -> None:
+    with serving(Settings(keys=KEYS, server=Server(watch=5))) as url:
+        page.goto(url)
+        expect(page.locator("#key")).to_have_attribute("placeholder", "needed here")
+        page.click("#tab-watch")
+        expect(page.locator("#watch-state")).to_contain_text("key")
+        page.fill("#key", "sk-alice")
+        page.keyboard.press("Enter")
+        expect(page.locator("#watch-state")).to_have_text("live")
+        page.click("#tab-try")
+        expect(page.locator("#model")).to_have_value("demo")
+        ask(page, "completed")
+
+
+@pytest.mark.parametrize(("status", "told"), [(400, "400 invalid_value"), (500, "502 upstream_error")])
+def test_what_is_refused_is_told_in_words_and_to_those_who_watch(page: Page, status: int, told: str) -> None:
+    with ChatUpstream([Status(status, {"error": {"message": "Not like this."}})]) as upstream:
+        settings = behind(upstream)
+        with serving(settings) as url:
+            show(page, url, "small")
+            ask(page, told)
+            expect(page.locator(".note.failed")).to_be_visible()
+            expect(page.locator('.pane[data-pane="whole"] pre')).to_contain_text('"code"')
+            page.click("#tab-watch")
+            page.locator("#turns li").first.click()
+            expect(page.locator("#watched .status")).to_have_text(told)
+            expect(page.locator("#watched .note.failed")).to_be_visible()
+
+
+def test_markup_of_a_model_stays_text(page: Page) -> None:
+    script: list[Step] = [thinks(MARKUP), says(MARKUP), calls(0, "get_weather", arguments='{"a": "<b>"}'), *DONE]
+    with ChatUpstream(script) as upstream, serving(behind(upstream)) as url:
+        show(page, url, "small")
+        ask(page, "completed")
+        page.locator(".events li", has_text="output_item.done").first.click()
+        page.get_by_role("tab", name="Response").click()
+        expect(page.locator(".item.message pre")).to_have_text(MARKUP)
+        assert page.locator("#runs :is(img, script, h1, b)").count() == 0
+        assert page.title() == "AM Proxy · inspector"
+
+
+def test_calls_have_lanes_under_their_names(page: Page) -> None:
+    script: list[Step] = [
+        says("Both."),
+        calls(0, "get_time", arguments="{}"),
+        calls(1, "get_weather", arguments="{}"),
+        *DONE,
+    ]
+    with ChatUpstream(script) as upstream, serving(behind(upstream)) as url:
+        show(page, url, "small")
+        ask(page, "completed")
+        names = ["lifecycle", "message", "get_time", "get_weather"]
+        assert page.locator(".strip .names span").all_text_contents() == names
+
+
+def test_of_two_models_one_may_fail(page: Page) -> None:
+    refusal = Status(400, {"error": {"message": "No."}})
+    with ChatUpstream([refusal], [says("Yes."), *DONE]) as upstream, serving(behind(upstream)) as url:
+        show(page, url, "small")
+        page.select_option("#beside", "tall")
+        page.fill("#input", "Hello!")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".status", has_text="completed")).to_have_count(1, timeout=SETTLED)
+        expect(page.locator(".status", has_text="400 invalid_value")).to_have_count(1)
+        expect(page.locator("#stop")).to_be_disabled()
+
+
+def test_thousands_of_events_are_all_there_and_the_last_in_sight(page: Page) -> None:
+    script: list[Step] = [*(says(f"{number} ") for number in range(2000)), *DONE]
+    with ChatUpstream(script) as upstream, serving(behind(upstream)) as url:
+        show(page, url, "small")
+        ask(page, "completed")
+        expect(page.locator(".events li[role=option]")).to_have_count(2008)
+        expect(page.locator(".events li").last).to_be_in_viewport()
+        expect(page.locator(".item.message pre")).to_contain_text("1998 1999")
+
+
+def test_nothing_stands_beyond_the_edge_of_a_narrow_window(page: Page) -> None:
+    page.set_viewport_size({"width": 380, "height": 700})
+    with ChatUpstream([says("Hello."), *DONE]) as upstream, serving(behind(upstream)) as url:
+        show(page, url, "small")
+        page.select_option("#beside", "tall")
+        ask(page, "completed")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+        page.locator(".events li").first.scroll_into_view_if_needed()
+        expect(page.locator(".events li").first).to_be_in_viewport()
+
+
+def test_a_watcher_whose_server_was_started_anew_sees_each_event_once(page: Page, tmp_path: Path) -> None:
+    with running("--watch", "5", folder=tmp_path) as first:
+        page.goto(first.url.removesuffix("/v1"))
+        page.click("#tab-watch")
+        expect(page.locator("#watch-state")).to_have_text("live")
+        httpx.post(f"{first.url}/responses", json={"model": "demo", "input": "Hi"})
+        expect(page.locator("#turns .finish")).to_have_text("completed")
+        assert first.stop() == 0
+        expect(page.locator("#watch-state")).to_contain_text("trying again")
+    port = str(urlsplit(first.url).port)
+    with running("--port", port, "--watch", "5", folder=tmp_path) as second:
+        expect(page.locator("#watch-state")).to_have_text("live", timeout=SETTLED)
+        expect(page.locator("#turns li")).to_have_count(0)
+        httpx.post(f"{second.url}/responses", json={"model": "demo", "input": "Hi"})
+        expect(page.locator("#turns .finish")).to_have_text("completed")
+        page.locator("#turns li").click()
+        numbers = page.locator("#watched .number").all_text_contents()
+        assert numbers == [str(number) for number in range(len(numbers))]
