@@ -1,7 +1,10 @@
 """What every test shares: how hard properties are tried, and the flag that rewrites golden files."""
 
 import logging
+import ssl
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -10,6 +13,17 @@ from hypothesis import settings
 settings.register_profile("quick", derandomize=True, deadline=None)
 settings.register_profile("deep", deadline=None, max_examples=3000)
 settings.load_profile("quick")
+
+_new_context = ssl.create_default_context
+_trusting = cache(lambda cafile: _new_context(cafile=cafile))
+
+
+def _context(*args: Any, **settings: Any) -> ssl.SSLContext:
+    """A context of TLS, made once for each file of authorities: tests open thousands of clients, each with its own."""
+    return _new_context(*args, **settings) if args or set(settings) != {"cafile"} else _trusting(**settings)
+
+
+ssl.create_default_context = _context
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
