@@ -48,6 +48,8 @@ class Attempts:
         self._begun = False
         self._told = 0
         self._owed: list[Event] = []
+        self._route = routes[0]
+        """The one that answers, once one does."""
         self._source: AsyncGenerator[dict[str, Any]] | None = None
         self._next: Callable[[], Awaitable[dict[str, Any]]] = self._first
 
@@ -60,6 +62,17 @@ class Attempts:
     def __anext__(self) -> Awaitable[dict[str, Any]]:
         """The next one, straight from its upstream once that is found."""
         return self._next()
+
+    def again(self) -> list[Event] | None:
+        """The answer is over. What the client is told if the same upstream is to be asked once more; None if not."""
+        more = self._turn.go_on()
+        if more is None:
+            return None
+        events, ask = more
+        if not self._turn.over:
+            self._source = source = self._route.open(ask)
+            self._next = source.__anext__
+        return events
 
     async def aclose(self) -> None:
         """Stops asking."""
@@ -122,6 +135,7 @@ class Attempts:
             raise UpstreamRefused(too_slow("did not answer", patience)) from None
         # there is nothing more to ask, and a stream should not hold what it will not need
         self._next = source.__anext__
+        self._route = route
         self._routes, self._begin, self._unsaid = (), _never, {}
         return payload
 

@@ -8,6 +8,7 @@ import msgspec
 
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.dialects.responses.compaction import OTHERWISE, RelayedCompaction
 from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
 from app.protocol.capabilities import ANYTHING, Capabilities
@@ -25,7 +26,7 @@ __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 
 ANY = "*"
 
-AnyTurn: TypeAlias = ChatTurn | RelayTurn
+AnyTurn: TypeAlias = ChatTurn | RelayTurn | RelayedCompaction
 
 IN_THE_REQUEST: Final = {
     "logprobs": "top_logprobs",
@@ -58,6 +59,8 @@ class Entry(NamedTuple):
     """The same upstream, if it knows something of its models."""
     counting: Counting | None = None
     """The same upstream, if it can count."""
+    compactor: Upstream[dict[str, Any], dict[str, Any]] | None = None
+    """The same upstream, asked to sum a conversation up, if it speaks Responses itself."""
     passthrough: bool = False
     """Whether this upstream is given the caller's own key."""
     standing: Standing = Standing()
@@ -95,6 +98,8 @@ class Route(NamedTuple):
                 turn = ChatTurn(request, model=model, options=options, mint=mint, now=now, for_codex=for_codex)
                 turn.warnings += await self._left_out(turn)
                 return turn
+            case RelayOptions() as relay if request.compacts:
+                return RelayedCompaction(request, model=model, options=relay, mint=mint, now=now)
             case RelayOptions() as relay:
                 return RelayTurn(request, model=model, options=relay, mint=mint, now=now, for_codex=for_codex)
             case other:
@@ -121,9 +126,12 @@ class Route(NamedTuple):
 
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
+        upstream = self.entry.upstream
+        if self.entry.compactor is not None and OTHERWISE in ask:
+            upstream = self.entry.compactor
         if self.key is None:
-            return self.entry.upstream.open(ask)
-        return at_callers_expense(self.entry.upstream.open(ask, self.key.reveal()))
+            return upstream.open(ask)
+        return at_callers_expense(upstream.open(ask, self.key.reveal()))
 
 
 class Catalogue:

@@ -17,7 +17,7 @@ from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import Connected, Counting
+from app.upstreams.port import Compacting, Connected, Counting
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -120,7 +120,15 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         allow_private = settings.server.allow_private_urls
         relay = RelayOptions(ids=told.ids, allow_private_urls=allow_private, sealer=sealer, origin=_origin(told))
         return Entry(
-            model.upstream, upstream, model.name, relay, clocks, card, counting=counting, passthrough=passthrough
+            model.upstream,
+            upstream,
+            model.name,
+            relay,
+            clocks,
+            card,
+            counting=counting,
+            compactor=upstream.compactor if isinstance(upstream, Compacting) else None,
+            passthrough=passthrough,
         )
     options = ChatOptions(
         system_messages=model.system_messages,
@@ -143,7 +151,9 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         lenient=settings.server.lenient,
     )
     knowing = upstream if isinstance(upstream, LitellmChat) else None
-    return Entry(model.upstream, upstream, model.name, options, clocks, card, knowing, counting, passthrough)
+    return Entry(
+        model.upstream, upstream, model.name, options, clocks, card, knowing, counting, passthrough=passthrough
+    )
 
 
 def _sees(model: Model, upstream: Upstream) -> bool:

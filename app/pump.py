@@ -6,7 +6,7 @@ silent upstream does not keep the client from hearing signs of life, and whateve
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -102,13 +102,25 @@ class Clocks(NamedTuple):
 
 
 class Pump:
-    """Runs one turn: `open`, then `batches` to the end. Whoever makes one closes it, whatever happens."""
+    """Runs one turn: `open`, then `batches` to the end. Whoever makes one closes it, whatever happens.
 
-    def __init__(self, turn: Turn, payloads: Payloads, *, clocks: Clocks, request_id: str) -> None:
+    `again` says, when the upstream has ended, what the client is told if `payloads` go on after all.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        payloads: Payloads,
+        *,
+        clocks: Clocks,
+        request_id: str,
+        again: Callable[[], list[Event] | None] = lambda: None,
+    ) -> None:
         self._turn = turn
         self._upstream = payloads
         self._clocks = clocks
         self._request_id = request_id
+        self._again = again
         self._loop = asyncio.get_running_loop()
         self._drawn: list[Any] = []
         self._ended = False
@@ -225,8 +237,23 @@ class Pump:
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         if self._ended and not self._turn.over and not self._drawn:
-            events += self._turn.end() if self._trouble is None else self._turn.fail(self._trouble)
+            events += self._end() if self._trouble is None else self._turn.fail(self._trouble)
         return events
+
+    def _end(self) -> list[Event]:
+        """The upstream's answer is over, and the turn as well, unless there is more to ask."""
+        try:
+            more = self._again()
+        except Exception:
+            log.exception("an answer could not be taken further", extra={"request_id": self._request_id})
+            return self._turn.fail(self._our_fault())
+        if more is None:
+            return self._turn.end()
+        if not self._turn.over:
+            self._ended = False
+            self._heard = self._loop.time()
+            self._drawer = asyncio.create_task(self._draw())
+        return more
 
     def _receive(self, payload: Any) -> list[Event]:
         self._heard = self._loop.time()

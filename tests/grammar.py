@@ -22,6 +22,7 @@ from tests.grammar_tables import (
     Kind,
     Part,
     Prose,
+    Sealed,
     broken,
     is_number,
     is_text,
@@ -128,9 +129,9 @@ class _Reading:
         if status != "failed":
             require(not self._open, "nothing is open at the end")
         for open_item in self._open.values():
-            is_call = not isinstance(open_item.kind.shape, Prose | Image)
+            is_call = not isinstance(open_item.kind.shape, Prose | Image | Sealed)
             require(is_call, "a failed response closes what it opened, all but calls")
-        incomplete = [item for item in response["output"] if item["status"] == "incomplete"]
+        incomplete = [item for item in response["output"] if item.get("status") == "incomplete"]
         require(not incomplete or status != "completed", "an incomplete item makes the response incomplete")
         require(incomplete in ([], response["output"][-1:]), "an incomplete item is the last one")
         if status == "failed":
@@ -144,13 +145,14 @@ class _Reading:
         kind.check(item)
         require(seat == self._seats, "a new item takes the next seat; no output_index is used twice")
         require(item["id"] not in self._ids, "no item id is used twice")
-        require(item["status"] == "in_progress", "an added item is in_progress")
+        whole = isinstance(kind.shape, Sealed)
+        require(whole or item["status"] == "in_progress", "an added item is in_progress")
         require({key: item[key] for key in kind.born} == kind.born, "an added item carries empty values, not nulls")
-        require("encrypted_content" not in item, "nothing is sealed before it is whole")
+        require(not item.get("encrypted_content"), "nothing is sealed before it is whole")
         require(item.get("content", []) == [], "an added item carries empty values, not nulls")
         prose = [other for other in self._open.values() if isinstance(other.kind.shape, Prose)]
         require(not prose, "prose is closed before anything else opens")
-        if not isinstance(kind.shape, Prose | Image):
+        if not isinstance(kind.shape, Prose | Image | Sealed):
             require(item["call_id"] not in self._call_ids, "no two calls share a call id")
             self._call_ids.add(item["call_id"])
         self._ids.add(item["id"])
@@ -171,12 +173,18 @@ class _Reading:
         require(item["id"] == added["id"], "the id of an item never changes")
         for key in added.keys() - kind.grows - {"status"}:
             require(item.get(key) == added[key], f"{key} of an item never changes")
-        require(item["status"] in ("completed", "incomplete"), "a done item is completed or incomplete")
+        status = item.get("status")
+        require(
+            status in ("completed", "incomplete") or isinstance(kind.shape, Sealed),
+            "a done item is completed or incomplete",
+        )
         require(open_item.part is None, "an item is done only when its parts are")
         if isinstance(kind.shape, Call):
             self._call_done(open_item, kind.shape, item)
         elif isinstance(kind.shape, Action):
             _action_done(open_item, kind.shape, item)
+        elif isinstance(kind.shape, Sealed):
+            require(bool(item[kind.shape.field]), "what is sealed is there when it is done")
         elif isinstance(kind.shape, Image):
             require(open_item.said == list(kind.shape.steps), "an image is done once it is completed")
             require(item["status"] == "completed" and bool(item.get("result")), "a done image is there")
@@ -189,7 +197,7 @@ class _Reading:
             only_carries = "encrypted_content" in item and not said
             speaks = any(_says_something(part) for part in said)
             require(speaks or only_carries, "white space alone opens nothing, save what only carries")
-        self._cut = item["status"] == "incomplete"
+        self._cut = status == "incomplete"
         self._done[event["output_index"]] = item
         del self._open[event["output_index"]]
 
@@ -205,6 +213,7 @@ class _Reading:
     def _within(self, event: Event) -> None:
         open_item = self._opened(event)
         shape = open_item.kind.shape
+        require(not isinstance(shape, Sealed), "nothing is told of a sealed item but its beginning and its end")
         if isinstance(shape, Action):
             require(shape.steps != "" and event["type"] in COMMAND.values(), "an event fits the type of its item")
             _within_command(open_item, event)

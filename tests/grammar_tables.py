@@ -160,11 +160,17 @@ class Image(NamedTuple):
     steps: tuple[str, ...]
 
 
+class Sealed(NamedTuple):
+    """An item that is told whole, as one sealed text."""
+
+    field: str
+
+
 class Kind(NamedTuple):
     """A kind of output item."""
 
     prefix: str
-    shape: Prose | Call | Action | Image
+    shape: Prose | Call | Action | Image | Sealed
     fields: dict[str, Holds]
     born: dict[str, Any]
     """The values an added item carries."""
@@ -180,7 +186,8 @@ class Kind(NamedTuple):
 
     def check(self, item: Event) -> None:
         """Refuse an item that lacks a field, has one of the wrong type, or a null that should be absent."""
-        fields = {"type": is_text, "id": is_text, "status": is_text} | self.fields
+        status: dict[str, Holds] = {} if isinstance(self.shape, Sealed) else {"status": is_text}
+        fields = {"type": is_text, "id": is_text} | status | self.fields
         for key, holds in fields.items():
             require(key in item and holds(item[key]), f"an item carries a proper {key}")
         for key in self.absent:
@@ -199,6 +206,14 @@ KINDS: Final = {
         {},
         frozenset({"result", "output_format"}),
         frozenset({"result", "output_format"}),
+    ),
+    "compaction": Kind(
+        "cmp",
+        Sealed("encrypted_content"),
+        {"encrypted_content": is_text},
+        {"encrypted_content": ""},
+        frozenset({"encrypted_content"}),
+        frozenset(),
     ),
     "message": Kind(
         "msg",

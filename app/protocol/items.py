@@ -148,6 +148,13 @@ class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     encrypted_content: str | UnsetType = UNSET
 
 
+class Compaction(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="compaction"):
+    """What is left of a conversation, sealed. The wire gives it no status."""
+
+    id: str
+    encrypted_content: str = ""
+
+
 OutputItem = (
     Message
     | FunctionCall
@@ -158,4 +165,5 @@ OutputItem = (
     | ShellCall
     | ApplyPatchCall
     | ImageGenerationCall
+    | Compaction
 )

@@ -16,6 +16,7 @@ from app.settings import Key, Server
 from app.transports.admission import Ticket
 from app.transports.answering import Answering
 from app.transports.body import ClientGoneError, read_json_body
+from app.transports.compacting import Compacting
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.openapi import document
@@ -64,6 +65,7 @@ class Http:
                     response_model=None,
                     include_in_schema=not slash,
                 )
+            router.add_api_route(f"{prefix}/responses/compact", self.compact, methods=["POST"], response_model=None)
             router.add_api_route(
                 f"{prefix}/responses/input_tokens", self.count_input, methods=["POST"], response_model=None
             )
@@ -87,6 +89,10 @@ class Http:
     async def create_response(self, request: Request) -> HttpResponse:
         """One turn."""
         return await self._admitted(request, self._run, self._walk.open_log(**_about(request)))
+
+    async def compact(self, request: Request) -> HttpResponse:
+        """A conversation, summed up."""
+        return await self._admitted(request, self._sum_up, self._walk.open_log(**_about(request)))
 
     async def count_input(self, request: Request) -> HttpResponse:
         """How many tokens a turn would read. Its model is not asked to answer."""
@@ -123,6 +129,16 @@ class Http:
         )
         patience = self._server.first_payload_wait if create.stream else running.clocks.first_payload
         return Answering(running, turn_log, stream=create.stream, patience=patience)
+
+    async def _sum_up(
+        self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
+    ) -> HttpResponse:
+        create = self._walk.read_compaction(body, turn_log)
+        running = await self._walk.begin(
+            create, caller, turn_log, ticket=ticket, originator="", request_id=request.state.request_id
+        )
+        kept = self._walk.kept(create)
+        return Compacting(running, turn_log, kept=kept, patience=running.clocks.first_payload)
 
     async def _count(
         self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket

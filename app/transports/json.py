@@ -10,16 +10,18 @@ from app.protocol.events import Event, LastEvent, RelayedLast
 
 async def last_response(batches: AsyncIterator[list[Event]]) -> bytes:
     """What `stream: false` answers: there is no second way to build a response."""
+    last = await last_event(batches)
+    return last.body if isinstance(last, RelayedLast) else msgspec.json.encode(last.response)
+
+
+async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | RelayedLast:
+    """The one that ends a turn."""
     last: Event | None = None
     async for batch in batches:
         last = batch[-1] if batch else last
-    match last:
-        case RelayedLast():
-            return last.body
-        case LastEvent():
-            return msgspec.json.encode(last.response)
-        case _:
-            raise TypeError(f"a turn ended with {type(last).__name__}")
+    if isinstance(last, LastEvent | RelayedLast):
+        return last
+    raise TypeError(f"a turn ended with {type(last).__name__}")
 
 
 def body(response: bytes, headers: dict[str, str]) -> HttpResponse:

@@ -9,13 +9,14 @@ from app.catalogue import AnyTurn, Catalogue, Counted, Route
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
-from app.protocol.problems import refuse
-from app.protocol.request import CreateResponse, decode_object, parse_object
+from app.protocol.problems import Problem, refuse
+from app.protocol.request import CreateResponse, decode_object, parse_compaction, parse_object
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.admission import LEAVING, Admission, Ticket
 from app.transports.turn_log import TurnLog
 from app.transports.witness import Witness
+from app.turn.compaction import kept_messages
 from app.turn.prepared import prepared
 
 LOGGED_NAME: Final = 200
@@ -42,6 +43,11 @@ class Running:
     def late_warnings(self) -> list[str]:
         """What the caller must know of the answer, once it is there."""
         return self._turn.late_warnings
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed."""
+        return self._turn.problem
 
     @property
     def cut_short(self) -> bool:
@@ -111,6 +117,17 @@ class Walk:
             return create
         return create.model_copy(update={"previous_response_id": previous_response_id})
 
+    def read_compaction(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+        """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
+        raw = decode_object(body)
+        create = parse_compaction(raw, max_items=self._server.max_items, max_tools=self._server.max_tools)
+        turn_log.note(model=create.model[:LOGGED_NAME], stream=False)
+        return create
+
+    def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
+        """What of a conversation its client is to keep beside the summary."""
+        return kept_messages(create, self._mint)
+
     async def prepare(self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str) -> list[Event]:
         """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
         await self._translate(create, caller, turn_log, originator)
@@ -144,7 +161,7 @@ class Walk:
         # each upstream's own clock runs there until its first word
         clocks = route.entry.clocks._replace(first_payload=route.entry.clocks.turn)
         told = attempts if route.others else turn
-        pump = Pump(told, attempts, clocks=clocks, request_id=request_id)
+        pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
         return Running(told, pump, clocks, turn_log, ticket)
 
     async def count(

@@ -59,6 +59,12 @@ class Kept(msgspec.Struct, frozen=True):
     key: int | None = None
 
 
+class Compacted(msgspec.Struct, frozen=True):
+    """The conversation was summed up; what is left of it, sealed."""
+
+    encrypted_content: str
+
+
 class CallOpened(msgspec.Struct, frozen=True):
     """A tool call begins. `key` tells it apart within its turn; `call_id` is the upstream's, empty if it gave none.
 
@@ -103,6 +109,7 @@ Delta = (
     | AnnotationAdded
     | Kept
     | ImageWritten
+    | Compacted
     | CallOpened
     | CallArguments
     | UsageReported

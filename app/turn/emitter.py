@@ -18,12 +18,13 @@ What closes what, when the model says something new:
     text/refusal   (grows)        closed             closed                       stays open
     reasoning      closed         (grows)            closed                       stays open
     a new call     closed         closed             closed                       stays open
-    an image       closed         closed             closed                       stays open
+    an image,      closed         closed             closed                       stays open
+    a compaction
 
 So prose is never open beside prose, and text before a call is closed before the call opens. Calls may be open side
 by side, because upstreams interleave their arguments; a call that is whole is closed early, because clients run it
-as soon as they see it. A call that the client ruled out is as good as never said. An image comes whole: it is
-finished as soon as it is begun.
+as soon as they see it. A call that the client ruled out is as good as never said. An image comes whole, and so does
+what is left of a conversation that was summed up: it is finished as soon as it is begun.
 
 Some calls are told only when they are whole, because the wire cannot let their items grow. They have their seat all
 the same: what stays open is announced before anything else opens, for clients count items as they are added.
@@ -65,7 +66,7 @@ from msgspec.structs import replace
 
 from app.protocol import events as e
 from app.protocol.ids import Mint
-from app.protocol.items import ItemStatus, Message, OutputItem
+from app.protocol.items import Compaction, ItemStatus, Message, OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 from app.turn import deltas as d
@@ -239,6 +240,8 @@ class Emitter:
                 return []
             case d.ImageWritten():
                 return self._draw(delta)
+            case d.Compacted():
+                return self._compact(delta)
             case d.UsageReported():
                 self._usage = delta.usage
                 return []
@@ -337,6 +340,15 @@ class Emitter:
         events += item.open()
         self._finished[item.place.seat], more = item.close(image)
         return [*events, *more]
+
+    def _compact(self, compacted: d.Compacted) -> list[e.Event]:
+        """An item that is whole as soon as it opens."""
+        events = self._make_room()
+        place = self._place("cmp")
+        item = Compaction(id=place.id, encrypted_content=compacted.encrypted_content)
+        self._finished[place.seat] = item
+        added = place.item(e.OutputItemAdded, item=Compaction(id=place.id))
+        return [*events, added, place.item(e.OutputItemDone, item=item)]
 
     def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
         if not self._carriers.allows(delta.name):

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from app.protocol.compaction import SUM_UP
 from app.protocol.problems import Problem
 from app.upstreams.demo_json import sample
 from app.upstreams.port import UpstreamRefused
@@ -66,6 +67,8 @@ class Demo:
 
 def _wish(ask: dict[str, Any]) -> Wish:
     prompt = next((_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), "")
+    if prompt == SUM_UP:  # its words are no wishes
+        return Wish(set(), prompt, ask)
     return Wish(set(re.findall(r"[a-z0-9]+", prompt.lower())), prompt, ask)
 
 
@@ -113,6 +116,9 @@ def _ending(wish: Wish) -> Callable[[], Chunk | None] | None:
 
 
 def _reply(wish: Wish) -> str:
+    if wish.prompt == SUM_UP:
+        said = [_text(message["content"]) for message in wish.ask["messages"] if message["role"] == "user"]
+        return "1. The user said: " + " / ".join(said[:-1])
     schema = (wish.ask.get("response_format") or {}).get("json_schema", {}).get("schema")
     if schema is not None:
         return msgspec.json.encode(sample(schema)).decode()

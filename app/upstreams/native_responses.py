@@ -54,6 +54,10 @@ class NativeResponses:
         self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
         self._counter = HttpServer(f"{url}/input_tokens", api_key=api_key, timeout=timeout, connect=connect)
         self._secret = api_key
+        self.compactor = _Compactor(
+            self, HttpServer(f"{url}/compact", api_key=api_key, timeout=timeout, connect=connect)
+        )
+        """The same server, asked to sum a conversation up."""
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
@@ -92,13 +96,17 @@ class NativeResponses:
         except (*TROUBLE, NotEventsError) as error:
             if isinstance(error, HttpRefusedError) and error.status in _NOT_THERE:
                 return None
-            raise UpstreamRefused(self._problem(error, str(ask["model"]), key or self._secret)) from None
+            raise self.refused(error, str(ask["model"]), key) from None
         counted = told.get("input_tokens")
         return Counted(counted, by_upstream=True) if type(counted) is int and counted >= 0 else None
 
+    def refused(self, error: Exception, model: str, key: str | None) -> UpstreamRefused:
+        """What to raise where one of `TROUBLE` comes before the answer to an ask with this key."""
+        return UpstreamRefused(self._problem(error, model, key or self._secret), wait=self._server.wait(error))
+
     async def close(self) -> None:
         """Close every connection."""
-        for server in (self._server, self._counter):
+        for server in (self._server, self._counter, self.compactor.server):
             await server.close()
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
@@ -111,6 +119,26 @@ class NativeResponses:
                 return _as_told(error, self._server.problem(error, model, secret), secret)
             case _:
                 return self._server.problem(error, model, secret)
+
+
+class _Compactor:
+    """A server that sums conversations up in its own way, or is asked for a summary if it cannot."""
+
+    def __init__(self, native: NativeResponses, server: HttpServer) -> None:
+        self._native = native
+        self.server = server
+
+    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
+        """What the server made of `ask["compact"]`; where it has no such address, its answer to `ask["otherwise"]`."""
+        try:
+            yield await _whole(await self.server.ask(msgspec.json.encode(ask["compact"]), key))
+        except (*TROUBLE, NotEventsError) as error:
+            if not (isinstance(error, HttpRefusedError) and error.status in _NOT_THERE):
+                raise self._native.refused(error, str(ask["model"]), key) from None
+        else:
+            return
+        async for event in self._native.open(ask["otherwise"], key):
+            yield event
 
 
 async def _whole(answer: Answer) -> Json:

@@ -75,6 +75,16 @@ class Counting(Protocol):
         ...
 
 
+@runtime_checkable
+class Compacting(Protocol):
+    """An upstream that may be able to sum conversations up in its own way."""
+
+    @property
+    def compactor(self) -> Upstream[dict[str, Any], dict[str, Any]]:
+        """The same server, asked for that."""
+        ...
+
+
 class Connected(Upstream[AskT_contra, PayloadT_co], Protocol):
     """An upstream that keeps connections of its own."""
 

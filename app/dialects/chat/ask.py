@@ -36,9 +36,15 @@ class ChatAsk(NamedTuple):
 
 
 def to_chat(
-    request: CreateResponse, *, model: str, table: BridgeTable, options: ChatOptions, carrying: Carrying | None = None
+    request: CreateResponse,
+    *,
+    model: str,
+    table: BridgeTable,
+    options: ChatOptions,
+    carrying: Carrying | None = None,
+    seats: list[int] | None = None,
 ) -> ChatAsk:
-    """The ask. `carrying` opens what the client brings back sealed.
+    """The ask. `carrying` opens what the client brings back sealed; `seats` are those of the items as it sent them.
 
     Raises `ProblemError` where the request cannot be said to a chat server.
     """
@@ -47,7 +53,7 @@ def to_chat(
     limits = Limits(options, warnings)
     specs = limits.tools(table.specs, demanded=table.choice.mode == "required")
     form = to_format(request.text.format, options.can, tools=bool(specs), warnings=warnings)
-    messages = to_messages(request, table=table, options=options, carrying=carrying, warnings=warnings)
+    messages = to_messages(request, table=table, options=options, carrying=carrying, seats=seats, warnings=warnings)
     messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
     tools = to_tools(specs, table.choice)
     if tools and (parallel := limits.parallel_calls(request.parallel_tool_calls)) is not None:

@@ -15,6 +15,8 @@ from app.protocol.problems import refuse
 from app.protocol.request import (
     AdditionalToolsItem,
     AgentMessageItem,
+    CompactionItem,
+    CompactionTriggerItem,
     ConfigurationUpdateItem,
     CreateResponse,
     InputItem,
@@ -59,6 +61,7 @@ def to_messages(
     table: BridgeTable,
     options: ChatOptions,
     carrying: Carrying | None,
+    seats: list[int] | None,
     warnings: list[str],
 ) -> list[ChatMessage]:
     """All that a chat server is told, the instructions first. Never empty."""
@@ -68,7 +71,7 @@ def to_messages(
     if isinstance(request.input, str):
         teller.hear_user([{"type": "text", "text": request.input}] if request.input.strip() else [], "input")
     for index, item in enumerate(request.items):
-        teller.tell(item, f"input[{index}]")
+        teller.tell(item, f"input[{seats[index] if seats and index < len(seats) else index}]")
     messages = teller.messages()
     if not messages:
         raise refuse("invalid_value", "'input' holds nothing that a model could be told.", "input")
@@ -107,6 +110,12 @@ class _Teller:
                 self._tell_agent(item, path)
             case AdditionalToolsItem() | ConfigurationUpdateItem():
                 pass  # their tools are among the turn's, and the last update is among its settings
+            case CompactionItem():
+                self._warnings.append(
+                    f"{path} was left out: only the server that summed this conversation up can read it."
+                )
+            case CompactionTriggerItem():
+                self._warnings.append(f"{path} was left out: it has its effect only at the end of 'input'.")
             case UnknownItem():
                 self._tell_unknown(item, path)
             case _:

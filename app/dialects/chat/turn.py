@@ -1,22 +1,28 @@
 """One turn in the chat dialect: ask, reader and emitter joined."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from app.bridges.table import BridgeTable
-from app.dialects.chat.ask import to_chat, wants_logprobs
+from app.dialects.chat.ask import ChatAsk, to_chat, wants_logprobs
 from app.dialects.chat.carrying import carrying, hidden, sealing
 from app.dialects.chat.length import CHARACTERS_PER_TOKEN, tokens_of
 from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.reader import ChunkReader
+from app.dialects.chat.summary import NO_SEAL, Summary, together
+from app.protocol.compaction import Window, sealed_window
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
-from app.protocol.problems import Problem
-from app.protocol.request import CreateResponse
+from app.protocol.problems import Problem, refuse
+from app.protocol.request import CompactionItem, CreateResponse, parse_item
 from app.protocol.response import Usage
-from app.turn.deltas import Delta, ReasoningDelta, UsageReported
+from app.turn.compaction import SET_UP, Parted, parted, summing, triggered, unfolded, whole_window
+from app.turn.deltas import Compacted, Delta, ReasoningDelta, UsageReported
 from app.turn.emitter import Emitter
+
+KEPT: Final = 80_000
+"""Characters of what the user said that are kept to the letter beside a summary, at most."""
 
 
 class ChatTurn:
@@ -32,28 +38,39 @@ class ChatTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        table = BridgeTable(
+        request, seats = _unfolded(request, options)
+        self._model, self._options = model, options
+        self._table = BridgeTable(
             request.tools,
-            request.tool_choice,
+            "none" if triggered(request) else request.tool_choice,
             items=request.items,
             web_search=options.web_search,
             image_output=options.image_output,
         )
-        chat = to_chat(request, model=model, table=table, options=options, carrying=carrying(options, model))
+        self._compacts = ""
+        """Why it is summed up, if it is."""
+        self._summary: Summary | None = None
+        self._then: tuple[CreateResponse, Parted] | None = None
+        """What is to be asked when the summary is there."""
+        self._spent: Usage | None = None
+        """What the summary used."""
+        chat = self._begun(request, seats)
         self.ask = chat.body
         """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
         self._asked = 0
-        self.warnings = [*request.warnings, *table.warnings, *chat.warnings]
-        self._dropped_tools = len(table.warnings)
+        self.warnings = [*request.warnings, *self._table.warnings, *chat.warnings]
+        self._dropped_tools = len(self._table.warnings)
         self._usage_is_estimated = False
         seal = sealing(request, options, model)
-        self._reader = ChunkReader(
+        self._reader = self._read_by = ChunkReader(
             think_tags=options.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
         )
+        if self._compacts:
+            self._reader = ChunkReader(think_tags=True)
         self._hides_reasoning = options.reasoning_on_request and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=mint("resp"), created_at=now()),
-            carriers=table,
+            carriers=self._table,
             mint=mint,
             now=now,
             raw_reasoning=options.raw_reasoning,
@@ -79,6 +96,8 @@ class ChatTurn:
             notes["ruled_out_calls"] = self._emitter.ruled_out
         if self._usage_is_estimated:
             notes["usage"] = "estimated"
+        if self._compacts:
+            notes["compaction"] = self._compacts
         if left_out := self._left_out:
             notes["citations_left_out"] = left_out
         if self._reader.wordless_sound:
@@ -122,13 +141,37 @@ class ChatTurn:
         """A sign of life."""
         return self._emitter.keep_alive()
 
+    def go_on(self) -> tuple[list[Event], dict[str, Any]] | None:
+        """The upstream closed its stream: what the client is told then, and what is asked next. None: this was all."""
+        if self._then is None or self._summary is None:
+            return None
+        summary, (request, parts) = self._summary, self._then
+        events = self._emitter.feed(self._told(self._reader.rest()) + summary.failure())
+        if self.over or not summary.text:
+            return events if self.over else self._emitter.end(), {}
+        window = whole_window(parts, summary.text, _most_kept(request.compact_threshold))
+        events += self._emitter.feed([Compacted(self._sealed(window))])
+        self._spent = summary.usage or self._estimate()
+        self._summary, self._then, self._reader = None, None, self._read_by
+        set_up = [item for item in parts.head if item.type in SET_UP]
+        left = request.model_copy(update={"input": [*set_up, *(parse_item(item, "input") for item in window.items)]})
+        ask = self._said(left).body
+        self._asked = tokens_of(ask)
+        return events, ask
+
     def end(self) -> list[Event]:
         """The upstream closed its stream."""
-        rest: list[Delta] = self._reader.rest()
-        if self._emitter.usage is None:
+        rest: list[Delta] = self._told(self._reader.rest())
+        if self._summary is not None:
+            rest += self._summary.failure()
+            if self._summary.text:
+                rest += self._summary.ending(self._sealed(Window(summary=self._summary.text)))
+            if self._summary.usage is not None:
+                rest.insert(0, UsageReported(self._summary.usage))
+        if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
             self._usage_is_estimated = True
-            rest.append(UsageReported(self._estimate()))
-        events = self._emitter.feed(self._told(rest))
+            rest.insert(0, UsageReported(self._with_spent(self._estimate())))
+        events = self._emitter.feed(rest)
         return events if self.over else [*events, *self._emitter.end()]
 
     def fail(self, problem: Problem) -> list[Event]:
@@ -137,13 +180,72 @@ class ChatTurn:
 
     def _told(self, deltas: list[Delta]) -> list[Delta]:
         """What of this the client may hear. Thoughts it did not ask for it may carry sealed, and that is all."""
+        if self._summary is not None:
+            return self._summary.take(deltas)
+        if self._spent is not None:
+            deltas = [
+                UsageReported(self._with_spent(delta.usage)) if isinstance(delta, UsageReported) else delta
+                for delta in deltas
+            ]
         if not self._hides_reasoning:
             return deltas
         return [hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
+    def _begun(self, request: CreateResponse, seats: list[int] | None) -> ChatAsk:
+        """The first ask: for a summary if nothing else is wanted or the conversation has grown too long."""
+        if triggered(request):
+            if self._options.sealer is None:
+                raise refuse("unsupported_parameter", NO_SEAL, "input")
+            if len(request.items) == 1:
+                raise refuse("invalid_value", "'input' holds nothing that could be summed up.", "input")
+            self._summary, self._compacts = Summary(), "asked for"
+            return self._said(summing(request, request.items), seats)
+        chat = self._said(request, seats)
+        threshold = request.compact_threshold
+        if threshold is None or tokens_of(chat.body) <= threshold:
+            return chat
+        parts = parted(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
+        if parts is None or self._options.sealer is None:
+            why = NO_SEAL if parts is not None else "Before its last step there is nothing that could be summed up."
+            chat.warnings.append(f"'context_management' has no effect on this conversation. {why}")
+            return chat
+        self._summary, self._then, self._compacts = Summary(), (request, parts), "threshold"
+        return ChatAsk(self._said(summing(request, parts.head)).body, chat.warnings)
+
+    def _said(self, request: CreateResponse, seats: list[int] | None = None) -> ChatAsk:
+        options = self._options
+        return to_chat(
+            request,
+            model=self._model,
+            table=self._table,
+            options=options,
+            carrying=carrying(options, self._model),
+            seats=seats,
+        )
+
+    def _sealed(self, window: Window) -> str:
+        assert self._options.sealer is not None  # noqa: S101 — our own misuse: nothing was summed up without
+        return sealed_window(window, self._options.sealer)
+
+    def _with_spent(self, usage: Usage) -> Usage:
+        return usage if self._spent is None else together(self._spent, usage)
+
     def _estimate(self) -> Usage:
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
         return Usage(input_tokens=self._asked, output_tokens=said, total_tokens=self._asked + said, estimated=True)
+
+
+def _unfolded(request: CreateResponse, options: ChatOptions) -> tuple[CreateResponse, list[int] | None]:
+    """The request with what its compaction items hold in their place, and the seat of each item in `input`."""
+    if not any(isinstance(item, CompactionItem) for item in request.items):
+        return request, None
+    found = unfolded(request.items, lambda item: parse_item(item, "input"), options.sealer)
+    return request.model_copy(update={"input": found.items}), found.seats
+
+
+def _most_kept(threshold: int | None) -> int:
+    """How many characters of what the user said are kept beside a summary: a quarter of the room there is."""
+    return min(KEPT, (threshold or 0) * CHARACTERS_PER_TOKEN // 4)
 
 
 def _wants_reasoning(request: CreateResponse) -> bool:

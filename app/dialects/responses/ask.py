@@ -5,7 +5,8 @@ settings and tools that nobody here knows included: the upstream is the one to j
 stream, because a whole answer is read from a stream's last event.
 
 What this server itself sealed, for another model, is left out, and so is what another upstream sealed: this one could
-not read it, and would refuse the request. What the upstream sealed itself goes back as it came.
+not read it, and would refuse the request. What the upstream sealed itself goes back as it came. A conversation that
+this server summed up is told in plain words.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.seals import OURS, original_seal, tag_of
 from app.protocol.request import CreateResponse
 from app.protocol.request.urls import check_url, is_data_uri
+from app.turn.compaction import FOLDED, unfolded
 
 Json = dict[str, Any]
 
@@ -27,6 +29,7 @@ _URLS: Final = ("image_url", "file_url")
 
 
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
+UNREADABLE_SUMMARY: Final = "only the server that summed this conversation up can read it."
 
 
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, warnings: list[str]) -> Json:
@@ -37,8 +40,12 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, 
         for url, path in _urls(items):
             if not is_data_uri(url):
                 check_url(url, path, allow_private=options.allow_private_urls)
+        found = unfolded(items, lambda item: item, options.sealer)
         tag = tag_of(options.origin)
-        told = [_readable(item, f"input[{seat}]", tag, options, warnings) for seat, item in enumerate(items)]
+        told = [
+            _readable(item, f"input[{seat}]", tag, options, warnings)
+            for item, seat in zip(found.items, found.seats, strict=True)
+        ]
         items = [item for item in told if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
     return body
@@ -47,6 +54,9 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, 
 def _readable(item: Json, path: str, tag: str, options: RelayOptions, warnings: list[str]) -> Json | None:
     """The item as this upstream can read it. None if there is nothing in it that it could."""
     sealed = item.get("encrypted_content")
+    if item.get("type") in FOLDED and str(sealed).startswith(OURS) and options.ids == "am":
+        warnings.append(f"{path} was left out: {UNREADABLE_SUMMARY}")
+        return None
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
         return item
     opens = options.sealer is not None and options.sealer.open("reasoning", sealed) is not None

@@ -126,6 +126,9 @@ class RelayTurn:
             return [self._relayed(nudge["type"], nudge, RelayedItem)]
         return [self._in_progress()]
 
+    def go_on(self) -> None:
+        """There is one ask, and no other."""
+
     def end(self) -> list[Event]:
         """The upstream closed its stream."""
         return self.fail(CUT)
@@ -173,7 +176,7 @@ class RelayTurn:
         if name not in LAST:
             return [*events, self._relayed(name, event, Relayed)]
         if name == "response.failed":
-            self.problem = _reported(self._response.get("error"))
+            self.problem = reported(self._response.get("error"))
         return [*events, self._last(name, event)]
 
     def _told(self, response: Json) -> Json:
@@ -208,7 +211,7 @@ class RelayTurn:
             name=name.encode(),
             data=json_bytes(event),
             body=json_bytes(event["response"]),
-            response=_ending(event["response"], name),
+            response=ending(event["response"], name),
         )
 
     def _relayed(self, name: str, event: Json, kind: type[Relayed]) -> Event:
@@ -235,7 +238,7 @@ def _is_a_cut_call(item: Any) -> bool:
     return isinstance(item, dict) and item.get("status") == "incomplete" and str(item.get("type")).endswith("_call")
 
 
-def _reported(error: Any) -> Problem:
+def reported(error: Any) -> Problem:
     """Why the upstream says it failed. Its message has been cleaned where it came in."""
     fields = error if isinstance(error, dict) else {}
     code = str(fields.get("code"))
@@ -244,7 +247,7 @@ def _reported(error: Any) -> Problem:
     return Problem(code=code if code in ANSWERS else "upstream_error", message=message, retry_after=wait)
 
 
-def _ending(response: Json, name: str) -> Ending:
+def ending(response: Json, name: str) -> Ending:
     """What the log says of the end, as far as it is told in the usual form."""
     try:
         return msgspec.convert(response, Ending)

@@ -6,6 +6,7 @@ from app.protocol.request.body import (
     CreateResponse,
     ReasoningConfig,
     decode_object,
+    parse_compaction,
     parse_object,
     parse_request,
 )
@@ -13,11 +14,14 @@ from app.protocol.request.formats import JsonObjectFormat, JsonSchemaFormat, Pla
 from app.protocol.request.frame import Frame, parse_frame
 from app.protocol.request.items import (
     AgentMessageItem,
+    CompactionItem,
+    CompactionTriggerItem,
     ConfigurationUpdateItem,
     InputItem,
     MessageItem,
     ReasoningItem,
     UnknownItem,
+    parse_item,
 )
 from app.protocol.request.parts import (
     Content,
@@ -70,6 +74,8 @@ __all__ = [
     "ApplyPatchCallOutputItem",
     "ApplyPatchTool",
     "ChosenTool",
+    "CompactionItem",
+    "CompactionTriggerItem",
     "ConfigurationUpdateItem",
     "Content",
     "CreateResponse",
@@ -114,7 +120,9 @@ __all__ = [
     "UnknownItem",
     "UnknownPart",
     "decode_object",
+    "parse_compaction",
     "parse_frame",
+    "parse_item",
     "parse_object",
     "parse_request",
 ]

@@ -31,6 +31,13 @@ class ReasoningConfig(Shape):
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
+class ContextManagement(Shape):
+    """What is to become of a conversation that grows too long."""
+
+    type: str
+    compact_threshold: Annotated[int, Field(ge=1)] | None = None
+
+
 class CreateResponse(Shape, extra="ignore"):
     """A request, validated. Fields are named as on the wire; what was not given, or null, has its default."""
 
@@ -59,6 +66,7 @@ class CreateResponse(Shape, extra="ignore"):
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
     metadata: Annotated[dict[Key, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
+    context_management: list[ContextManagement] = Field(default_factory=list)
     truncation: Literal["auto", "disabled"] = "disabled"
     service_tier: str | None = None
     prompt_cache_key: str | None = None
@@ -67,10 +75,18 @@ class CreateResponse(Shape, extra="ignore"):
     user: str | None = None
     previous_response_id: str | None = None
     """The response that this one continues on its connection, for the echo: what was said is in `input` already."""
+    compacts: bool = False
+    """It was posted to be summed up, and for nothing else."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
     """The body as it was posted, for upstreams that speak Responses themselves."""
     warnings: Annotated[list[str], SkipValidation] = Field(default_factory=list)
     """What was posted and has no effect here, in words for the caller."""
+
+    @property
+    def compact_threshold(self) -> int | None:
+        """How many tokens the conversation may have before it is to be summed up."""
+        wanted = [entry.compact_threshold for entry in self.context_management if entry.type == "compaction"]
+        return next((threshold for threshold in wanted if threshold is not None), None)
 
     @property
     def items(self) -> list[InputItem]:
@@ -78,7 +94,7 @@ class CreateResponse(Shape, extra="ignore"):
         return [] if isinstance(self.input, str) else self.input
 
 
-_OURS: Final = {"previous_response_id", "raw", "warnings", "raw_tools", "raw_tool_choice"}
+_OURS: Final = {"compacts", "previous_response_id", "raw", "warnings", "raw_tools", "raw_tool_choice"}
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 
 
@@ -112,6 +128,16 @@ def parse_object(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: 
     request = validated(CreateResponse, known)
     request.warnings.extend(warnings_about(given, KNOWN, request.include))
     return request
+
+
+def parse_compaction(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
+    """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
+    given = raw.get("input")
+    items = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
+    if isinstance(items, list):
+        raw = {**raw, "input": [*items, {"type": "compaction_trigger"}]}
+    request = parse_object({**raw, "stream": False}, max_items=max_items + 1, max_tools=max_tools)
+    return request.model_copy(update={"compacts": True})
 
 
 def decode_object(body: bytes) -> dict[str, Any]:

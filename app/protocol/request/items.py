@@ -76,6 +76,20 @@ class ConfigurationUpdateItem(Shape):
     reasoning: Configuration | None = None
 
 
+class CompactionItem(Shape):
+    """What is left of a conversation, sealed for the server that summed it up."""
+
+    type: Literal["compaction", "compaction_summary"] = "compaction"
+    encrypted_content: str
+    id: str | None = None
+
+
+class CompactionTriggerItem(Shape):
+    """At the end: nothing is wanted but a compaction item."""
+
+    type: Literal["compaction_trigger"] = "compaction_trigger"
+
+
 class UnknownItem(Shape):
     """An item of a type without a shape of its own, all its keys kept; a dialect decides what becomes of it."""
 
@@ -89,6 +103,8 @@ InputItem = (
     | AdditionalToolsItem
     | AgentMessageItem
     | ConfigurationUpdateItem
+    | CompactionItem
+    | CompactionTriggerItem
     | UnknownItem
 )
 
@@ -108,6 +124,9 @@ ITEMS: Final[dict[str, type[InputItem]]] = {
     "apply_patch_call_output": ApplyPatchCallOutputItem,
     "additional_tools": AdditionalToolsItem,
     "agent_message": AgentMessageItem,
+    "compaction": CompactionItem,
+    "compaction_summary": CompactionItem,
+    "compaction_trigger": CompactionTriggerItem,
     "configuration_update": ConfigurationUpdateItem,
     "reasoning": ReasoningItem,
 }

@@ -77,6 +77,9 @@ def warnings_about(given: dict[str, Any], known: Container[str], include: list[s
     warnings = [f"'{key[:64]}' has no effect on this server." for key in given if key not in known and key not in QUIET]
     if given.get("truncation") == "auto":
         warnings.append("'truncation: auto' has no effect on this server: an input that is too long is an error.")
+    for index, entry in enumerate(given.get("context_management") or ()):
+        if entry["type"] != "compaction" or entry.get("compact_threshold") is None:
+            warnings.append(f"'context_management[{index}]' has no effect: it is no compaction with a threshold.")
     if given.get("service_tier", "auto") not in SERVICE_TIERS:
         warnings.append("'service_tier' names a tier that this server does not know.")
     warnings.extend(

@@ -244,7 +244,7 @@ def test_context_is_cut_to_a_bearable_length() -> None:
     assert len(asked.body["messages"][1]["content"]) == CONTEXT_LENGTH + 1
 
 
-@pytest.mark.parametrize("kind", ["compaction", "compaction_trigger", "from_the_future", ""])
+@pytest.mark.parametrize("kind", ["from_the_future", ""])
 def test_items_that_cannot_be_told_are_refused(kind: str) -> None:
     """Leaving them out would change what the conversation means."""
     assert refusal(user("Hi"), {"type": kind}) == ("invalid_value", "input[1].type")

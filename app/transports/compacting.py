@@ -1,0 +1,55 @@
+"""POST /v1/responses/compact: a turn that only sums up, and what its client is to go on with."""
+
+from typing import Any
+
+import msgspec
+from fastapi import Response as HttpResponse
+
+from app.protocol.events import LastEvent, RelayedLast
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.response import Response
+from app.transports import json as whole
+from app.transports.answering import Answering
+from app.transports.turn_log import TurnLog
+from app.transports.walk import Running
+from app.transports.warnings import in_header
+
+CUT = "The summary was cut off at a limit of the model."
+
+
+class Compacting(Answering):
+    """The answer, whole. A turn that failed is an HTTP error: there is no other way to say so."""
+
+    def __init__(
+        self,
+        running: Running,
+        turn_log: TurnLog,
+        *,
+        kept: list[dict[str, Any]],
+        patience: float,
+    ) -> None:
+        super().__init__(running, turn_log, stream=False, patience=patience)
+        self._kept = kept
+
+    async def _whole(self) -> HttpResponse:
+        last = await whole.last_event(self._running.batches())
+        problem = self._running.problem
+        if problem is not None or last.response.status == "failed":
+            raise ProblemError(problem or Problem(code="upstream_error", message="The conversation was not summed up."))
+        self._log.note(status=200)
+        cut = [CUT] if last.response.status == "incomplete" else []
+        return whole.body(self._told(last), in_header([*self._running.warnings, *self._running.late_warnings, *cut]))
+
+    def _told(self, last: LastEvent | RelayedLast) -> bytes:
+        if isinstance(last, RelayedLast):
+            return last.body
+        response: Response = last.response
+        return msgspec.json.encode(
+            {
+                "id": response.id,
+                "object": "response.compaction",
+                "created_at": response.created_at,
+                "output": [*self._kept, *response.output],
+                "usage": response.usage,
+            }
+        )
