@@ -71,6 +71,15 @@ def judge_response(body: Event) -> None:
     assert not faults, "; ".join(faults)
 
 
+def judge_compaction(body: Event) -> None:
+    """Refuse the answer of `/responses/compact` if the Open Responses schema does.
+
+    The `openai` types are not asked: in an output they know of no message of the user's, though the API gives them.
+    """
+    faults = _faults_against("CompactResource", body)
+    assert not faults, "; ".join(faults)
+
+
 def judge_error_frame(frame: Event) -> None:
     """Refuse an error frame of a websocket if the Open Responses schema does. The `openai` types know no such thing."""
     faults = _faults_against("WebSocketErrorEvent", frame)

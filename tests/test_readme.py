@@ -55,7 +55,7 @@ def test_the_curl_command_answers(server: Running) -> None:
 
 
 def test_the_python_program_prints_an_answer_and_streams_a_story(server: Running, tmp_path: Path) -> None:
-    program, _ = blocks("python")
+    program, *_ = blocks("python")
     assert URL in program
     told = python(program.replace(URL, server.url), tmp_path)
     assert told.startswith("I am demo, a scripted model")
@@ -63,9 +63,16 @@ def test_the_python_program_prints_an_answer_and_streams_a_story(server: Running
 
 
 def test_the_python_program_goes_on_over_a_websocket(server: Running, tmp_path: Path) -> None:
-    _, program = blocks("python")
+    _, program, _ = blocks("python")
     assert URL in program
     assert python(program.replace(URL, server.url), tmp_path).endswith("You said: What is my name?")
+
+
+def test_the_python_program_counts_sums_up_and_goes_on(server: Running, tmp_path: Path) -> None:
+    _, _, program = blocks("python")
+    counted, said = python(program.replace(URL, server.url), tmp_path).splitlines()
+    assert int(counted) > 0
+    assert said == f"{ABOUT}You said: What is my name?"
 
 
 def test_what_the_banner_offers_to_copy_works(server: Running, tmp_path: Path) -> None:

@@ -34,6 +34,22 @@ _MODELS: Final[Json] = {
         "models": {"description": "The same, as Codex wants them described.", "type": "array"},
     },
 }
+_COMPACTION: Final[Json] = {
+    "type": "object",
+    "required": ["id", "object", "created_at", "output", "usage"],
+    "properties": {
+        "id": {"type": "string"},
+        "object": {"const": "response.compaction"},
+        "created_at": {"type": "integer"},
+        "output": {"description": "Messages of the user's, and one compaction item.", "type": "array"},
+        "usage": {"$ref": f"{_REFS}Usage"},
+    },
+}
+_COUNT: Final[Json] = {
+    "type": "object",
+    "required": ["object", "input_tokens"],
+    "properties": {"object": {"const": "response.input_tokens"}, "input_tokens": {"type": "integer", "minimum": 0}},
+}
 _FRAME: Final[Json] = {
     "type": "object",
     "required": ["data"],
@@ -121,6 +137,8 @@ def _paths() -> Json:
                 "responses": turn,
             },
         },
+        "/v1/responses/compact": {"post": _like_a_turn("compactResponse", "Sum a conversation up", _COMPACTION)},
+        "/v1/responses/input_tokens": {"post": _like_a_turn("countInput", "Count what a model would read", _COUNT)},
         "/v1/models": {
             "get": {
                 "operationId": "listModels",
@@ -138,6 +156,17 @@ def _paths() -> Json:
         },
         "/health/live": {"get": {"operationId": "live", **health}},
         "/health/ready": {"get": {"operationId": "ready", **ready}},
+    }
+
+
+def _like_a_turn(operation: str, summary: str, schema: Json) -> Json:
+    """What takes the body of a turn and gives something else back."""
+    body = {"application/json": {"schema": {"$ref": f"{_REFS}CreateResponse"}}}
+    return {
+        "operationId": operation,
+        "summary": summary,
+        "requestBody": {"required": True, "content": body},
+        "responses": _told(schema, 401, 404, 405, 413, 415, 429, 502, 503, 504),
     }
 
 

@@ -21,7 +21,15 @@ from tests.acceptance.frames import events_of
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "30"))
 """For each operation; `make openapi` tries many more."""
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-OPERATIONS = ["POST /v1/responses", "GET /v1/models", "GET /v1/models/{name}", "GET /health/live", "GET /health/ready"]
+OPERATIONS = [
+    "POST /v1/responses",
+    "POST /v1/responses/compact",
+    "POST /v1/responses/input_tokens",
+    "GET /v1/models",
+    "GET /v1/models/{name}",
+    "GET /health/live",
+    "GET /health/ready",
+]
 
 
 @pytest.fixture(scope="module")

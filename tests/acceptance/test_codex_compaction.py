@@ -1,0 +1,50 @@
+"""The Codex CLI with a provider that is named OpenAI: it lets the server sum its conversation up, and goes on."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.protocol.compaction import SUM_UP, TOLD
+from app.settings import Model, Settings, Upstream
+from tests.codex import Codex, modules_with
+from tests.script import calls, counts, more, opens, stops, talk
+from tests.serving import serving
+from tests.upstream import ChatUpstream
+
+pytestmark = pytest.mark.xdist_group("node")
+
+DONE = "Done: naïve 😀."
+COMMAND = json.dumps({"cmd": "echo one"})
+OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_token_limit=20000")
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
+    modules = modules_with("@openai/codex")
+    if modules is None or shutil.which("node") is None:
+        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
+    return Codex(modules, tmp_path)
+
+
+@pytest.mark.parametrize("provider", ["", "supports_websockets = true"], ids=["over HTTP", "over a websocket"])
+def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool_loop(
+    codex: Codex, provider: str
+) -> None:
+    long = [opens(), calls(0, "exec_command", id="call_a"), more(0, COMMAND), stops("tool_calls"), counts(50_000, 10)]
+    with ChatUpstream(long, talk("1. The user wants", " it done."), talk(DONE)) as upstream:
+        settings = Settings(
+            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
+            models={"coder": Model(upstream="scripted", context_window=64_000)},
+        )
+        with serving(settings) as url:
+            codex.set_up(url, "coder", provider=provider)
+            ran = codex.run("Do it", *OPENAI)
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    _, summing, going_on = [ask.body["messages"] for ask in upstream.asks]
+    assert [message["role"] for message in summing[-3:]] == ["assistant", "tool", "user"]
+    assert "one\n" in summing[-2]["content"]
+    assert summing[-1]["content"] == SUM_UP
+    assert going_on[-1] == {"role": "user", "content": f"{TOLD}\n\n1. The user wants it done."}
+    assert [message["content"] for message in going_on if message["content"] == "Do it"] == ["Do it"]
