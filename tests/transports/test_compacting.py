@@ -13,10 +13,10 @@ from websockets.sync.client import connect
 from app.protocol.compaction import SUM_UP, TOLD
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests import grammar
-from tests.script import opens, says, talk, turn
+from tests.script import opens, says, stops, talk, turn
 from tests.serving import serving
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
+from tests.upstream import ChatUpstream, Cut, Hang, Pause, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, message
 from tests.upstream.server import Ask
 
@@ -296,3 +296,65 @@ def test_over_litellm(demo: str) -> None:
             assert went_on(url, told["output"], "m").status_code == 200
     assert contents(upstream)[-2:] == [f"{TOLD}\n\nNotes.", "Go on."]
     assert went_on(demo, told["output"]).status_code == 200
+
+
+LONG: list[Json] = [SAID[0], {"role": "assistant", "content": "word " * 2_000}, MORE]
+MANAGED: Json = {
+    "model": "m",
+    "input": LONG,
+    "context_management": [{"type": "compaction", "compact_threshold": 1_000}],
+}
+
+
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        ([Status(429, {"error": {"message": "Slow down."}}, {"retry-after": "7"})], "rate_limit_exceeded"),
+        ([opens(), says("Half"), Cut()], "server_error"),
+        ([], "server_error"),
+    ],
+    ids=["refused", "broken off", "nothing said"],
+)
+def test_what_was_summed_up_is_not_lost_when_the_answer_fails(second: Script, code: str) -> None:
+    with ChatUpstream(talk("Notes."), second) as upstream, serving(behind(upstream)) as url:
+        response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+    assert (response["status"], response["error"]["code"], len(upstream.asks)) == ("failed", code, 2)
+    assert response["output"][0]["type"] == "compaction"
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["while it is summed up", "while it is answered"])
+def test_a_client_that_leaves_stops_whichever_ask_runs(place: int) -> None:
+    scripts: list[Script] = [talk("Notes."), talk("Yes.")]
+    scripts[place] = [opens(), says("Once"), Hang()]
+    with ChatUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
+        with (
+            pytest.raises(httpx.ReadTimeout),
+            httpx.stream("POST", f"{url}/v1/responses", json={**MANAGED, "stream": True}, timeout=0.4) as answer,
+        ):
+            for _ in answer.iter_lines():
+                pass
+        assert len(upstream.asks) == place + 1
+        assert upstream.asks[place].wait_gone()
+
+
+def test_a_long_summary_and_a_long_wait_for_the_answer_are_filled_with_signs_of_life() -> None:
+    gap: Script = [opens(), says("No"), Pause(0.3), says("tes."), stops()]
+    late: Script = [Pause(0.3), *talk("Yes.")]
+    with ChatUpstream(gap, late) as upstream, serving(behind(upstream, keep_alive=0.1, first_payload_wait=0)) as url:
+        answer = httpx.post(f"{url}/v1/responses", json={**MANAGED, "stream": True})
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+    grammar.check(events)
+    kinds = [event["type"] for event in events]
+    done = kinds.index("response.output_item.done")
+    assert kinds[:done].count("response.in_progress") > 1
+    assert "response.in_progress" in kinds[done:]
+    assert kinds[-1] == "response.completed"
+
+
+def test_an_upstream_that_falls_silent_between_two_asks_is_given_up() -> None:
+    with ChatUpstream(talk("Notes."), [Hang()]) as upstream:
+        lane = Upstream(via="chat", base_url=upstream.url, timeout=0.3)
+        with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
+            response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+    assert response["status"] == "failed"
+    assert "stopped talking" in response["error"]["message"]

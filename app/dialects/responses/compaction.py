@@ -25,7 +25,15 @@ NATIVE: Final = "compact"
 """The key of the ask for a server that sums up by itself."""
 OTHERWISE: Final = "otherwise"
 """The key of the ask for one that does not."""
-TAKEN: Final = ("model", "input", "instructions", "prompt_cache_key", "prompt_cache_retention", "service_tier")
+TAKEN: Final = (
+    "model",
+    "input",
+    "instructions",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "service_tier",
+)
 """What may be said to a server that sums up by itself."""
 NO_SUMMARY: Final = Problem(
     code="upstream_error", message="The model was asked to sum the conversation up, and wrote none."
