@@ -162,7 +162,7 @@ async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
 
 
 async def test_silence_is_filled_with_signs_of_life() -> None:
-    running = pump(Script(0.12, says("Hi"), 0.12, STOP), keep_alive=0.05)
+    running = pump(Script(0.4, says("Hi"), 0.4, STOP), keep_alive=0.05)
     await running.open(0.01)
     told = await names(running.batches())
     await running.close()
