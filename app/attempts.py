@@ -39,9 +39,14 @@ Begin = Callable[[Route], Awaitable[AnyTurn]]
 class Attempts:
     """A turn, and the payloads of whichever upstream answers it."""
 
-    def __init__(self, routes: Sequence[Route], turn: AnyTurn, begin: Begin) -> None:
+    def __init__(
+        self, routes: Sequence[Route], turn: AnyTurn, begin: Begin, note: Callable[..., None] = lambda **_: None
+    ) -> None:
         self._routes = routes
         self._begin = begin
+        self._note = note
+        """Told, as `retries`, how often each upstream was asked in vain before another ask."""
+        self._retries: dict[str, int] = {}
         self._turn = turn
         self._unsaid = turn.ask
         """The ask, which a turn that has begun no longer holds."""
@@ -90,6 +95,8 @@ class Attempts:
                 refusal = refused
                 if refused.problem.code not in ELSEWHERE:
                     break
+                if number + 1 < len(self._routes):
+                    self._count(route)
             except ProblemError:
                 continue  # it cannot be said there
         raise refusal
@@ -106,6 +113,7 @@ class Attempts:
                     payload = await self._open(route)
                 except UpstreamRefused as refused:
                     if left and _soon(refused.wait) and standing.may_ask_again():
+                        self._count(route)
                         await asyncio.sleep(refused.wait or 0)
                         continue
                     answered = True
@@ -121,6 +129,11 @@ class Attempts:
             if not answered:
                 standing.left()
         raise AssertionError  # pragma: no cover — the last try returns or raises
+
+    def _count(self, route: Route) -> None:
+        name = route.entry.upstream_name
+        self._retries[name] = self._retries.get(name, 0) + 1
+        self._note(retries=self._retries)
 
     async def _open(self, route: Route) -> dict[str, Any]:
         patience = route.entry.clocks.first_payload

@@ -145,6 +145,12 @@ class Catalogue:
         """The public names, without the wildcard."""
         return [name for name in self._entries if name != ANY]
 
+    @property
+    def circuits(self) -> dict[str, bool]:
+        """Of each upstream that serves a model, whether it is left alone for now."""
+        entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
+        return {entry.upstream_name: entry.standing.state != "closed" for entry in entries}
+
     def card(self, name: str) -> Card:
         """What is known of a model that is in `names`."""
         return self._entries[name].card

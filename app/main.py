@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
+from app.catalogue import Catalogue
 from app.inspector.routes import Inspector
 from app.lanes import build_catalogue, fetcher_of, upstream_of
 from app.protocol.ids import Mint, minting
@@ -66,6 +67,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     fetcher = fetcher_of(settings)
     catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal, kept.seal_key), fetcher)
     admission, metrics, recorder, _ = kept
+    _follow(metrics, settings, catalogue)
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
     gate = Gate(settings.keys, passthrough=passthrough)
     tracing = tracing_of(settings)
@@ -140,8 +142,6 @@ def _kept(settings: Settings, before: Kept | None) -> Kept:
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
         metrics = metrics_of(settings)
-    else:
-        metrics.follow(_served(settings))
     if recorder is None or recorder.keep != watch:
         recorder = Recorder(watch) if watch else None
     return before._replace(metrics=metrics, recorder=recorder)
@@ -152,6 +152,12 @@ def metrics_of(settings: Settings) -> Metrics | None:
     if settings.server.metrics == "off":
         return None
     return Metrics(_served(settings), VERSION)
+
+
+def _follow(metrics: Metrics | None, settings: Settings, catalogue: Catalogue) -> None:
+    """Let what counts know what there is to be counted."""
+    if metrics is not None:
+        metrics.follow(_served(settings), lambda: catalogue.circuits)
 
 
 def _served(settings: Settings) -> Served:

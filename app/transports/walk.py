@@ -157,7 +157,7 @@ class Walk:
 
         turn = await begin(route)
         turn_log.asked(create, turn.ask, turn.warnings)
-        attempts = Attempts((route, *route.others), turn, begin)
+        attempts = Attempts((route, *route.others), turn, begin, turn_log.note)
         # each upstream's own clock runs there until its first word
         clocks = route.entry.clocks._replace(first_payload=route.entry.clocks.turn)
         told = attempts if route.others else turn

@@ -105,7 +105,7 @@ class Metrics:
         )
         self._retries = Counter(
             "am_proxy_retries",
-            "Asks that were sent once more, or elsewhere.",
+            "Asks that an upstream could not take and that were sent once more, or elsewhere.",
             ["upstream"],
             registry=registry,
         )
@@ -117,12 +117,14 @@ class Metrics:
         Info("am_proxy_build", "What runs here.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
         )
-        registry.register(_Circuits(circuits))
+        self._circuits = circuits
+        registry.register(_Circuits(lambda: self._circuits()))  # noqa: PLW0108 — they may be others by then
         ProcessCollector(registry=registry)
 
-    def follow(self, served: Served) -> None:
-        """Other names are configured from now on."""
+    def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:
+        """Other names are configured from now on, and other circuits."""
         self._served = served
+        self._circuits = circuits
 
     def page(self) -> bytes:
         """Everything, as Prometheus reads it."""
@@ -158,8 +160,8 @@ class Metrics:
             self._disconnects.labels(model).inc()
         if asked and finish in {"failed", "refused"}:  # whatever the code: an upstream may refuse as we do
             self._upstream_errors.labels(upstream, code).inc()
-        if retries := fields.get("retries"):
-            self._retries.labels(upstream).inc(retries)
+        for name, count in fields.get("retries", {}).items():
+            self._retries.labels(name).inc(count)
         self._warnings.labels(model).inc(len(fields.get("warnings", ())))
         self._dropped.labels(model).inc(fields.get("dropped_tools", 0))
         if upstream != NOBODY:

@@ -27,7 +27,7 @@ def exposed() -> dict[str, set[str]]:
     metrics = Metrics(Served(frozenset({"m"}), {"u": "p"}), "1", lambda: {"u": True})
     fields = {
         "model": "m", "upstream": "u", "duration_ms": 9, "first_token_ms": 1, "input_tokens": 2, "output_tokens": 3,
-        "warnings": ["w"], "dropped_tools": 1, "retries": 1, "error": "upstream_error",
+        "warnings": ["w"], "dropped_tools": 1, "retries": {"u": 1}, "error": "upstream_error",
     }  # fmt: skip
     for finish in ("completed", "refused", "failed", "disconnected"):
         turn = metrics.began({})

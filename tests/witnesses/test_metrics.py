@@ -75,7 +75,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
         {'am_proxy_disconnects_total{model="small"}': 1},
     ),
     "warnings, dropped tools and retries": (
-        COMPLETED | {"warnings": ["a", "b"], "dropped_tools": 1, "retries": 1},
+        COMPLETED | {"warnings": ["a", "b"], "dropped_tools": 1, "retries": {"local": 1}},
         {
             'am_proxy_warnings_total{model="small"}': 2,
             'am_proxy_dropped_tools_total{model="small"}': 1,
