@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import shlex
 import socket
 import sys
 from collections.abc import Callable
@@ -82,7 +83,8 @@ def init(path: Path, ask: Ask = input) -> int:
     print(f"\n{path} is written.")
     if others:
         print(f"The clients' key, which is kept nowhere:  {key}")
-    print("Next:  am-proxy doctor   looks whether it works\n       am-proxy serve    starts it")
+    named = "" if path == Path("config.toml") else f" --config {shlex.quote(str(path))}"
+    print(f"Next:  am-proxy doctor{named}   looks whether it works\n       am-proxy serve{named}    starts it")
     return 0
 
 

@@ -107,6 +107,8 @@ def test_who_gives_up_gets_no_file(tmp_path: Path) -> None:
         (["am-proxy", "che"], "check"),
         (["am-proxy", "check", "--pro"], "--probe"),
         (["am-proxy", "completion", "z"], "zsh"),
+        (["am-proxy", "serve", "--via", "c"], "chat"),
+        (["am-proxy", "serve", "--log-format", "j"], "json"),
     ],
 )
 def test_bash_completes_commands_and_flags(words: list[str], offered: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,4 +123,12 @@ def test_bash_completes_commands_and_flags(words: list[str], offered: str, capsy
 def test_other_shells_get_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert [name for name in ("serve", "check", "doctor", "init") if name not in script] == []
+    wanted = ("serve", "check", "doctor", "init", "litellm chat responses demo")
+    assert [name for name in wanted if name not in script] == []
+
+
+def test_what_comes_next_names_the_file_where_it_has_another_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(tmp_path / "my own.toml", answering("4", "")) == 0
+    assert f"am-proxy serve --config '{tmp_path}/my own.toml'" in capsys.readouterr().out

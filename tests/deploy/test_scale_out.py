@@ -1,3 +1,4 @@
+import json
 import shutil
 import signal
 import threading
@@ -5,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from tests.deploy.balancers import balancing
 from tests.running import Running, running
@@ -126,3 +130,31 @@ def test_a_killed_and_a_drained_replica_harm_no_stream_of_the_others(
         assert [stream.last for stream in by_replica["r2"] if stream not in short] == ["response.failed"] * 2
         assert {stream.last for stream in by_replica["r3"]} == {"response.completed"}
         assert [stream.last for stream in late] == ["response.completed"] * 4
+
+
+@pytest.mark.parametrize("balancer", ["nginx", "haproxy"])
+def test_a_websocket_goes_through_and_ends_behind_its_turn_when_its_replica_is_drained(
+    balancer: str, tmp_path: Path
+) -> None:
+    if shutil.which(balancer) is None:
+        pytest.skip(f"{balancer} is not installed")
+    with running(folder=tmp_path) as replica, balancing(balancer, [port_of(replica)] * 3, tmp_path) as url:
+        with connect(url.replace("http", "ws", 1) + "/v1/responses") as websocket:
+            first = turn(websocket, model="demo", input="Hello!")
+            second = turn(websocket, model="demo", input="And now?", previous_response_id=first["response"]["id"])
+            assert (first["type"], second["type"]) == ("response.completed", "response.completed")
+            websocket.send(json.dumps({"type": "response.create", "model": "demo", "input": "Tell me a long story."}))
+            websocket.recv(10)
+            replica.process.terminate()
+            rest = [json.loads(frame)["type"] for frame in websocket]
+        assert (rest[-1], websocket.protocol.close_code) == ("response.completed", 1001)
+        assert replica.process.wait(15) == 0
+
+
+def turn(websocket: Connection, **body: object) -> dict[str, Any]:
+    """The last event of one turn."""
+    websocket.send(json.dumps({"type": "response.create", **body}))
+    while True:
+        event: dict[str, Any] = json.loads(websocket.recv(10))
+        if event["type"] in {*LAST, "error"}:
+            return event

@@ -1,3 +1,4 @@
+import asyncio
 import http.server
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,10 @@ from app.settings import Model, Server, Settings, Upstream
 from tests.running import ROOT, run
 from tests.script import counts, says, stops
 from tests.serving import serving
-from tests.upstream import ChatUpstream, Status
+from tests.sockets import opened
+from tests.transports.websocket_stage import behind
+from tests.upstream import ChatUpstream, Hang, ResponsesUpstream, Status
+from tests.upstream.responses import answer, message
 
 ABOVE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -100,6 +104,38 @@ def test_a_span_stands_under_the_clients_and_above_the_upstreams(
     }
     assert {name: told.get(name) for name in expected} == expected
     assert "A secret." not in str(span)
+
+
+def test_a_relayed_turn_takes_its_span_along_too(collector: Collector) -> None:
+    with ResponsesUpstream(answer(message("msg_1", "Hi"))) as upstream:
+        settings = Settings(
+            server=Server(traces=collector.url),
+            upstreams={"other": Upstream(via="responses", base_url=upstream.url)},
+            models={"small": Model(upstream="other")},
+        )
+        with serving(settings) as url:
+            httpx.post(f"{url}/v1/responses", json={"model": "small", "input": "Hi"}, headers={"traceparent": ABOVE})
+        (ask,) = upstream.asks
+    (span,) = collector.spans
+    assert ask.headers["traceparent"] == f"00-{ABOVE[3:35]}-{span.span_id.hex()}-01"
+    assert attributes(span)["gen_ai.provider.name"] == "responses"
+
+
+async def test_each_turn_on_a_websocket_has_a_span_of_its_own(collector: Collector) -> None:
+    with ChatUpstream([says("Hi"), stops(), counts(7, 5)], [Hang()]) as upstream:
+        settings = behind(upstream, traces=collector.url)
+        with serving(settings) as url:
+            async with opened(url, {"traceparent": ABOVE}) as client:
+                await client.id_of(input="Hello")
+                await client.send(input="Hello")
+                while len(upstream.asks) < 2:  # noqa: ASYNC110 — another thread counts them
+                    await asyncio.sleep(0.01)
+    whole, left = collector.spans
+    assert [ask.headers["traceparent"][36:52] for ask in upstream.asks] == [whole.span_id.hex(), left.span_id.hex()]
+    assert {span.parent_span_id.hex() for span in (whole, left)} == {ABOVE[36:52]}
+    assert (whole.status.code, left.status.code) == (0, 0)  # whoever leaves is no fault of ours
+    reasons = [each.value for each in left.attributes if each.key == "gen_ai.response.finish_reasons"]
+    assert [value.string_value for value in reasons[0].array_value.values] == ["disconnected"]
 
 
 def test_a_turn_that_fails_is_an_error_with_its_cause(collector: Collector) -> None:
