@@ -16,6 +16,9 @@ from app.witnesses.redaction import redacted
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Kept of one turn: the request, the ask and the events. What comes later is counted only."""
 
+MOST_IN_ALL: Final = 128 * 1024 * 1024
+"""Kept of all turns; beyond it the oldest are forgotten, however many are wanted."""
+
 BEHIND: Final = 2000
 """Messages a watcher may be behind; a slower one is sent away."""
 
@@ -86,6 +89,8 @@ class Recorder:
     def __init__(self, keep: int) -> None:
         self.keep = keep
         self._turns: list[Recorded] = []
+        self._held = 0
+        """Bytes of all notes in the ring."""
         self._forgotten: WeakSet[Recorded] = WeakSet()
         self._watchers: set[asyncio.Queue[Note | None]] = set()
 
@@ -99,9 +104,10 @@ class Recorder:
             return
         if not turn.notes:
             self._turns.append(turn)
-            if len(self._turns) > self.keep:
-                self._forget(self._turns.pop(0))
         turn.notes.append(note)
+        self._held += len(note.data)
+        while len(self._turns) > self.keep or (self._held > MOST_IN_ALL and len(self._turns) > 1):
+            self._forget(self._turns.pop(0))
         self._pass_on(note)
 
     async def watch(self, may_see: Callable[[str], bool]) -> AsyncIterator[Note]:
@@ -127,6 +133,7 @@ class Recorder:
 
     def _forget(self, turn: Recorded) -> None:
         self._forgotten.add(turn)
+        self._held -= sum(len(note.data) for note in turn.notes)
         turn.notes.clear()
         self._pass_on(Note("forgotten", _encode({"id": turn.id}), turn.owner))
 

@@ -1,5 +1,6 @@
 """The page in a real browser, where there is one."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -142,6 +143,21 @@ OpenAI(base_url="{url}/v1", api_key="none").responses.create(model="demo", input
     newest.click()
     page.get_by_role("tab", name="Asked upstream").click()
     expect(page.locator('#watched [data-pane="asked"] pre')).to_contain_text("I am somebody else.")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_is_copied_as_javascript_can_be_read(page: Page, stream: bool, tmp_path: Path) -> None:  # noqa: FBT001 — a column
+    page.set_checked("#stream", stream)
+    page.check("#with-tools")
+    page.fill("#input", 'It\'s a `${test}`: say "hi".')
+    page.click('[data-copy="javascript"]')
+    expect(page.locator("#copied")).to_have_text("copied")
+    program = tmp_path / "program.mjs"
+    program.write_text(page.get_attribute("#copied", "data-text") or "")
+    assert "responses.create" in program.read_text()
+    ended = subprocess.run(["node", "--check", program], capture_output=True, text=True, timeout=60, check=False)  # noqa: S607 — wherever it is
+    assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.parametrize("language", ["curl", "python"])

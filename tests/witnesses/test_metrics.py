@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
@@ -9,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.protocol.request import parse_request
 from app.settings import Key, Server, Settings
 from app.witnesses.metrics import Metrics, Served
+from tests.running import ROOT
 from tests.serving import serving
 
 COMPLETED = {
@@ -168,3 +170,12 @@ def test_who_may_read_it_is_a_setting(settings: Settings, key: str, status: int)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     with serving(settings) as address:
         assert httpx.get(f"{address}/metrics", headers=headers).status_code == status
+
+
+def test_the_page_that_explains_them_names_them_all() -> None:
+    told = set(re.findall(r"`((?:gen_ai|am_proxy)_\w+)`", (ROOT / "docs/watching.md").read_text()))
+    families = text_string_to_metric_families(metrics(a=True).page().decode())
+    ours = {family.name for family in families if not family.name.startswith("process_")}
+    assert {name.removesuffix("_total").removesuffix("_info") for name in told} == {
+        name.removesuffix("_info") for name in ours
+    }

@@ -109,6 +109,16 @@ async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch
     assert sum(len(note.data) for note in told.notes) < 2 * 3000
 
 
+async def test_all_turns_together_have_a_bound_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_IN_ALL", 2000)
+    recorder = Recorder(1000)
+    turns = [turn(recorder, f"req_{number}") for number in range(100)]
+    kept = [told for told in turns if told.notes]
+    assert 1 < len(kept) < 20
+    assert kept == turns[-len(kept) :]
+    assert sum(len(note.data) for told in kept for note in told.notes) <= 2000
+
+
 async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BEHIND", 3)
     recorder = Recorder(50)
