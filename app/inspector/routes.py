@@ -88,7 +88,13 @@ class Inspector:
         if caller.is_guest:  # they have a name in common, and would see each other's
             raise refuse("invalid_api_key", "Turns are shown to those who have a key of this server.")
         notes = self._told(self._recorder, None if caller is ANYONE else caller.name)
-        return EventSourceResponse(notes, ping=int(self._server.keep_alive) or 1, sep="\n", headers=dict(_GUARDED))
+        return EventSourceResponse(
+            notes,
+            ping=int(self._server.keep_alive) or 1,
+            sep="\n",
+            headers=dict(_GUARDED),
+            shutdown_grace_period=1,  # it ends by itself, when the recorder says so; otherwise it would be cut at once
+        )
 
     @staticmethod
     async def _told(recorder: Recorder, owner: str | None) -> AsyncIterator[ServerSentEvent]:
