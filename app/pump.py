@@ -118,7 +118,8 @@ class Pump:
     ) -> None:
         self._turn = turn
         self._upstream = payloads
-        self._clocks = clocks
+        self.clocks = clocks
+        """Those of the upstream that is asked now."""
         self._request_id = request_id
         self._again = again
         self._loop = asyncio.get_running_loop()
@@ -152,7 +153,7 @@ class Pump:
     async def open(self, patience: float) -> None:
         """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
         with suppress(TimeoutError):
-            await self._wait(min(patience, self._clocks.first_payload))
+            await self._wait(min(patience, self.clocks.first_payload))
         if not self._drawn and self._ended:
             raise ProblemError(self._trouble or SILENT)
         self._opening = self._turn.begin()
@@ -160,8 +161,8 @@ class Pump:
             self._opening += self._receive(self._drawn.pop(0))
             if self._turn.over and self._turn.problem:
                 raise ProblemError(self._turn.problem)
-        elif patience >= self._clocks.first_payload:
-            raise ProblemError(too_slow("did not answer", self._clocks.first_payload))
+        elif patience >= self.clocks.first_payload:
+            raise ProblemError(too_slow("did not answer", self.clocks.first_payload))
         elif not self._opening:  # a relay leaves the first word to its upstream, as long as the client can wait
             self._opening = self._turn.keep_alive()
 
@@ -232,7 +233,7 @@ class Pump:
         for payload in drawn:
             if not self._turn.over:
                 events += self._receive(payload)
-        if not self._turn.over and self._heard >= self._started + self._clocks.turn:  # it never paused for breath
+        if not self._turn.over and self._heard >= self._started + self.clocks.turn:  # it never paused for breath
             return events + self._tick()
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
@@ -266,22 +267,22 @@ class Pump:
 
     def _patience(self) -> float:
         """Seconds until the next clock strikes."""
-        silence = self._clocks.idle if self._spoke else self._clocks.first_payload
+        silence = self.clocks.idle if self._spoke else self.clocks.first_payload
         strikes = (
-            self._told + self._clocks.keep_alive,
+            self._told + self.clocks.keep_alive,
             self._heard + silence,
-            self._started + self._clocks.turn,
+            self._started + self.clocks.turn,
         )
         return min(strikes) - self._loop.time()
 
     def _tick(self) -> list[Event]:
         now = self._loop.time()
-        if now >= self._started + self._clocks.turn:
-            return self._turn.fail(too_slow("was still answering", self._clocks.turn))
-        if self._spoke and now >= self._heard + self._clocks.idle:
-            return self._turn.fail(too_slow("stopped talking", self._clocks.idle))
-        if not self._spoke and now >= self._heard + self._clocks.first_payload:
-            return self._turn.fail(too_slow("did not answer", self._clocks.first_payload))
+        if now >= self._started + self.clocks.turn:
+            return self._turn.fail(too_slow("was still answering", self.clocks.turn))
+        if self._spoke and now >= self._heard + self.clocks.idle:
+            return self._turn.fail(too_slow("stopped talking", self.clocks.idle))
+        if not self._spoke and now >= self._heard + self.clocks.first_payload:
+            return self._turn.fail(too_slow("did not answer", self.clocks.first_payload))
         return self._turn.keep_alive()
 
     def _our_fault(self) -> Problem:

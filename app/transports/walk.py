@@ -152,14 +152,15 @@ class Walk:
         face = _Face(self._mint, self._now)
         route = self._catalogue.route_for(create.model, caller)
 
-        async def begin(route: Route) -> AnyTurn:
-            return await self._turn(route, create, turn_log, originator, face)
+        async def elsewhere(route: Route) -> AnyTurn:
+            turn = await self._turn(route, create, turn_log, originator, face)
+            pump.clocks = _clocks(route)
+            return turn
 
-        turn = await begin(route)
+        turn = await self._turn(route, create, turn_log, originator, face)
         turn_log.asked(create, turn.ask, turn.warnings)
-        attempts = Attempts((route, *route.others), turn, begin, turn_log.note)
-        # each upstream's own clock runs there until its first word
-        clocks = route.entry.clocks._replace(first_payload=route.entry.clocks.turn)
+        attempts = Attempts((route, *route.others), turn, elsewhere, turn_log.note)
+        clocks = _clocks(route)
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
         return Running(told, pump, clocks, turn_log, ticket)
@@ -198,6 +199,12 @@ class Walk:
             if self._server.strict:
                 raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
         return turn
+
+
+def _clocks(route: Route) -> Clocks:
+    """Those of the pump: until its first word each upstream's own clock runs where it is asked."""
+    clocks = route.entry.clocks
+    return clocks._replace(first_payload=clocks.turn)
 
 
 class _Face:

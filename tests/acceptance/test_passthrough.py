@@ -168,6 +168,63 @@ def test_a_guest_sees_only_what_their_key_may_open(two: Two) -> None:
     assert code(two.client.get("/v1/models/ours", headers=BEN)) == (401, "invalid_api_key")
 
 
+LISTS: dict[str, list[str]] = {
+    "theirs, then ours": ["broken theirs", "ours"],
+    "ours, then theirs": ["broken ours", "theirs"],
+    "ours alone is well": ["ours", "theirs"],
+    "theirs is the last": ["broken theirs", "ours", "theirs"],
+}
+WHO: dict[str, dict[str, list[list[str] | None]]] = {
+    "with keys of ours": {
+        # nobody, Alice with a key of ours, Ben with one of his own: who was asked; none where nobody was
+        "theirs, then ours": [None, None, ["broken theirs"]],
+        "ours, then theirs": [None, ["broken ours"], None],
+        "ours alone is well": [None, ["ours"], None],
+        "theirs is the last": [None, None, ["broken theirs", "theirs"]],
+    },
+    "without": {
+        "theirs, then ours": [None, ["broken theirs", "ours"], ["broken theirs", "ours"]],
+        "ours, then theirs": [["broken ours"], ["broken ours", "theirs"], ["broken ours", "theirs"]],
+        "ours alone is well": [["ours"], ["ours"], ["ours"]],
+        "theirs is the last": [None, ["broken theirs", "ours"], ["broken theirs", "ours"]],
+    },
+}
+
+
+@pytest.mark.parametrize("lane", ["chat", "litellm"])
+@pytest.mark.parametrize("keys", WHO)
+def test_in_a_list_of_upstreams_each_key_goes_where_it_belongs_and_no_further(keys: str, lane: Any) -> None:
+    """A guest is never answered at the server's expense, and a key of ours is sent nowhere."""
+    names = ("theirs", "ours", "broken theirs", "broken ours")
+    with ExitStack() as stack:
+        servers = {
+            name: stack.enter_context(ChatUpstream([Status(500)] if "broken" in name else [says("Hi"), stops("stop")]))
+            for name in names
+        }
+        upstreams = {
+            name: Upstream(via=lane, base_url=server.url, auth="passthrough")
+            if "theirs" in name
+            else Upstream(via=lane, base_url=server.url, api_key=Secret(SERVERS_OWN))
+            for name, server in servers.items()
+        }
+        models = {model: Model.model_validate({"upstreams": several}) for model, several in LISTS.items()}
+        settings = Settings(keys=KEYS if keys == "with keys of ours" else (), upstreams=upstreams, models=models)
+        client = stack.enter_context(httpx.Client(base_url=stack.enter_context(serving(settings)), timeout=20))
+        callers: list[dict[str, str]] = [{}, ALICE, BEN]
+        for model, expected in WHO[keys].items():
+            for headers, wanted in zip(callers, expected, strict=True):
+                answer = client.post("/v1/responses", json={"model": model, "input": "Hi"}, headers=headers)
+                asked = {name: server.asks[:] for name, server in servers.items() if server.asks}
+                assert sorted(asked) == sorted(wanted or []), (model, headers, answer.text)
+                assert (answer.status_code == 401) == (wanted is None)
+                for name, asks in asked.items():
+                    own = headers.get("authorization", "")
+                    assert [ask.headers["authorization"] for ask in asks] == [
+                        own if "theirs" in name else f"Bearer {SERVERS_OWN}"
+                    ]
+                    servers[name].asks.clear()
+
+
 @pytest.mark.parametrize("provider", sorted(TAKES_ANY_KEY))
 async def test_litellm_sends_the_key_it_is_given_whatever_the_environment_holds(
     provider: str, monkeypatch: pytest.MonkeyPatch

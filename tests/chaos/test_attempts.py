@@ -11,7 +11,7 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.grammar import check
-from tests.script import breaks, opens, says, talk
+from tests.script import breaks, opens, says, stops, talk
 from tests.serving import serving
 from tests.upstream import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, message
@@ -159,6 +159,22 @@ def test_a_silent_upstream_is_left_for_another_and_without_one_it_is_a_504(via: 
     with asking((via, [[Hang()]]), timeout=0.3) as setting:
         told = setting.whole()
         assert (told.status_code, told.json()["error"]["code"]) == (504, "upstream_timeout")
+
+
+@pytest.mark.parametrize("via", LANES)
+def test_whoever_answers_has_its_own_time_to_think(via: str) -> None:
+    """The first upstream is impatiently waited for, the second is known to be slow."""
+    slow: Script = [opens(), says("Hi"), Pause(1), stops()]
+    with speaking(via, [Hang()]) as first, ChatUpstream(slow) as second:
+        settings = Settings(
+            upstreams={
+                "first": Upstream(via="responses" if via == "responses" else "chat", base_url=first.url, timeout=0.3),
+                "second": Upstream(via="litellm" if via == "litellm" else "chat", base_url=second.url, timeout=20),
+            },
+            models={"m": Model.model_validate({"upstreams": ["first", "second"]})},
+        )
+        with serving(settings) as url, httpx.Client(base_url=url, timeout=20) as client:
+            assert text_of(Setting(client, []).whole()) == "Hi"
 
 
 def test_a_clients_own_fault_is_not_tried_elsewhere() -> None:
