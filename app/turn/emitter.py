@@ -343,6 +343,7 @@ class Emitter:
 
     def _compact(self, compacted: d.Compacted) -> list[e.Event]:
         """An item that is whole as soon as it opens."""
+        self._held = []
         events = self._make_room()
         place = self._place("cmp")
         item = Compaction(id=place.id, encrypted_content=compacted.encrypted_content)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,12 +10,23 @@ from app.protocol.problems import Problem
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.chat_manners import ChatManners, shaped
 from app.upstreams.faults import is_error, problem_in_stream
-from app.upstreams.http_server import CONNECT, TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.upstreams.http_server import (
+    CONNECT,
+    NOT_THERE,
+    TROUBLE,
+    Answer,
+    HttpRefusedError,
+    HttpServer,
+    did_not_answer_as_it_must,
+    json_object,
+)
+from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
 
 Json = dict[str, Any]
 
 MANNERS = ChatManners()
+V1: Final = "/v1"
+"""How addresses end beside which vLLM has those of its own."""
 
 
 class _ToldError(Exception):
@@ -41,6 +52,11 @@ class HttpChat:
         self._server = HttpServer(
             f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect
         )
+        self._counter: HttpServer | None = None
+        if (root := base_url.rstrip("/")).endswith(V1):
+            self._counter = HttpServer(
+                f"{root.removesuffix(V1)}/tokenize", api_key=api_key, timeout=timeout, connect=connect
+            )
         self._secret = api_key
         self._manners = manners
 
@@ -78,9 +94,27 @@ class HttpChat:
             if answer is not None:
                 answer.let_go(heard_out=lines.done)
 
+    async def count(self, ask: Json, key: str | None = None) -> Counted | None:
+        """How long the ask is, by vLLM's own address for that; None from any other server, which is not asked again."""
+        if self._counter is None:
+            return None
+        shape = shaped(ask, self._manners)
+        body = {name: shape[name] for name in ("model", "messages", "tools") if name in shape}
+        try:
+            told = await json_object(await self._counter.ask(msgspec.json.encode(body), key))
+        except TROUBLE as error:
+            if isinstance(error, HttpRefusedError) and error.status in NOT_THERE:
+                counter, self._counter = self._counter, None
+                await counter.close()
+            return None
+        counted = None if told is None else told.get("count")
+        return Counted(counted, by_upstream=True) if type(counted) is int and counted >= 0 else None
+
     async def close(self) -> None:
         """Close every connection."""
         await self._server.close()
+        if self._counter is not None:
+            await self._counter.close()
 
     async def _ask(self, ask: Json, key: str | None) -> Answer:
         """Ask. A server that refuses `stream_options` is asked without, now and from now on."""

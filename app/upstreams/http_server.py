@@ -15,8 +15,10 @@ compressed stream comes in lumps.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import Any, Final
@@ -36,6 +38,10 @@ KEPT: Final = 60
 """Seconds an idle connection is kept: a new one costs a handshake."""
 LAST_WORDS: Final = 1
 """Seconds that an answer has to end after its last word."""
+LONGEST_WHOLE: Final = 64 * 1024 * 1024
+"""Bytes of an answer that is not streamed."""
+NOT_THERE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
+"""How a server says that it has no such address."""
 MOST_OF_A_REFUSAL: Final = 64 * 1024
 """Bytes of an error's body that are read."""
 
@@ -199,6 +205,27 @@ class HttpServer:
             trust_env=False,
             trace_configs=[tracing],
         )
+
+
+async def json_object(answer: Answer) -> dict[str, Any] | None:
+    """An answer that is one JSON object; None if it is anything else."""
+    pieces: list[bytes] = []
+    held = 0
+    ended = False
+    try:
+        async for piece in answer:
+            pieces.append(piece)
+            held += len(piece)
+            if held > LONGEST_WHOLE:
+                return None
+        ended = True
+    finally:
+        answer.let_go(heard_out=ended)
+    try:
+        told = json.loads(b"".join(pieces))
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def did_not_answer_as_it_must(how: str) -> Problem:

@@ -11,7 +11,16 @@ from msgspec.structs import replace
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.sse_lines import SseEvents
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
-from app.upstreams.http_server import CONNECT, TROUBLE, Answer, HttpRefusedError, HttpServer, did_not_answer_as_it_must
+from app.upstreams.http_server import (
+    CONNECT,
+    NOT_THERE,
+    TROUBLE,
+    Answer,
+    HttpRefusedError,
+    HttpServer,
+    did_not_answer_as_it_must,
+    json_object,
+)
 from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
 
 Json = dict[str, Any]
@@ -21,13 +30,8 @@ LONGEST_ERROR: Final = 64 * 1024
 """Bytes of a body that is no stream, as far as it is read."""
 LONGEST_PARAM: Final = 200
 
-LONGEST_WHOLE: Final = 64 * 1024 * 1024
-"""Bytes of an answer that is not streamed."""
-
 _COUNTED: Final = ("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text")
 """What of an ask may be counted: servers refuse the rest there."""
-_NOT_THERE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
-"""How a server says that it has no such address."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -94,7 +98,7 @@ class NativeResponses:
         try:
             told = await _whole(await self._counter.ask(msgspec.json.encode(body), key))
         except (*TROUBLE, NotEventsError) as error:
-            if isinstance(error, HttpRefusedError) and error.status in _NOT_THERE:
+            if isinstance(error, HttpRefusedError) and error.status in NOT_THERE:
                 return None
             raise self.refused(error, str(ask["model"]), key) from None
         counted = told.get("input_tokens")
@@ -133,7 +137,7 @@ class _Compactor:
         try:
             yield await _whole(await self.server.ask(msgspec.json.encode(ask["compact"]), key))
         except (*TROUBLE, NotEventsError) as error:
-            if not (isinstance(error, HttpRefusedError) and error.status in _NOT_THERE):
+            if not (isinstance(error, HttpRefusedError) and error.status in NOT_THERE):
                 raise self._native.refused(error, str(ask["model"]), key) from None
         else:
             return
@@ -143,21 +147,8 @@ class _Compactor:
 
 async def _whole(answer: Answer) -> Json:
     """An answer that is one JSON object."""
-    pieces: list[bytes] = []
-    ended = False
-    try:
-        async for piece in answer:
-            pieces.append(piece)
-            if sum(map(len, pieces)) > LONGEST_WHOLE:
-                raise NotEventsError("the answer is too long")
-        ended = True
-    finally:
-        answer.let_go(heard_out=ended)
-    try:
-        told = json.loads(b"".join(pieces))
-    except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+    told = await json_object(answer)
+    if told is None:
         raise NotEventsError("the answer is not a JSON object")
     return told
 
