@@ -25,8 +25,8 @@ _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9_, -]{1,2000}")
 _REMEMBERED: Final = "600"
 """Seconds for which a browser need not ask again."""
 _TOLD: Final = (
-    "openai-processing-ms, retry-after, x-am-warnings, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, "
-    "x-ratelimit-reset-requests, x-request-id"
+    "openai-processing-ms, retry-after, x-am-token-count, x-am-warnings, x-ratelimit-limit-requests, "
+    "x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-request-id"
 )
 """Headers of an answer that a page may read."""
 
