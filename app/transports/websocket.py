@@ -84,6 +84,7 @@ class WebSockets:
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await answer(error.problem, extra)(scope, receive, send)
             return
+        scope["state"]["headers"] = self._walk.admission.headers(caller)
         await receive()  # the offer of a connection
         await send({"type": "websocket.accept", "headers": []})
         connection = _Connection(self._walk, self._server, caller, headers, request_id)

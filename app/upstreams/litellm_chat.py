@@ -58,6 +58,8 @@ def load() -> Any:
             # its types are more than pydantic can promise, which nobody here can change
             warnings.filterwarnings("ignore", message="Items? '.*' on TypedDict class")
             warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
+            # where a call is cancelled on its way from a thread, which harms nobody
+            warnings.filterwarnings("ignore", message="coroutine 'BaseLLMHTTPHandler", category=RuntimeWarning)
             collects = gc.isenabled()
             gc.disable()  # a quarter faster
             try:

@@ -44,6 +44,8 @@ async def test_each_turn_counts_against_its_key_and_a_warm_up_does_not() -> None
     key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=1)
     with serving(Settings(keys=(key,))) as url:
         async with opened(url, {"Authorization": "Bearer sk-alice"}) as client:
+            assert client.connection.response is not None
+            assert client.connection.response.headers["x-ratelimit-remaining-requests"] == "1"
             await client.id_of(model="demo", input="Hello!", generate=False)
             await client.id_of(model="demo", input="Hello!")
             [frame] = await client.ask(model="demo", input="Hello!")

@@ -97,6 +97,11 @@ imports = []
 real = litellm_chat.import_module
 litellm_chat.import_module = lambda name: (imports.append(name), real(name))[1]
 
+async def dropped():
+    pass
+
+dropped.__qualname__ = "BaseLLMHTTPHandler.acompletion_stream_function"
+
 async def main():
     longest = 0.0
     ticking = True
@@ -107,8 +112,9 @@ async def main():
             await asyncio.sleep(0.005)
             longest = max(longest, time.monotonic() - before)
     ticker = asyncio.create_task(tick())
+    before = time.monotonic()
     await asyncio.to_thread(litellm_chat.warm)
-    stalled = longest
+    stalled, warming = longest, time.monotonic() - before
     with ChatUpstream(talk("Hi")) as upstream:
         chat = LitellmChat(base_url=upstream.url)
         told = await asyncio.gather(*(answers(chat, asks()) for _ in range(5)))
@@ -117,7 +123,8 @@ async def main():
     await litellm_chat.close_connections()
     assert [problem for _, problem in told] == [None] * 5, told
     assert imports.count("litellm") == 1, imports
-    assert stalled < 1.0, stalled
+    assert stalled < warming / 2, (stalled, warming)
+    dropped()  # so litellm leaves one behind where it is cancelled at the wrong moment
     assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"
 
 asyncio.run(main())
