@@ -140,7 +140,7 @@ OpenAI(base_url="{url}/v1", api_key="none").responses.create(model="demo", input
     subprocess.run([sys.executable, "-c", program], env=surroundings(), check=True, timeout=60)
     newest = page.locator("#turns li").first
     expect(newest.locator(".finish")).to_have_text("completed")
-    newest.click()
+    page.keyboard.press("ArrowDown")  # the list has the focus
     page.get_by_role("tab", name="Asked upstream").click()
     expect(page.locator('#watched [data-pane="asked"] pre')).to_contain_text("I am somebody else.")
 

@@ -154,7 +154,7 @@ document.addEventListener("keydown", (key) => {
   const act = {
     "/": () => (show("try"), $("input").focus()),
     "1": () => show("try"),
-    "2": () => show("watch"),
+    "2": () => (show("watch"), $("turns").focus()),
     t: otherTheme,
     "?": () => $("keys").showModal(),
   }[key.key];
