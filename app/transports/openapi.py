@@ -136,6 +136,11 @@ def _paths() -> Json:
                 },
                 "responses": turn,
             },
+            "get": {
+                "operationId": "openWebsocket",
+                "summary": "Ask over a websocket: frames of type `response.create` in, events out",
+                "responses": _upgraded(),
+            },
         },
         "/v1/responses/compact": {"post": _like_a_turn("compactResponse", "Sum a conversation up", _COMPACTION)},
         "/v1/responses/input_tokens": {"post": _like_a_turn("countInput", "Count what a model would read", _COUNT)},
@@ -177,6 +182,12 @@ def _told(schema: Json, *statuses: int) -> Json:
         "200": {"description": "Well.", "content": {"application/json": {"schema": schema}}},
         **{str(status): {"description": _WHY[status], "content": error} for status in sorted({*_DOOR, *statuses})},
     }
+
+
+def _upgraded() -> Json:
+    """What an offer of a websocket may come to. Without the offer it is a 426."""
+    refused = {status: why for status, why in _told({}, 401, 426).items() if status != "200"}
+    return {"101": {"description": "A websocket; each frame is JSON, as an event is."}, **refused}
 
 
 def _requests() -> Json:

@@ -23,6 +23,7 @@ EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "30"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 OPERATIONS = [
     "POST /v1/responses",
+    "GET /v1/responses",
     "POST /v1/responses/compact",
     "POST /v1/responses/input_tokens",
     "GET /v1/models",
