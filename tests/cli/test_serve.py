@@ -40,7 +40,7 @@ def test_it_answers_soon_after_the_command_and_stops_in_peace(tmp_path: Path) ->
         waited = time.monotonic() - before
         assert server.banner.startswith("AM Proxy 0.1.0 is ready: http://127.0.0.1:")
         assert server.stop() == 0
-    assert waited < 5
+    assert waited < 15
 
 
 def test_a_key_from_the_environment_guards_an_address_that_others_can_reach(tmp_path: Path) -> None:

@@ -65,13 +65,13 @@ def test_silence_is_filled_with_events_that_say_nothing(monkeypatch: pytest.Monk
 
 
 def test_the_status_line_waits_for_the_upstream_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    playing(monkeypatch, 1.0, says("Hi"), STOP)
+    playing(monkeypatch, 3.0, says("Hi"), STOP)
     with serving(Settings(server=Server(first_payload_wait=0.2))) as url:
         began = time.monotonic()
         with httpx.stream("POST", f"{url}/v1/responses", json=ASK) as answer:
             waited = time.monotonic() - began
             first = next(answer.iter_text())
-    assert 0.2 <= waited < 0.9
+    assert 0.2 <= waited < 2.5
     assert first.startswith("event: response.created\n")
 
 

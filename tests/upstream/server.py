@@ -84,7 +84,7 @@ class Ask:
     told: bytearray = field(default_factory=bytearray)
     """The body of the answer, as far as it was streamed."""
 
-    def wait_gone(self, timeout: float = 2.0) -> bool:
+    def wait_gone(self, timeout: float = 20.0) -> bool:
         """Whether the client went away before its answer was over, waiting that long for it."""
         return self.gone.wait(timeout)
 
