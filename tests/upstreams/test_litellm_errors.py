@@ -19,7 +19,7 @@ from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNRE
 PROVIDERS = [None, "moonshot", "anthropic", "gemini"]
 
 
-async def fail(provider: str | None, *script: Step, patience: float = 5) -> Problem | None:
+async def fail(provider: str | None, *script: Step, patience: float = 30) -> Problem | None:
     with server(provider, script) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=patience)
         _, problem = await answers(chat, asks(provider))
@@ -33,7 +33,7 @@ async def fail(provider: str | None, *script: Step, patience: float = 5) -> Prob
 async def test_what_an_upstream_refuses_is_told_in_our_words(
     provider: str | None, step: Step, expected: Problem
 ) -> None:
-    assert await fail(provider, step, patience=0.3 if isinstance(step, Hang) else 5) == expected
+    assert await fail(provider, step, patience=0.3 if isinstance(step, Hang) else 30) == expected
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
