@@ -13,10 +13,6 @@ DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
 
 
-AFTERWARDS: Final = "am_proxy_streams"
-"""Where in a request's state its stream waits for all that led to it to return."""
-
-
 @cache
 def _name(kind: type[Event]) -> bytes:
     return str(kind.__struct_config__.tag).encode()
