@@ -154,6 +154,16 @@ class Key:
     concurrency: int | None = None
     """Turns at once; none: any number."""
 
+    @property
+    def owner(self) -> str:
+        """The caller that limits, seals and remembered turns belong to; empty where no keys are configured.
+
+        Callers with a key of their own are told apart by it, and no configured name equals such a caller's.
+        """
+        if self.own is not None:
+            return f"guest:{sha256(b'am-proxy owner ' + self.own.reveal().encode()).hexdigest()}"
+        return f"key:{self.name}" if self.digest else ""
+
     def may_use(self, model: str) -> bool:
         """Whether one of the patterns covers this public name."""
         return any(fnmatchcase(model, pattern) for pattern in self.models)
