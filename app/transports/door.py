@@ -46,6 +46,9 @@ broken connection instead of the reason."""
 
 _BAD: Final = Problem(code="invalid_http", message="This is not a request in HTTP/1.1.")
 _NO_OFFER: Final = Problem(code="invalid_http", message="This is not an offer of a websocket, version 13.")
+_ENCODED: Final = Problem(
+    code="invalid_http", message="The only Transfer-Encoding that this server decodes is `chunked`, in HTTP/1.1."
+)
 _NO_HOST: Final = Problem(code="invalid_http", message="A request needs one Host header, and no more than one.")
 
 
@@ -151,6 +154,9 @@ class Door(HttpToolsProtocol):
             self._stop_parsing(_NO_HOST)
         if version not in {"1.0", "1.1"}:
             self._stop_parsing(_BAD)
+        encodings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if encodings and (encodings != [b"chunked"] or version != "1.1"):
+            self._stop_parsing(_ENCODED)  # the parser reads chunks whatever stands before that word
         super().on_headers_complete()
         if self.parser.should_upgrade() and not self._should_upgrade():
             self.cycle.keep_alive = False  # what follows is in a language that nobody here speaks

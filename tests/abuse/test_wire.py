@@ -42,6 +42,21 @@ WIRE: dict[str, tuple[bytes, Refusal]] = {
     "chunks twice": (HEAD + b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", NOT_HTTP),
     "nearly chunks": (HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", NOT_HTTP),
     "another encoding": (HEAD + b"Transfer-Encoding: gzip\r\n\r\n", NOT_HTTP),
+    "another encoding before chunks": (HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + chunked(BODY), NOT_HTTP),
+    "identity before chunks": (HEAD + b"Transfer-Encoding: identity, chunked\r\n\r\n" + chunked(BODY), NOT_HTTP),
+    "unknown encodings before chunks": (HEAD + b"Transfer-Encoding: x, y, chunked\r\n\r\n" + chunked(BODY), NOT_HTTP),
+    "another encoding in a header of its own": (
+        HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(BODY),
+        NOT_HTTP,
+    ),
+    "an empty encoding before chunks": (
+        HEAD + b"Transfer-Encoding:\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(BODY),
+        NOT_HTTP,
+    ),
+    "chunks in HTTP/1.0": (
+        HEAD.replace(b"1.1", b"1.0") + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(BODY),
+        NOT_HTTP,
+    ),
     "a negative length": (HEAD + b"Content-Length: -5\r\n\r\n", NOT_HTTP),
     "a length with a sign": (HEAD + b"Content-Length: +5\r\n\r\n", NOT_HTTP),
     "a length in hexadecimal": (HEAD + b"Content-Length: 0x5\r\n\r\n", NOT_HTTP),

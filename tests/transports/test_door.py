@@ -206,3 +206,8 @@ def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever(monkeypatch: pyte
     with serving() as url:
         heard = say(url, b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
     assert (heard.status, heard.closed) == (404, True)
+
+
+def test_chunks_are_read_however_the_word_is_spelled(url: str) -> None:
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+    assert say(url, HEAD + b"Transfer-Encoding: Chunked\r\n" + CLOSE + chunks).status == 200
