@@ -69,7 +69,7 @@ class Browsers:
         return Problem(code="host_not_allowed", message=message)
 
     def _foreign_page(self, headers: Headers, origin: str | None) -> Problem | None:
-        if origin is None or self._is_listed(origin) or urlsplit(origin).netloc == headers.get("host"):
+        if origin is None or self._is_listed(origin) or _is_of_host(origin, headers.get("host")):
             return None
         message = "Pages of this origin may not come in. The server's operator can add it to `cors_origins`."
         return Problem(code="origin_not_allowed", message=message)
@@ -106,6 +106,14 @@ class Browsers:
             await send(message)
 
         return told
+
+
+def _is_of_host(origin: str, host: str | None) -> bool:
+    """Whether a page of this origin was loaded from this host. An origin that is no URL was loaded from none."""
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:

@@ -75,3 +75,12 @@ async def test_where_it_is_turned_off_there_is_a_426_at_once() -> None:
 @pytest.mark.parametrize("path", ["/", "/v1/realtime", "/v1/responses/resp_1"])
 async def test_elsewhere_there_is_none(guarded: str, path: str) -> None:
     assert await refused(guarded, path=path) == (404, "not_found")
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "http://a]b"])
+async def test_an_origin_that_is_no_url_is_refused_like_a_foreign_one(
+    guarded: str, origin: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"Authorization": "Bearer sk-alice", "Origin": origin}
+    assert await refused(guarded, headers) == (403, "origin_not_allowed")
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
