@@ -139,8 +139,7 @@ class Pump:
         if self._alarm is not None:
             self._alarm.cancel()
         self._drawer.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._drawer
+        await asyncio.wait({self._drawer})  # awaiting the task itself would hide a cancellation of whoever awaits this
 
     def interrupt(self, problem: Problem) -> None:
         """Ends the turn with this problem, as if the upstream had broken off. What was drawn before is still told."""

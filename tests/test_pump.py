@@ -230,3 +230,25 @@ async def test_closing_in_the_middle_closes_the_upstream_at_once() -> None:
     await running.open(5)
     await asyncio.wait_for(running.close(), 1)
     assert script.closed
+
+
+async def test_closing_passes_on_the_cancellation_of_whoever_awaits_it() -> None:
+    """The upstream takes its time to be closed, and is closed all the same."""
+    closed = asyncio.Event()
+
+    async def play() -> AsyncGenerator[Any]:
+        try:
+            yield says("Hi")
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+            closed.set()
+
+    running = Pump(turn(), play(), clocks=Clocks(), request_id="req_1")
+    await running.open(5)
+    closing = asyncio.create_task(running.close())
+    await asyncio.sleep(0.01)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await asyncio.wait_for(closed.wait(), 5)
