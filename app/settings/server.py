@@ -127,10 +127,15 @@ class KeyTable(Table):
 
     def key(self) -> "Key":
         """The key as it is kept."""
-        digest = self.sha256 or sha256((self.value or Secret("-")).reveal().encode()).hexdigest()
+        if self.value is not None:
+            digest = sha256(self.value.reveal().encode()).digest()
+        elif self.sha256 is not None:
+            digest = bytes.fromhex(self.sha256)
+        else:
+            raise AssertionError  # pragma: no cover — refused when it was read
         return Key(
             name=self.name,
-            digest=bytes.fromhex(digest),
+            digest=digest,
             models=self.models,
             requests_per_minute=self.requests_per_minute,
             concurrency=self.concurrency,
