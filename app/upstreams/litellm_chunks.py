@@ -239,10 +239,13 @@ def _usage(usage: Any) -> Json:
     prompt = getattr(usage, "prompt_tokens_details", None)
     completion = getattr(usage, "completion_tokens_details", None)
     told["prompt_tokens_details"] = {
-        "cached_tokens": _first(prompt, "cached_tokens") or _first(usage, "cache_read_input_tokens"),
+        "cached_tokens": _first(prompt, "cached_tokens")
+        or _first(usage, "cache_read_input_tokens", "num_cached_tokens"),
         "cache_write_tokens": _first(prompt, "cache_write_tokens", "cache_creation_tokens")
         or _first(usage, "cache_creation_input_tokens"),
     }
+    if audio := _first(prompt, "audio_tokens"):
+        told["prompt_tokens_details"]["audio_tokens"] = audio
     told["completion_tokens_details"] = {"reasoning_tokens": _first(completion, "reasoning_tokens")}
     return told
 

@@ -11,6 +11,9 @@
     Perplexity                    reasoning_tokens beside the others
     Groq                          usage inside of `x_groq`
     llama.cpp                     timings: prompt_n without what was cached, cache_n, predicted_n
+    Mistral's Voxtral             sound in the prompt is in the total and in prompt_tokens_details.audio_tokens only
+
+A report without any count of tokens read or written (zeros, nulls) is no report: the turn is then estimated.
 
 Counts grow while an answer is written, and a later report may leave out what an earlier one said: of each count the
 last one that is not zero holds.
@@ -50,6 +53,7 @@ class UsageReader:
         self._cached = 0
         self._written = 0
         self._reasoning = 0
+        self._audio = 0
 
     def read(self, chunk: dict[str, Any]) -> Usage | None:
         """What is known once this chunk has been read; None if it says nothing about tokens."""
@@ -66,11 +70,11 @@ class UsageReader:
             if told is None:
                 self._input = count(timings, "prompt_n") + self._cached or self._input
                 self._output = count(timings, "predicted_n") or self._output
-        return self._usage(total)
+        return self._usage(total) if self._input or self._output else None
 
     def _take(self, told: dict[str, Any]) -> None:
-        into: dict[str, Any] = next((told[name] for name in _INPUT_DETAILS if isinstance(told.get(name), dict)), {})
-        out: dict[str, Any] = next((told[name] for name in _OUTPUT_DETAILS if isinstance(told.get(name), dict)), {})
+        into, out = _details(told, _INPUT_DETAILS), _details(told, _OUTPUT_DETAILS)
+        self._audio = count(into, "audio_tokens") or self._audio
         self._cached = _first(into, _CACHED) or _first(told, _CACHED) or self._cached
         self._written = _first(into, _WRITTEN) or _first(told, _WRITTEN) or self._written
         self._reasoning = _first(out, _REASONING) or _first(told, _REASONING) or self._reasoning
@@ -84,6 +88,8 @@ class UsageReader:
         """The total is always the sum: what an upstream counts there alone is put where it belongs."""
         read, wrote, thought = self._input, self._output, self._reasoning
         beyond = total - read - wrote if read and wrote else 0
+        if self._audio and beyond >= self._audio and (self._audio > read or beyond == self._audio):
+            read, beyond = read + self._audio, beyond - self._audio  # sound that the count of the prompt leaves out
         if beyond > 0 and thought in (0, beyond):
             wrote, thought = wrote + beyond, beyond
         elif beyond > 0:  # what tools of the upstream's own read on the way

@@ -88,6 +88,24 @@ CASES: dict[str, tuple[list[Chunk], dict[str, Any]]] = {
         [{**says_usage(20, 9, 29), "timings": {"cache_n": 12, "prompt_n": 8}}],
         usage(20, 9, cached=12),
     ),
+    "Voxtral, whose sound is in the total only": (
+        [says_usage(11, 15, 401, prompt_audio_seconds=30, prompt_tokens_details={"audio_tokens": 375})],
+        usage(386, 15),
+    ),
+    "sound that the prompt's count holds, and thoughts in the total only": (
+        [says_usage(400, 9, 509, prompt_tokens_details={"audio_tokens": 375})],
+        usage(400, 109, thought=100),
+    ),
+    "sound and thoughts, both in the total only": (
+        [
+            says_usage(
+                11, 15, 501,
+                prompt_tokens_details={"audio_tokens": 375}, completion_tokens_details={"reasoning_tokens": 100},
+            )
+        ],
+        usage(386, 115, thought=100),
+    ),
+    "a report without numbers behind a real one": ([says_usage(20, 9, 29), says_usage(0, 0, 0)], usage(20, 9)),
     "counts in two halves": ([says_usage(20, 0, 20), says_usage(0, 9, 9)], usage(20, 9)),
     "counts that grow": ([says_usage(20, 1, 21), says_usage(20, 5, 25), says_usage(20, 9, 29)], usage(20, 9)),
     "a total that is too small": ([says_usage(20, 9, 3)], usage(20, 9)),
@@ -111,6 +129,28 @@ def test_what_is_estimated_says_so() -> None:
     told = turn()
     last = heard(told, *talk("Hello, world")[:-1])[-1]["response"]
     asked = last["usage"]["input_tokens"]
+    assert last["usage"] == usage(asked, 3) | {"estimated": True}
+    assert told.notes == {"usage": "estimated"}
+
+
+NO_REPORTS: dict[str, Chunk] = {
+    "zeros": says_usage(0, 0, 0),
+    "nulls": chunk(usage={"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}),
+    "an empty object": chunk(usage={}),
+    "a total alone": chunk(usage={"total_tokens": 12}),
+    "zeros in the choice": chunk({"index": 0, "delta": {}, "usage": {"prompt_tokens": 0, "completion_tokens": 0}}),
+    "zeros of Groq": chunk(x_groq={"usage": {"prompt_tokens": 0, "completion_tokens": 0}}),
+    "llama.cpp's times without counts": chunk(timings={"prompt_n": 0, "predicted_n": 0, "prompt_ms": 1.5}),
+}
+
+
+@pytest.mark.parametrize("report", NO_REPORTS.values(), ids=NO_REPORTS)
+def test_a_report_without_numbers_is_estimated_as_no_report_is(report: Chunk) -> None:
+    """A client that compacts by its token count would never do so otherwise."""
+    told = turn()
+    last = heard(told, *talk("Hello, world")[:-1], report)[-1]["response"]
+    asked = last["usage"]["input_tokens"]
+    assert asked > 0
     assert last["usage"] == usage(asked, 3) | {"estimated": True}
     assert told.notes == {"usage": "estimated"}
 
