@@ -60,6 +60,11 @@ class CallReader:
         self._at_index: dict[int, _Call] = {}
         self._calls: list[_Call] = []
 
+    @property
+    def begun(self) -> bool:
+        """Whether there has been a call."""
+        return bool(self._calls)
+
     def read(self, fragment: dict[str, Any]) -> list[Delta]:
         """What one entry of `delta.tool_calls` says."""
         function = fragment.get("function")
@@ -70,6 +75,8 @@ class CallReader:
         name = _text(function.get("name"))
         if self._keeps:
             call_id = without_signature(call_id)
+        if not (call_id or name or function.get("arguments") or self._calls):
+            return []  # an empty entry where there is no call at all
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
         if call.call_id.startswith(RUN_UPSTREAM):
             return []

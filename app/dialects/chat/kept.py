@@ -42,6 +42,14 @@ def kept_of_delta(delta: Fields) -> Fields:
     return kept
 
 
+def thought_in_details(delta: Fields) -> str:
+    """The readable thought in `reasoning_details`, for servers that tell it nowhere else."""
+    details = delta.get("reasoning_details")
+    pieces = [piece for piece in details if isinstance(piece, dict)] if isinstance(details, list) else []
+    words = [piece.get(_WORDS.get(str(piece.get("type")), "text")) for piece in pieces]
+    return "".join([word for word in words if isinstance(word, str)])
+
+
 def kept_of_call(fragment: Fields) -> Fields:
     """What this fragment of a call holds that is to be kept."""
     kept: Fields = {name: value for name in _OF_CALLS if (value := fragment.get(name)) and isinstance(value, dict)}

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from app.dialects.chat.calls import CallReader
 from app.dialects.chat.citations import BESIDE, Citations, objects
-from app.dialects.chat.kept import kept_of_delta
+from app.dialects.chat.kept import kept_of_delta, thought_in_details
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
 from app.dialects.chat.usage import BEYOND_BELIEF, UsageReader
@@ -62,6 +62,8 @@ class ChunkReader:
         self.citations = Citations()
         self.said = 0
         """How many characters the model has written: what usage is estimated from where the upstream counts nothing."""
+        self._plain_thoughts = False
+        """Whether thoughts come as plain text: what `reasoning_details` say is then a repetition."""
         self._sound = False
         self._transcript = False
 
@@ -121,14 +123,18 @@ class ChunkReader:
             deltas += self._image(image)
         for fragment in objects(delta.get("tool_calls")):
             deltas += self._call(fragment)
-        if isinstance(delta.get("function_call"), dict):  # what tool_calls were called before they were many
-            deltas += self._call({"function": delta["function_call"]})
+        legacy = delta.get("function_call")  # what tool_calls were called before they were many
+        if isinstance(legacy, dict) and (legacy.get("name") or self._calls.begun):  # Snowflake sends one without a call
+            deltas += self._call({"function": legacy})
         return deltas
 
     def _delta(self, delta: dict[str, Any], logprobs: Any) -> list[Delta]:
         deltas: list[Delta] = []
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(thought, str) and thought:
+            self._plain_thoughts = True
+            deltas.append(self._think(thought))
+        elif not self._plain_thoughts and (thought := thought_in_details(delta)):
             deltas.append(self._think(thought))
         if self._keeps and (kept := kept_of_delta(delta)):
             deltas.append(Kept(mended_all(kept)))

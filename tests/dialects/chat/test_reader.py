@@ -55,6 +55,26 @@ ONE_CHUNK: list[tuple[str, Any, list[Delta]]] = [
     ("reasoning_content", chunk({"reasoning_content": "hm"}), [ReasoningDelta("hm")]),
     ("reasoning", chunk({"reasoning": "hm"}), [ReasoningDelta("hm")]),
     ("both names of one thought", chunk({"reasoning": "hm", "reasoning_content": "hm"}), [ReasoningDelta("hm")]),
+    (
+        "a thought in OpenRouter's details alone",
+        chunk({"reasoning": None, "reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}]}),
+        [ReasoningDelta("hm")],
+    ),
+    (
+        "a thought in Snowflake's details alone",
+        chunk({"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}, {"text": " so"}, 7]}),
+        [ReasoningDelta("hm so")],
+    ),
+    (
+        "details that can only be carried",
+        chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "c2ln"}, {"type": "x", "text": 7}]}),
+        [],
+    ),
+    (
+        "details that repeat the thought",
+        chunk({"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}),
+        [ReasoningDelta("hm")],
+    ),
     ("thought before text", chunk({"content": "Hi", "reasoning": "hm"}), [ReasoningDelta("hm"), TextDelta("Hi")]),
     ("a refusal", chunk({"refusal": "No."}), [RefusalDelta("No.")]),
     (
@@ -228,6 +248,30 @@ SEVERAL: list[tuple[str, list[dict[str, Any]], list[Delta]]] = [
             RefusalDelta("\ufffd"),
             CallArguments(0, "\ufffd"),
         ],
+    ),
+    (
+        "Snowflake's function_call without a call",
+        [chunk({"content": "Hi", "function_call": {"name": "", "arguments": "{}"}})],
+        [TextDelta("Hi")],
+    ),
+    (
+        "Snowflake's function_call beside a call",
+        [chunk({"tool_calls": [call(0, "f", "{}", "c1")], "function_call": {"name": "", "arguments": ""}})],
+        [CallOpened(0, "f", "c1"), CallArguments(0, "{}")],
+    ),
+    ("an entry without a call", [calls(call(0, "", "")), calls(call(0, None, None, ""))], []),
+    (
+        "the old form in pieces",
+        [chunk({"function_call": {"name": "f", "arguments": "{"}}), chunk({"function_call": {"arguments": "}"}})],
+        [CallOpened(0, "f"), CallArguments(0, "{"), CallArguments(0, "}")],
+    ),
+    (
+        "thoughts that the details say again at the end",
+        [
+            chunk({"reasoning": "hm"}),
+            chunk({"reasoning_details": [{"type": "reasoning.text", "text": "hm", "signature": "c2ln"}]}),
+        ],
+        [ReasoningDelta("hm")],
     ),
     (
         "a call that never gets a name",
