@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.reader import ChunkReader
 from tests.dialects.chat.hearing import heard, turn
 from tests.script import says, stops
 
@@ -39,3 +41,37 @@ def test_they_come_with_content_in_parts_too() -> None:
     chunk["choices"][0]["delta"]["content"] = [{"type": "text", "text": "Hi"}, {"type": "text", "text": " you"}]
     events = heard(talk, chunk, stops())
     assert events[-1]["response"]["output"][0]["content"][0]["logprobs"] == [TOKEN]
+
+
+def token(text: str) -> dict[str, Any]:
+    return {"token": text, "logprob": -0.5, "bytes": [*text.encode()], "top_logprobs": []}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        ([["Hi"], [" you"]], ["Hi", " you"]),
+        ([["<"], ["i>"], ["Hi"]], ["<", "i>", "Hi"]),
+        ([["\n"], ["<", "th"], ["at"]], ["\n", "<", "th", "at"]),
+        ([["<think>"], ["hm"], ["</think>"], ["Hi"]], ["Hi"]),
+        ([["<think>", "hm", "</think>", "Hi", " you"]], ["Hi", " you"]),
+        ([["<think>hm</", "think>Hi"]], ["think>Hi"]),
+        ([["<thi"]], ["<thi"]),
+        ([["<think>"], ["hm"]], []),
+    ],
+    ids=str,
+)
+def test_text_that_may_have_been_a_thought_keeps_them(pieces: list[list[str]], told: list[str]) -> None:
+    """Those of thoughts have no place in any event. A token of which a part is text is told."""
+    talk = turn(ChatOptions(think_tags=True), top_logprobs=1)
+    chunks = [says("".join(tokens), logprobs={"content": [token(text) for text in tokens]}) for tokens in pieces]
+    output = heard(talk, *chunks, stops())[-1]["response"]["output"]
+    parts = [part for item in output if item["type"] == "message" for part in item["content"]]
+    assert [entry["token"] for part in parts for entry in part.get("logprobs", [])] == told
+
+
+def test_white_space_is_not_held_back_forever() -> None:
+    """Each further piece would cost a look at all of it."""
+    reader = ChunkReader(think_tags=True)
+    deltas = [delta for _ in range(2_000) for delta in reader.read(says(" "))]
+    assert len(deltas) > 900
