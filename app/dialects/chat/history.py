@@ -18,7 +18,7 @@ else speaks, or where the assistant goes on after an output to one of the block'
     call without output                       «no output recorded», warned of
     call repeated word for word               told once, warned of
     another call under a used call id         gets an id of its own, its output too, warned of
-    arguments that are no JSON object         wrapped in one, warned of; none at all are {}
+    arguments that are no JSON object         wrapped in one, warned of; none at all and null are {}
     images and files in outputs               a user message behind the outputs
     thoughts without words or calls           left out, warned of
 """
@@ -252,7 +252,10 @@ class History:
         if not arguments.strip():
             return "{}"
         try:
-            if isinstance(msgspec.json.decode(arguments), dict):
+            told = msgspec.json.decode(arguments)
+            if told is None:  # some models write `null` for a tool without parameters
+                return "{}"
+            if isinstance(told, dict):
                 return arguments
         except (msgspec.MsgspecError, RecursionError):
             pass  # what the model wrote is not JSON

@@ -235,6 +235,12 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
             id="arguments that were cut",
         ),
         pytest.param(
+            [call("A", arguments=" null\n"), output("A")],
+            [told_calls(told_call("A", arguments="{}")), told_output("A")],
+            [],
+            id="null for no arguments",
+        ),
+        pytest.param(
             [call("A", arguments="[1]"), output("A")],
             [told_calls(told_call("A", arguments='{"arguments":"[1]"}')), told_output("A")],
             ["input[0].arguments were wrapped: chat servers refuse what is not a JSON object."],
