@@ -37,6 +37,8 @@ CALL_IDS: Final[Mapping[str | None, CallIds]] = {
     "openai": "plain40",
 }
 """What ids of calls a provider takes, where it does not take all. A conversation may have begun at another."""
+WORDS_ONLY: Final = {"llamafile", "lm_studio", "ollama", "ollama_chat"}
+"""Providers whose servers take a `tool_choice` in words only, and do not see or refuse one that names a tool."""
 FETCHED_FOR: Final = frozenset({"chat", "litellm"})
 """Upstreams that cannot fetch a file, and not always an image."""
 GRACE: Final = 5
@@ -138,6 +140,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         give_back_reasoning=model.give_back_reasoning,
         allow_private_urls=settings.server.allow_private_urls,
         call_ids=CALL_IDS.get(told.provider, "keep") if model.call_ids == "auto" else model.call_ids,
+        named_tool_choice=told.named_tool_choice or ("required" if told.provider in WORDS_ONLY else "name"),
         web_search=model.web_search,
         image_output=model.image_output,
         declare_past_tools=told.provider in DEMAND_TOOLS,

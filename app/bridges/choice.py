@@ -43,7 +43,8 @@ def read_choice(
         case AllowedTools():
             return _read_allowed(tool_choice, carriers, waiting, elsewhere)
         case ChosenTool():
-            return _must_call(_Meanings(carriers).named(tool_choice, "tool_choice")), None
+            named = _Meanings(carriers).named(tool_choice, "tool_choice")
+            return _must_call(named), frozenset(named)
         case _:
             assert_never(tool_choice)
 

@@ -73,6 +73,7 @@ class BridgeTable:
         """A sentence for each tool that was left out."""
         self.web_search: Tool | None = None
         """The search that the model's own server runs, where it has one and the client wants and permits it."""
+        self._called = False
         offers = list(_offers(tools, items))
         self._runs_web_search = web_search
         self._writes_images = image_output
@@ -92,8 +93,18 @@ class BridgeTable:
         """Every function the model is told of, in the client's order."""
         return [carrier.spec for carrier in self._offered.values()]
 
+    @property
+    def demanded(self) -> list[FunctionSpec]:
+        """Every function whose call meets the client's demand for one."""
+        return [spec for spec in self.specs if self.allows(spec.name)]
+
+    @property
+    def lacks_demanded_call(self) -> bool:
+        """Whether the client demands a call and the model has made none. A search by its own server may be one."""
+        return self.choice.mode == "required" and not self._called and self.web_search is None
+
     def allows(self, name: str) -> bool:
-        """Whether the client permits this call. A function nobody declared is passed on: the client decides."""
+        """Whether the client permits this call. A function nobody declared is passed on where nothing is ruled out."""
         return self._allowed is None or name in self._allowed
 
     def item_prefix(self, name: str) -> str:
@@ -102,6 +113,7 @@ class BridgeTable:
 
     def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
         """The open item for such a call."""
+        self._called = True
         carrier = self._carrier(name)
         return carrier.bridge.open_call(carrier, call_id, place)
 

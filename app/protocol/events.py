@@ -1,5 +1,6 @@
 """Streaming events, one class per wire `type`. Field names are the wire's."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -258,3 +259,8 @@ class RelayedLast(Relayed, frozen=True, kw_only=True, tag="relayed.last"):
     body: bytes
     """The whole response, as JSON."""
     response: Ending
+
+
+def is_last(batch: Sequence[Event]) -> bool:
+    """Whether the event that ends a turn is among these: nothing comes behind it."""
+    return bool(batch) and isinstance(batch[-1], LastEvent | RelayedLast)

@@ -15,9 +15,10 @@ _ONLY: Final = {
     "reasoning_field": "chat",
     "blank_reasoning": "chat",
     "takes_image_urls": "chat",
+    "named_tool_choice": "chat or litellm",
     "ids": "responses",
 }
-"""Settings of one kind of upstream."""
+"""Settings that not every kind of upstream has, with the kinds that have them."""
 
 
 TAKES_ANY_KEY: Final = frozenset(
@@ -74,6 +75,9 @@ class Upstream(Table):
     hints: tuple[Hint, ...] | None = None
     """Parameters that do not change the answer and that this upstream takes. OpenAI and Azure take all, others none,
     unless it is said here."""
+    named_tool_choice: Literal["name", "required"] | None = None
+    """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`, for servers
+    that take words only (llama.cpp, LM Studio). Unless given, by name, but for providers known to take words only."""
     takes_image_urls: bool = True
     """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
     ids: Literal["am", "keep"] = "am"
@@ -82,13 +86,14 @@ class Upstream(Table):
 
     def takes(self, name: str) -> bool:
         """Whether this setting means anything to an upstream of this kind."""
-        return _ONLY.get(name, self.via) == self.via
+        return self.via in _ONLY.get(name, self.via).split(" or ")
 
     @model_validator(mode="after")
     def _knows_its_settings(self) -> Self:
         for name in type(self).model_fields:
             if name in self.model_fields_set and not self.takes(name):
-                message = f'{name} means nothing here: it is a setting of via = "{_ONLY[name]}"'
+                kinds = _ONLY[name].replace(" or ", '" or "')
+                message = f'{name} means nothing here: it is a setting of via = "{kinds}"'
                 raise ValueError(message)
         return self
 

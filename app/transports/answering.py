@@ -15,6 +15,7 @@ from http import HTTPStatus
 from fastapi import Response as HttpResponse
 from starlette.types import Receive, Scope, Send
 
+from app.protocol.events import is_last
 from app.protocol.problems import ProblemError
 from app.transports import json as whole
 from app.transports import sse
@@ -67,7 +68,8 @@ class Answering(HttpResponse):
         self._log.note(status=HTTPStatus.OK.value)
         await send(sse.head(in_header(self._running.warnings)))
         async for batch in self._running.batches():
-            await send({"type": "http.response.body", "body": sse.frames(batch), "more_body": True})
+            late = self._running.late_warnings if is_last(batch) else ()
+            await send({"type": "http.response.body", "body": sse.frames(batch, late), "more_body": True})
         await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
 
     async def _whole(self) -> HttpResponse:

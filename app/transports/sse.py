@@ -1,5 +1,6 @@
 """Events -> ready SSE bytes; one send per batch."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -8,6 +9,7 @@ from sse_starlette import EventSourceResponse
 from starlette.types import Message
 
 from app.protocol.events import Event, Relayed
+from app.transports.warnings import in_event
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
@@ -36,15 +38,19 @@ def data_of(event: Event) -> bytes:
     return data
 
 
-def frame(event: Event) -> bytes:
-    """One event. LF only: the reference suite finds no event behind CRLF."""
+def frame(event: Event, warnings: Sequence[str] = ()) -> bytes:
+    """One event, with these warnings in it. LF only: the reference suite finds no event behind CRLF."""
     name = event.name if isinstance(event, Relayed) else _name(type(event))
-    return b"event: %b\ndata: %b\n\n" % (name, data_of(event))
+    data = data_of(event)
+    return b"event: %b\ndata: %b\n\n" % (name, in_event(warnings, data) if warnings else data)
 
 
-def frames(batch: list[Event]) -> bytes:
-    """A batch as one piece of bytes."""
-    return b"".join([frame(event) for event in batch])
+def frames(batch: list[Event], warnings: Sequence[str] = ()) -> bytes:
+    """A batch as one piece of bytes, with these warnings in its last event."""
+    if not warnings:
+        return b"".join([frame(event) for event in batch])
+    *others, last = batch
+    return b"".join([*[frame(event) for event in others], frame(last, warnings)])
 
 
 def head(headers: dict[str, str]) -> Message:

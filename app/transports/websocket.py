@@ -19,7 +19,7 @@ HTTP. Warnings stand beside the response in the first event. What is remembered 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -28,7 +28,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from app.protocol.events import Event, LastEvent, RelayedLast
+from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request import Frame, decode_object, parse_frame
 from app.settings import Key, Server
@@ -38,7 +38,7 @@ from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.memory import Memory, continued, in_the_frame
 from app.transports.turn_log import TurnLog, came_from
-from app.transports.walk import Walk
+from app.transports.walk import Running, Walk
 from app.transports.warnings import in_event
 
 WAITING: Final = 64
@@ -234,16 +234,21 @@ class _Connection:
             raise
         turn_log.note(status=HTTPStatus.OK.value)
         try:
-            return await self._tell(running.batches(), running.warnings)
+            return await self._tell(running.batches(), running)
         finally:
             await running.close()
 
-    async def _tell(self, batches: AsyncIterator[list[Event]], warnings: Sequence[str] = ()) -> LastEvent | RelayedLast:
-        """Sends all of them, the warnings with the first; the last event."""
+    async def _tell(
+        self, batches: AsyncIterator[list[Event]], running: Running | None = None
+    ) -> LastEvent | RelayedLast:
+        """Sends all of them, the warnings with the first, those of the answer itself with the last; the last event."""
         last: Event | None = None
         async for batch in batches:
             frames = [sse.data_of(event) for event in batch]
-            frames[0] = in_event(warnings if last is None else (), frames[0])
+            if running is not None and last is None:
+                frames[0] = in_event(running.warnings, frames[0])
+            if running is not None and is_last(batch):
+                frames[-1] = in_event(running.late_warnings, frames[-1])
             await self._send(*frames)
             last = batch[-1]
         if isinstance(last, LastEvent | RelayedLast):

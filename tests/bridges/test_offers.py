@@ -153,8 +153,8 @@ def test_a_tool_that_waits_to_be_found_is_understood_if_it_is_called() -> None:
 @pytest.mark.parametrize(
     ("chosen", "choice", "may_call"),
     [
-        ({"type": "namespace", "name": "X"}, Choice("required"), {"X__f", "X__exec", "f"}),
-        ({"type": "custom", "name": "exec", "namespace": "X"}, Choice("required", "X__exec"), {"X__f", "X__exec", "f"}),
+        ({"type": "namespace", "name": "X"}, Choice("required"), {"X__f", "X__exec"}),
+        ({"type": "custom", "name": "exec", "namespace": "X"}, Choice("required", "X__exec"), {"X__exec"}),
         (
             {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "namespace", "name": "X"}]},
             Choice("auto"),

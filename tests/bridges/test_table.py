@@ -61,7 +61,7 @@ def test_two_tools_that_cannot_be_told_apart_are_refused() -> None:
         ([F, G], "required", Choice("required"), {"f", "g", "unknown"}),
         ([F, G], "none", Choice("none"), set()),
         ([], "none", Choice("none"), set()),
-        ([F, G], F, Choice("required", "f"), {"f", "g", "unknown"}),
+        ([F, G], F, Choice("required", "f"), {"f"}),
         ([F, G], {"type": "allowed_tools", "tools": [G]}, Choice("auto"), {"g"}),
         ([F, G], {"type": "allowed_tools", "tools": []}, Choice("none"), set()),
         ([F, G], {"type": "allowed_tools", "mode": "required", "tools": [G]}, Choice("required", "g"), {"g"}),
@@ -71,7 +71,7 @@ def test_two_tools_that_cannot_be_told_apart_are_refused() -> None:
 def test_tool_choice_says_what_must_and_what_may_be_called(
     tools: list[Any], tool_choice: object, choice: Choice, may_call: set[str]
 ) -> None:
-    """`none` and `allowed_tools` are hard; otherwise even an unknown function is the client's business."""
+    """`none`, `allowed_tools` and a named tool are hard; otherwise the client judges even an unknown function."""
     offered = table(tools, tool_choice)
     assert offered.choice == choice
     assert {name for name in ("f", "g", "unknown") if offered.allows(name)} == may_call

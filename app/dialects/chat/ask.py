@@ -10,7 +10,7 @@ from app.dialects.chat.formats import instructed, to_format
 from app.dialects.chat.limits import Limits
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.options import ChatOptions
-from app.dialects.chat.tools import past_tools, to_tools
+from app.dialects.chat.tools import chosen_tools, past_tools, to_tools
 from app.protocol.problems import refuse
 from app.protocol.request import ConfigurationUpdateItem, CreateResponse, Tool
 
@@ -51,11 +51,12 @@ def to_chat(
     _refuse_audio(request.raw)
     warnings: list[str] = []
     limits = Limits(options, warnings)
-    specs = limits.tools(table.specs, demanded=table.choice.mode == "required")
+    offered, choice = chosen_tools(table, by_name=options.named_tool_choice == "name")
+    specs = limits.tools(offered, demanded=choice.mode == "required")
     form = to_format(request.text.format, options.can, tools=bool(specs), warnings=warnings)
     messages = to_messages(request, table=table, options=options, carrying=carrying, seats=seats, warnings=warnings)
     messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
-    tools = to_tools(specs, table.choice)
+    tools = to_tools(specs, choice)
     if tools and (parallel := limits.parallel_calls(request.parallel_tool_calls)) is not None:
         tools["parallel_tool_calls"] = parallel
     if not tools and options.declare_past_tools:

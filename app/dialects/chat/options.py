@@ -33,6 +33,9 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     past calls otherwise."""
     call_ids: CallIds = "keep"
     """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
+    named_tool_choice: Literal["name", "required"] = "name"
+    """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
+    `required`, for servers that take words only."""
     web_search: bool = False
     """The upstream searches the web itself when it is asked to with `web_search_options`."""
     sealer: Sealer | None = None

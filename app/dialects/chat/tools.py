@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.bridges.base import FunctionSpec
-from app.bridges.table import Choice
+from app.bridges.table import BridgeTable, Choice
 from app.dialects.chat.history import ChatMessage
+
+
+def chosen_tools(table: BridgeTable, *, by_name: bool) -> tuple[Sequence[FunctionSpec], Choice]:
+    """The functions to offer, and the choice. Not `by_name`: what is demanded is offered alone, with `required`."""
+    if by_name or table.choice.mode != "required":
+        return table.specs, table.choice
+    return table.demanded, Choice("required")
 
 
 def to_tools(specs: Sequence[FunctionSpec], choice: Choice) -> dict[str, Any]:

@@ -94,6 +94,8 @@ class ChatTurn:
         notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out
+        if self._lacks_demanded_call:
+            notes["demanded_call"] = "missing"
         if self._usage_is_estimated:
             notes["usage"] = "estimated"
         if self._compacts:
@@ -116,11 +118,18 @@ class ChatTurn:
         if self._emitter.ruled_out:
             names = ", ".join(dict.fromkeys(self._emitter.ruled_out))
             told.append(f"Calls that 'tool_choice' does not allow were left out: {names}.")
+        if self._lacks_demanded_call:
+            told.append("'tool_choice' demands a tool call, and the model made none that it allows.")
         if left_out := self._left_out:
             told.append(f"Citations without an address or a place in the text were left out: {left_out}.")
         if self._reader.wordless_sound:
             told.append("Sound that the model made was left out: no words came with it.")
         return told
+
+    @property
+    def _lacks_demanded_call(self) -> bool:
+        """Whether the answer is there without the call that the client demands. A failed one says why it failed."""
+        return self.over and self.problem is None and self._table.lacks_demanded_call
 
     @property
     def _left_out(self) -> int:
