@@ -1,4 +1,4 @@
-"""JSON as bytes, whatever is in it."""
+"""JSON as bytes and back, whatever is in it."""
 
 import json
 from typing import Any, Final
@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 _encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder()
 
 
 def json_bytes(told: Any) -> bytes:
@@ -14,3 +15,20 @@ def json_bytes(told: Any) -> bytes:
         return _encoder.encode(told)
     except UnicodeEncodeError:
         return json.dumps(told, separators=(",", ":")).encode()
+
+
+def whole_json_bytes(told: Any) -> bytes:
+    """As JSON without half characters: two halves beside each other become one character, any other becomes U+FFFD."""
+    try:
+        return _encoder.encode(told)
+    except UnicodeEncodeError:
+        text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def json_value(written: bytes) -> Any:
+    """What `json_bytes` wrote."""
+    try:
+        return _decoder.decode(written)
+    except msgspec.DecodeError:
+        return json.loads(written)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.events import LastEvent, RelayedLast
-from app.protocol.json_bytes import json_bytes
+from app.protocol.json_bytes import json_value, whole_json_bytes
 from app.protocol.problems import Problem, refuse
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ class Memory:
         """Makes this response the last one. `said` is the whole input that it answers."""
         response_id, output = _outcome(last)
         items = [{"type": "message", "role": "user", "content": said}] if isinstance(said, str) else said
-        written = json_bytes([*items, *output])
+        written = whole_json_bytes([*items, *output])  # a request may hold no half characters
         self._id, self._said = (None, b"[]") if len(written) > self._limit else (response_id, written)
 
     def forget(self, response_id: object) -> None:
@@ -87,6 +87,6 @@ def _call_id(item: object, kind: str) -> str | None:
 def _outcome(last: LastEvent | RelayedLast) -> tuple[str | None, list[Any]]:
     if isinstance(last, LastEvent):
         return last.response.id, msgspec.to_builtins(last.response.output)
-    response = msgspec.json.decode(last.body)
+    response = json_value(last.body)
     response_id, output = response.get("id"), response.get("output")
     return (response_id if isinstance(response_id, str) else None), (output if isinstance(output, list) else [])

@@ -13,7 +13,7 @@ from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.protocol.response import Response
-from app.transports.witness import Witness
+from app.transports.witness import Observers, Witness
 
 log = logging.getLogger("am_proxy.turn")
 
@@ -32,7 +32,7 @@ class TurnLog:
 
     def __init__(self, witnesses: Sequence[Witness] = (), **fields: Any) -> None:
         self._fields: dict[str, Any] = fields
-        self._accounts = [witness.began(fields) for witness in witnesses]
+        self._observers = Observers(witnesses, fields)
         self._began = time.perf_counter()
         self._first: float | None = None
         self._told = False
@@ -43,8 +43,7 @@ class TurnLog:
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
         """The turn is understood."""
-        for account in self._accounts:
-            account.asked(request, ask, warnings)
+        self._observers.each(lambda account: account.asked(request, ask, warnings))
 
     async def watch(
         self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
@@ -57,14 +56,12 @@ class TurnLog:
             if isinstance(last, LastEvent | RelayedLast):
                 self._note_end(last.response)
                 at_end()
-            for account in self._accounts:
-                account.told(batch)
+            self._observers.each(lambda account, batch=batch: account.told(batch))  # type: ignore[misc]
             yield batch
 
     def refused(self, problem: Problem) -> None:
         """The turn ended before it began."""
-        for account in self._accounts:
-            account.refused(problem)
+        self._observers.each(lambda account: account.refused(problem))
         self.note(finish="refused", status=problem.answer.status, error=problem.code)
         self.tell()
 
@@ -83,8 +80,7 @@ class TurnLog:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
         log.info("turn", extra={"fields": self._fields})
-        for account in self._accounts:
-            account.ended(self._fields)
+        self._observers.ended(self._fields)
 
     def _note_end(self, response: Response | Ending) -> None:
         self.note(finish=response.status)

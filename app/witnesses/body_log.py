@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.events import Event, LastEvent, RelayedLast
+from app.protocol.json_bytes import json_value
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.witnesses.redaction import redacted
@@ -38,7 +39,7 @@ class LoggedTurn:
         """The last event holds the whole response."""
         last = events[-1] if events else None
         if isinstance(last, RelayedLast):
-            self._tell("answered", response=redacted(msgspec.json.decode(last.body)))
+            self._tell("answered", response=redacted(json_value(last.body)))
         elif isinstance(last, LastEvent):
             self._tell("answered", response=redacted(msgspec.to_builtins(last.response)))
 

@@ -9,6 +9,7 @@ from weakref import WeakSet
 import msgspec
 
 from app.protocol.events import Event, Relayed
+from app.protocol.json_bytes import json_bytes, json_value
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.witnesses.redaction import redacted
@@ -61,7 +62,7 @@ class Recorded:
         if sum(map(len, raws)) > self._room:
             self._left_out += len(events)
         else:
-            self._tell("told", {"at": at, "events": [redacted(msgspec.json.decode(raw)) for raw in raws]})
+            self._tell("told", {"at": at, "events": [redacted(json_value(raw)) for raw in raws]})
 
     def refused(self, problem: Problem) -> None:
         """What the client is told instead."""
@@ -75,7 +76,7 @@ class Recorded:
     def _tell(self, name: str, data: dict[str, Any]) -> None:
         if not self.notes and name != "began":
             self._tell("began", {"when": _clock(), "model": self._fields.get("model", ""), "key": self.owner})
-        encoded = _encode({"id": self.id, **data})
+        encoded = json_bytes({"id": self.id, **data})
         if len(encoded) > self._room:
             self._left_out += len(data.get("events", ()))
             return
