@@ -19,7 +19,7 @@ from app.catalogue import AnyTurn, Route
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
 from app.pump import SILENT, too_slow
-from app.upstreams.port import UpstreamRefused
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
 PATIENCE: Final = 5
 """Seconds that an upstream may ask us to wait before it is asked again; the client waits through them."""
@@ -75,8 +75,8 @@ class Attempts:
             return None
         events, ask = more
         if not self._turn.over:
-            self._source = source = self._route.open(ask)
-            self._next = source.__anext__
+            self._source = self._route.open(ask)
+            self._next = self._first_again
         return events
 
     async def aclose(self) -> None:
@@ -150,6 +150,19 @@ class Attempts:
         self._next = source.__anext__
         self._route = route
         self._routes, self._begin, self._unsaid = (), _never, {}
+        return payload
+
+    async def _first_again(self) -> dict[str, Any]:
+        """The first payload of the second answer, for which the upstream has as long as for that of the first."""
+        assert self._source is not None  # noqa: S101 — our own misuse: `again` has set it
+        patience = self._route.entry.clocks.first_payload
+        source = self._source
+        try:
+            async with asyncio.timeout(patience):
+                payload = await anext(source)
+        except TimeoutError:
+            raise UpstreamBroke(too_slow("did not answer", patience)) from None
+        self._next = source.__anext__
         return payload
 
     async def _move_to(self, route: Route) -> None:

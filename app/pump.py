@@ -2,6 +2,8 @@
 
 A task of its own draws payloads from the upstream into a small queue, so that a slow client slows the upstream, a
 silent upstream does not keep the client from hearing signs of life, and whatever ends the turn closes the upstream.
+
+How long an upstream may take for its first payload is measured where it is asked (`app/attempts.py`).
 """
 
 import asyncio
@@ -94,7 +96,7 @@ class Clocks(NamedTuple):
     keep_alive: float = 15
     """Silence towards the client."""
     first_payload: float = 120
-    """Silence of the upstream before it says anything."""
+    """Silence of the upstream before it says anything. The pump does not read it."""
     idle: float = 120
     """Silence of the upstream afterwards."""
     turn: float = 1800
@@ -126,6 +128,8 @@ class Pump:
         self._drawn: list[Any] = []
         self._ended = False
         self._trouble: Problem | None = None
+        self._interrupted: Problem | None = None
+        """Why the turn was told to end, if its upstream's answer was there already."""
         self._news: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._room: asyncio.Future[None] | None = None
@@ -143,16 +147,18 @@ class Pump:
 
     def interrupt(self, problem: Problem) -> None:
         """Ends the turn with this problem, as if the upstream had broken off. What was drawn before is still told."""
-        if not self._ended:
-            self._trouble = problem
-            self._ended = True
-            self._drawer.cancel()
-            self._tell()
+        if self._ended:
+            self._interrupted = problem  # the turn ends by itself, unless it would ask once more
+            return
+        self._trouble = problem
+        self._ended = True
+        self._drawer.cancel()
+        self._tell()
 
     async def open(self, patience: float) -> None:
         """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
         with suppress(TimeoutError):
-            await self._wait(min(patience, self.clocks.first_payload))
+            await self._wait(min(patience, self.clocks.turn))
         if not self._drawn and self._ended:
             raise ProblemError(self._trouble or SILENT)
         self._opening = self._turn.begin()
@@ -160,8 +166,8 @@ class Pump:
             self._opening += self._receive(self._drawn.pop(0))
             if self._turn.over and self._turn.problem:
                 raise ProblemError(self._turn.problem)
-        elif patience >= self.clocks.first_payload:
-            raise ProblemError(too_slow("did not answer", self.clocks.first_payload))
+        elif patience >= self.clocks.turn:
+            raise ProblemError(too_slow("did not answer", self.clocks.turn))
         elif not self._opening:  # a relay leaves the first word to its upstream, as long as the client can wait
             self._opening = self._turn.keep_alive()
 
@@ -237,52 +243,50 @@ class Pump:
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         if self._ended and not self._turn.over and not self._drawn:
-            events += self._end() if self._trouble is None else self._turn.fail(self._trouble)
+            events += self._guarded(self._end) if self._trouble is None else self._turn.fail(self._trouble)
         return events
 
     def _end(self) -> list[Event]:
         """The upstream's answer is over, and the turn as well, unless there is more to ask."""
-        try:
-            more = self._again()
-        except Exception:
-            log.exception("an answer could not be taken further", extra={"request_id": self._request_id})
-            return self._turn.fail(self._our_fault())
+        more = self._again()
         if more is None:
             return self._turn.end()
-        if not self._turn.over:
-            self._ended = False
-            self._heard = self._loop.time()
-            self._drawer = asyncio.create_task(self._draw())
+        if self._turn.over:
+            return more
+        if self._interrupted is not None:
+            return more + self._turn.fail(self._interrupted)
+        self._ended = self._spoke = False
+        self._drawer = asyncio.create_task(self._draw())
         return more
 
     def _receive(self, payload: Any) -> list[Event]:
         self._heard = self._loop.time()
         self._spoke = True
+        return self._guarded(lambda: self._turn.receive(payload))
+
+    def _guarded(self, step: Callable[[], list[Event]]) -> list[Event]:
+        """What a step of the turn tells. One that raises is our fault, and the turn's last step."""
         try:
-            return self._turn.receive(payload)
+            return step()
         except Exception:
-            log.exception("a payload could not be told", extra={"request_id": self._request_id})
+            log.exception("a turn could not go on", extra={"request_id": self._request_id})
             return [] if self._turn.over else self._turn.fail(self._our_fault())
 
     def _patience(self) -> float:
         """Seconds until the next clock strikes."""
-        silence = self.clocks.idle if self._spoke else self.clocks.first_payload
-        strikes = (
-            self._told + self.clocks.keep_alive,
-            self._heard + silence,
-            self._started + self.clocks.turn,
-        )
-        return min(strikes) - self._loop.time()
+        strikes = min(self._told + self.clocks.keep_alive, self._started + self.clocks.turn)
+        if self._spoke:
+            strikes = min(strikes, self._heard + self.clocks.idle)
+        return strikes - self._loop.time()
 
     def _tick(self) -> list[Event]:
         now = self._loop.time()
         if now >= self._started + self.clocks.turn:
-            return self._turn.fail(too_slow("was still answering", self.clocks.turn))
+            how = "was still answering" if self._spoke else "did not answer"
+            return self._turn.fail(too_slow(how, self.clocks.turn))
         if self._spoke and now >= self._heard + self.clocks.idle:
             return self._turn.fail(too_slow("stopped talking", self.clocks.idle))
-        if not self._spoke and now >= self._heard + self.clocks.first_payload:
-            return self._turn.fail(too_slow("did not answer", self.clocks.first_payload))
-        return self._turn.keep_alive()
+        return self._guarded(self._turn.keep_alive)
 
     def _our_fault(self) -> Problem:
         return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {self._request_id}.")

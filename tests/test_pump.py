@@ -161,6 +161,70 @@ async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.parametrize("method", ["end", "keep_alive"])
+async def test_a_turn_that_raises_ends_with_its_last_event(
+    method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoken = turn()
+    running = Pump(spoken, Script(says("Hi"), 0.1).play(), clocks=Clocks(keep_alive=0.05), request_id="req_1")
+    await running.open(5)
+    monkeypatch.setattr(spoken, method, lambda: 1 / 0)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "AM Proxy failed; its log says more under req_1."
+    assert "ZeroDivisionError" in caplog.text
+
+
+class AskingTwice:
+    """Payloads of two asks, and a turn that wants the second; whether that was sent."""
+
+    def __init__(self) -> None:
+        self.payloads: list[Any] = [says("Hi"), STOP]
+        self.sent = 0
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        if not self.payloads:
+            raise StopAsyncIteration
+        return self.payloads.pop(0)
+
+    def again(self) -> list[Event] | None:
+        self.sent += 1
+        self.payloads = [says("more")] * 3
+        return [] if self.sent == 1 else None
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_a_turn_that_is_stopped_between_two_asks_sends_no_second_one() -> None:
+    asks = AskingTwice()
+    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
+    await running.open(5)
+    await asyncio.sleep(0.01)  # the first answer has been drawn to its end, and was not told yet
+    running.interrupt(BROKEN)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "It broke."
+    assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
+
+
+async def test_a_turn_whose_only_answer_is_there_is_not_spoilt_by_being_stopped() -> None:
+    running = pump(Script(says("Hi"), STOP))
+    await running.open(5)
+    await asyncio.sleep(0.01)
+    running.interrupt(BROKEN)
+    event = await last(running.batches())
+    await running.close()
+    assert not isinstance(event, ResponseFailed)
+
+
 async def test_silence_is_filled_with_signs_of_life() -> None:
     running = pump(Script(0.4, says("Hi"), 0.4, STOP), keep_alive=0.05)
     await running.open(0.01)
@@ -172,7 +236,7 @@ async def test_silence_is_filled_with_signs_of_life() -> None:
 
 
 CLOCKS = [
-    ("did not answer", Script(5.0), {"first_payload": 0.05}),
+    ("did not answer", Script(5.0), {"turn": 0.05}),
     ("stopped talking", Script(says("Hi"), 5.0), {"idle": 0.05}),
     ("was still answering", Script(says("Hi"), *[0.02, says(".")] * 100, STOP), {"turn": 0.1}),
 ]
@@ -203,7 +267,7 @@ async def test_every_clock_ends_the_turn_and_closes_the_upstream(
 
 
 async def test_an_upstream_too_slow_before_its_first_byte_is_a_504_where_the_status_is_still_ours_to_say() -> None:
-    running = pump(Script(5.0), first_payload=0.05)
+    running = pump(Script(5.0), turn=0.05)
     with pytest.raises(ProblemError) as caught:
         await running.open(0.05)
     await running.close()

@@ -127,7 +127,7 @@ class Http:
         running = await self._walk.begin(
             create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
         )
-        patience = self._server.first_payload_wait if create.stream else running.clocks.first_payload
+        patience = self._server.first_payload_wait if create.stream else running.clocks.turn
         return Answering(running, turn_log, stream=create.stream, patience=patience)
 
     async def _sum_up(
@@ -138,7 +138,7 @@ class Http:
             create, caller, turn_log, ticket=ticket, originator="", request_id=request.state.request_id
         )
         kept = self._walk.kept(create)
-        return Compacting(running, turn_log, kept=kept, patience=running.clocks.first_payload)
+        return Compacting(running, turn_log, kept=kept, patience=running.clocks.turn)
 
     async def _count(
         self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket

@@ -154,13 +154,13 @@ class Walk:
 
         async def elsewhere(route: Route) -> AnyTurn:
             turn = await self._turn(route, create, turn_log, originator, face)
-            pump.clocks = _clocks(route)
+            pump.clocks = route.entry.clocks
             return turn
 
         turn = await self._turn(route, create, turn_log, originator, face)
         turn_log.asked(create, turn.ask, turn.warnings)
         attempts = Attempts((route, *route.others), turn, elsewhere, turn_log.note)
-        clocks = _clocks(route)
+        clocks = route.entry.clocks
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
         return Running(told, pump, clocks, turn_log, ticket)
@@ -199,12 +199,6 @@ class Walk:
             if self._server.strict:
                 raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
         return turn
-
-
-def _clocks(route: Route) -> Clocks:
-    """Those of the pump: until its first word each upstream's own clock runs where it is asked."""
-    clocks = route.entry.clocks
-    return clocks._replace(first_payload=clocks.turn)
 
 
 class _Face:

@@ -13,10 +13,10 @@ from websockets.sync.client import connect
 from app.protocol.compaction import SUM_UP, TOLD
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests import grammar
-from tests.script import opens, says, stops, talk, turn
+from tests.script import counts, opens, refuses, says, stops, talk, turn
 from tests.serving import serving
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, Cut, Hang, Pause, ResponsesUpstream, Script, Status
+from tests.upstream import ChatUpstream, Cut, End, Hang, Pause, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, message
 from tests.upstream.server import Ask
 
@@ -320,6 +320,57 @@ def test_what_was_summed_up_is_not_lost_when_the_answer_fails(second: Script, co
         response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
     assert (response["status"], response["error"]["code"], len(upstream.asks)) == ("failed", code, 2)
     assert response["output"][0]["type"] == "compaction"
+    guessed = {"input_tokens": 70, "total_tokens": 75, "estimated": True} if not second else {}  # it did not count
+    assert response["usage"] == USED | guessed, "the summary was paid for"
+
+
+USED: Json = {
+    "input_tokens": 7,
+    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+    "output_tokens": 5,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 12,
+}
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        [opens(), says("Half"), counts(7, 5), Cut()],
+        [opens(), stops(), counts(7, 5)],
+        [opens(), refuses("No."), stops(), counts(7, 5)],
+        [opens(), says("Half"), counts(7, 5), End()],
+    ],
+    ids=["broken off", "nothing said", "refused", "cut"],
+)
+def test_a_summary_that_fails_tells_what_it_used(summary: Script) -> None:
+    with ChatUpstream(summary) as upstream, serving(behind(upstream)) as url:
+        response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+    assert (response["status"], response["usage"], len(upstream.asks)) == ("failed", USED, 1)
+
+
+def clocked(upstream: ChatUpstream, **clocks: float) -> Settings:
+    lane = Upstream(via="chat", base_url=upstream.url, **clocks)  # type: ignore[arg-type]
+    return Settings(upstreams={"scripted": lane}, models={"*": Model(upstream="scripted")})
+
+
+def test_the_second_ask_has_the_time_that_a_first_word_has() -> None:
+    """A model whose prompt is long needs more time for its first word than for any later one."""
+    with (
+        ChatUpstream(talk("Notes."), [Pause(0.5), *talk("Yes.")]) as upstream,
+        serving(clocked(upstream, timeout=0.2, first_payload_timeout=5)) as url,
+    ):
+        assert httpx.post(f"{url}/v1/responses", json=MANAGED).json()["status"] == "completed"
+
+
+def test_and_no_more_than_that() -> None:
+    with (
+        ChatUpstream(talk("Notes."), [Hang()]) as upstream,
+        serving(clocked(upstream, timeout=60, first_payload_timeout=0.2)) as url,
+    ):
+        response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+    assert (response["status"], response["usage"]) == ("failed", USED)
+    assert response["error"]["message"] == "The model's server did not answer: it was given 0.2 seconds."
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["while it is summed up", "while it is answered"])
@@ -357,4 +408,4 @@ def test_an_upstream_that_falls_silent_between_two_asks_is_given_up() -> None:
         with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
             response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
     assert response["status"] == "failed"
-    assert "stopped talking" in response["error"]["message"]
+    assert "did not answer" in response["error"]["message"]

@@ -144,7 +144,8 @@ class Citations:
             chunks = objects(metadata.get("groundingChunks"))
             for support in objects(metadata.get("groundingSupports")):
                 place = _segment(support.get("segment"), text, written)
-                for seat in support.get("groundingChunkIndices") or ():
+                seats = support.get("groundingChunkIndices")
+                for seat in seats if isinstance(seats, list) else ():
                     web = chunks[seat].get("web") if type(seat) is int and 0 <= seat < len(chunks) else None
                     if place is None or not isinstance(web, dict) or not isinstance(web.get("uri"), str):
                         self.left_out += 1

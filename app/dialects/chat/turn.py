@@ -155,12 +155,13 @@ class ChatTurn:
         if self._then is None or self._summary is None:
             return None
         summary, (request, parts) = self._summary, self._then
-        events = self._emitter.feed(self._told(self._reader.rest()) + summary.failure())
+        events = self._emitter.feed(self._told(self._reader.rest()) + self._summary_usage() + summary.failure())
         if self.over or not summary.text:
             return events if self.over else self._emitter.end(), {}
         window = whole_window(parts, summary.text, _most_kept(request.compact_threshold))
-        events += self._emitter.feed([Compacted(self._sealed(window))])
         self._spent = summary.usage or self._estimate()
+        # told at once: should the second ask fail, the first was paid for all the same
+        events += self._emitter.feed([Compacted(self._sealed(window)), UsageReported(self._spent)])
         self._summary, self._then, self._reader = None, None, self._read_by
         set_up = [item for item in parts.head if item.type in SET_UP]
         left = request.model_copy(update={"input": [*set_up, *(parse_item(item, "input") for item in window.items)]})
@@ -175,9 +176,9 @@ class ChatTurn:
             rest += self._summary.failure()
             if self._summary.text:
                 rest += self._summary.ending(self._sealed(Window(summary=self._summary.text)))
-            if self._summary.usage is not None:
-                rest.insert(0, UsageReported(self._summary.usage))
-        if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
+            rest = self._summary_usage() + rest
+        uncounted = self._emitter.usage is None or self._emitter.usage is self._spent
+        if uncounted and not any(isinstance(delta, UsageReported) for delta in rest):
             self._usage_is_estimated = True
             rest.insert(0, UsageReported(self._with_spent(self._estimate())))
         events = self._emitter.feed(rest)
@@ -185,7 +186,12 @@ class ChatTurn:
 
     def fail(self, problem: Problem) -> list[Event]:
         """Something broke."""
-        return self._emitter.fail(problem)
+        return self._emitter.feed(self._summary_usage()) + self._emitter.fail(problem)
+
+    def _summary_usage(self) -> list[Delta]:
+        """What a summary that is being written has used, as far as the upstream has said it."""
+        usage = None if self._summary is None else self._summary.usage
+        return [] if usage is None else [UsageReported(usage)]
 
     def _told(self, deltas: list[Delta]) -> list[Delta]:
         """What of this the client may hear. Thoughts it did not ask for it may carry sealed, and that is all."""

@@ -81,6 +81,11 @@ CASES: dict[str, tuple[list[Chunk], list[tuple[str, str]], int]] = {
     "Gemini, whose words are not there": ([gemini("Öl.", support("Gas", 0, 3, 0))], [], 1),
     "Gemini, a place on a map": ([gemini("Oslo", support("Oslo", 0, 4, 2, 7))], [], 2),
     "Gemini, in the middle of a letter": ([gemini("Öl", support(None, 1, 3, 0))], [], 1),
+    "Gemini, whose indices are no list": (
+        [gemini("Oslo", {**support("Oslo", 0, 4), "groundingChunkIndices": 7}, support("Oslo", 0, 4, 0))],
+        [(A, "Oslo")],
+        0,
+    ),
     "Perplexity": (
         [perplexity(says("Blue[1] and"), A, B), perplexity(says(" cold[1][9]."), A, B)],
         [(A, "[1]"), (A, "[1]")],
