@@ -80,6 +80,8 @@ class BridgeTable:
         self._names = Names(_functions(offers))
         self._known: dict[str, Carrier] = {}
         """Every carrier by name: those on offer, those that wait to be found, those of past calls."""
+        self._tools: set[ToolName] = set()
+        """The tools that they carry."""
         self._offered = self._take(offers)
         waiting = [carrier for name, carrier in self._known.items() if name not in self._offered]
         self.choice, self._allowed = read_choice(
@@ -139,13 +141,14 @@ class BridgeTable:
         if tool.namespace != tool.name:
             return tool
         alone = tool._replace(namespace=None)
-        declared = {carrier.tool for carrier in self._known.values()}
-        return alone if tool not in declared and alone in declared else tool
+        return alone if tool not in self._tools and alone in self._tools else tool
 
     def _carrier_of(self, tool: ToolName, bridge: Bridge) -> Carrier:
         """The carrier of a tool that was called in the past, declared or not. A call of it will be understood again."""
         name = self._names.of(tool)
-        return self._known.setdefault(name, Carrier(tool, FunctionSpec(name=name), bridge))
+        carrier = self._known.setdefault(name, Carrier(tool, FunctionSpec(name=name), bridge))
+        self._tools.add(carrier.tool)
+        return carrier
 
     def _is_hosted(self, kind: str) -> bool:
         """Whether the model's own server runs this type of tool, or the model does by itself what it is for."""
@@ -167,6 +170,7 @@ class BridgeTable:
                 raise refuse("invalid_value", message, member.path)
             seen.add((offer.place, member.name))
             self._known[carrier.spec.name] = carrier
+            self._tools.add(carrier.tool)
             waits = can_search and not offer.found and _may_load_later(member.tool)
             if not waits or carrier.spec.name in offered:
                 offered[carrier.spec.name] = carrier

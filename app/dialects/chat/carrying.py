@@ -38,10 +38,7 @@ class Carrying:
         """The `encrypted_content` of a thought and all that was kept with it."""
         fields = gathered(kept.fields for kept in keepsakes if kept.call_id is None)
         text = text or "".join(fields.pop(_HIDDEN, ()))
-        calls: dict[str, Fields] = {}
-        for kept in keepsakes:
-            if kept.call_id is not None:
-                calls[kept.call_id] = laid_together((calls.get(kept.call_id, {}), kept.fields))
+        calls = laid_together({kept.call_id: kept.fields} for kept in keepsakes if kept.call_id is not None)
         content: dict[str, Any] = {**self._from, "model": self._model}
         if text and text != words_of(fields):
             content["text"] = text

@@ -67,6 +67,7 @@ class _Block:
     path: str
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
+    """Pieces of text, with what stands between them: they are joined once, however many there are."""
     kept: list[Fields] = field(default_factory=list)
     """What the upstream gave to be brought back with it."""
     calls: list[_Call] = field(default_factory=list)
@@ -142,7 +143,8 @@ class History:
 
     def think(self, text: str, path: str) -> None:
         """The assistant thought; it belongs to the words and calls that follow."""
-        self._block(path).thoughts.append(text)
+        thoughts = self._block(path).thoughts
+        thoughts += ["\n\n", text] if thoughts else [text]
 
     def remember(self, text: str, fields: Fields, calls: dict[str, Fields], path: str) -> None:
         """The assistant thought, and this upstream gave something to be brought back with its message and its calls.
@@ -151,7 +153,7 @@ class History:
         """
         if text or fields:
             block = self._block(path)
-            block.thoughts = ["\n\n".join(block.thoughts) + text] if text else block.thoughts
+            block.thoughts += [text] if text else []
             block.kept.append(fields)
         self._kept_of_calls |= calls
 
@@ -233,7 +235,7 @@ class History:
             return []
         message: ChatMessage = {"role": "assistant", "content": "\n\n".join(block.texts) or None}
         if block.thoughts and self._give_back_reasoning:
-            message["reasoning_content"] = "\n\n".join(block.thoughts)
+            message["reasoning_content"] = "".join(block.thoughts)
         if self._give_back_reasoning:
             message |= laid_together(block.kept)
         if not block.calls:

@@ -24,6 +24,8 @@ _SIGNATURE: Final = "thought_signature"
 _IN_THE_ID: Final = "__thought__"
 _WORDS: Final = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
 """Where a piece of each type has its words; of other types every piece is whole."""
+_LEVELS: Final = 16
+"""Objects within objects that are put together key by key; of deeper ones the last holds."""
 
 
 def kept_of_delta(delta: Fields) -> Fields:
@@ -85,15 +87,22 @@ def laid_together(several: Iterable[Fields]) -> Fields:
     """Several fields as one: lists one behind the other, objects key by key, of anything else the last."""
     together: Fields = {}
     for fields in several:
-        for name, value in fields.items():
-            there = together.get(name)
-            if isinstance(there, list) and isinstance(value, list):
-                there += value  # a list of ours: thoughts come in thousands of pieces
-            elif isinstance(there, dict) and isinstance(value, dict):
-                together[name] = laid_together((there, value))
-            else:
-                together[name] = list(value) if isinstance(value, list) else value
+        _lay(fields, together)
     return together
+
+
+def _lay(fields: Fields, together: Fields, levels: int = _LEVELS) -> None:
+    """Adds these fields to `together`, whose lists and objects are its own: there may be thousands of pieces."""
+    for name, value in fields.items():
+        there = together.get(name)
+        if isinstance(there, list) and isinstance(value, list):
+            there += value
+        elif isinstance(value, dict) and levels:
+            own = there if isinstance(there, dict) else {}
+            _lay(value, own, levels - 1)
+            together[name] = own
+        else:
+            together[name] = list(value) if isinstance(value, list) else value
 
 
 def words_of(fields: Fields) -> str:
