@@ -36,8 +36,12 @@ class Server(Table):
     """Seconds for the headers of a request."""
     max_items: int = Field(default=16_384, ge=1)
     """Input items of a request."""
+    max_parts: int = Field(default=32_768, ge=1)
+    """Content parts, thoughts, commands, outputs and tools inside its items, all together."""
     max_tools: int = Field(default=1_024, ge=0)
     """Tools of a request."""
+    max_json_values: int = Field(default=250_000, ge=1000)
+    """JSON values of a request: every object, list, string, number, `true`, `false` and `null` in it."""
     websocket: bool = True
     """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)

@@ -10,7 +10,7 @@ from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
-from app.protocol.request import CreateResponse, decode_object, parse_compaction, parse_object
+from app.protocol.request import Bounds, CreateResponse, decode_object, parse_compaction, parse_object
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.admission import LEAVING, Admission, Ticket
@@ -95,6 +95,7 @@ class Walk:
         self._catalogue = catalogue
         self.admission = admission
         self._server = server
+        self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
         self._mint = mint
         self._now = now
         self._witnesses = tuple(witnesses)
@@ -105,13 +106,13 @@ class Walk:
 
     def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
         """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
-        return self.read_object(decode_object(body), turn_log)
+        return self.read_object(decode_object(body, self._bounds.max_json_values), turn_log)
 
     def read_object(
         self, raw: dict[str, Any], turn_log: TurnLog, *, previous_response_id: str | None = None
     ) -> CreateResponse:
         """The same, of a body that `decode_object` has read, with what went before `previous_response_id` in it."""
-        create = parse_object(raw, max_items=self._server.max_items, max_tools=self._server.max_tools)
+        create = parse_object(raw, self._bounds)
         turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
         if previous_response_id is None:
             return create
@@ -119,8 +120,8 @@ class Walk:
 
     def read_compaction(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
         """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
-        raw = decode_object(body)
-        create = parse_compaction(raw, max_items=self._server.max_items, max_tools=self._server.max_tools)
+        raw = decode_object(body, self._bounds.max_json_values)
+        create = parse_compaction(raw, self._bounds)
         turn_log.note(model=create.model[:LOGGED_NAME], stream=False)
         return create
 

@@ -28,6 +28,7 @@ max_header_bytes = 8192
 header_timeout = 1.5
 body_timeout = 1.5
 max_items = 3
+max_parts = 10
 max_tools = 2
 
 [[keys]]

@@ -11,7 +11,7 @@ LIMIT = 4096
 ALICE = {"authorization": "Bearer alices-key"}
 BOB = {"authorization": "bearer bobs-key"}
 GUARDED = Settings(
-    server=Server(max_body_bytes=LIMIT, max_items=3, max_tools=2),
+    server=Server(max_body_bytes=LIMIT, max_items=3, max_parts=10, max_tools=2),
     keys=(
         Key(name="alice", digest=sha256(b"alices-key").digest(), models=("demo",)),
         Key(name="bob", digest=sha256(b"bobs-key").digest()),

@@ -85,7 +85,7 @@ def test_a_malformed_tool_is_named_by_its_path_wherever_it_stands(tool: Any, cod
         ({"type": "apply_patch_call_output", "status": "completed"}, MISSING, ".call_id"),
         ({"type": "agent_message"}, MISSING, ".content"),
         ({"type": "agent_message", "content": [{"type": "encrypted_content"}]}, TYPE, ".content[0].text"),
-        ({"type": "configuration_update", "reasoning": {"effort": 5}}, TYPE, ".reasoning.effort"),
+        ({"type": "configuration_update", "reasoning": {"effort": 5}}, "invalid_value", ".reasoning.effort"),
     ],
 )
 def test_a_malformed_item_is_named_by_its_path(item: Any, code: str, path: str | None) -> None:

@@ -1,8 +1,12 @@
 """What a client may post, validated once, with the exact path of the first fault."""
 
 from app.protocol.request.body import (
+    BOUNDS,
     MAX_ITEMS,
+    MAX_JSON_VALUES,
+    MAX_PARTS,
     MAX_TOOLS,
+    Bounds,
     CreateResponse,
     ReasoningConfig,
     decode_object,
@@ -65,7 +69,10 @@ from app.protocol.request.tools import (
 )
 
 __all__ = [
+    "BOUNDS",
     "MAX_ITEMS",
+    "MAX_JSON_VALUES",
+    "MAX_PARTS",
     "MAX_TOOLS",
     "AdditionalToolsItem",
     "AgentMessageItem",
@@ -73,6 +80,7 @@ __all__ = [
     "ApplyPatchCallItem",
     "ApplyPatchCallOutputItem",
     "ApplyPatchTool",
+    "Bounds",
     "ChosenTool",
     "CompactionItem",
     "CompactionTriggerItem",

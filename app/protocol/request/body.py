@@ -1,14 +1,15 @@
 """The body of `POST /v1/responses`."""
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Iterable, Sized
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from pydantic import Field, SkipValidation
 
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.formats import TextConfig, parse_text
-from app.protocol.request.items import InputItem, parse_item
+from app.protocol.request.items import Effort, InputItem, entries_of, parse_item
+from app.protocol.request.json_values import holds_more_values
 from app.protocol.request.policy import refuse_stateful, refuse_steering, warnings_about
 from app.protocol.request.shape import Shape, an_array, missing, validated, wrong_type
 from app.protocol.request.tool_choice import ToolChoice, parse_tool_choice
@@ -16,18 +17,41 @@ from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutpu
 from app.protocol.request.tools import NamespaceTool, Tool, parse_tools
 
 MAX_ITEMS: Final = 16_384
+MAX_PARTS: Final = 32_768
+"""Entries of all lists inside items: content parts, thoughts, commands, outputs, tools."""
 MAX_TOOLS: Final = 1_024
+MAX_JSON_VALUES: Final = 250_000
+"""A value of two bytes becomes an object of a hundred. All items with all their parts and tools need fewer."""
+MAX_ENTRIES: Final = 100
+"""Of a list that only says what is wanted."""
+MAX_PAIRS: Final = 16
+"""Of `metadata`, as OpenAI has it."""
+MAX_NAME: Final = 256
+"""Characters of a model's name, as in the configuration."""
 MAX_DEPTH: Final = 128
 """Levels of nesting. Deep enough for any schema; far below where encoders give up."""
 
+AnyList = TypeVar("AnyList", bound=Sized)
 Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
 Key = Annotated[str, Field(max_length=64)]
+
+
+class Bounds(NamedTuple):
+    """How much a request may hold."""
+
+    max_items: int = MAX_ITEMS
+    max_parts: int = MAX_PARTS
+    max_tools: int = MAX_TOOLS
+    max_json_values: int = MAX_JSON_VALUES
+
+
+BOUNDS: Final = Bounds()
 
 
 class ReasoningConfig(Shape):
     """How much the model should think."""
 
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
@@ -41,7 +65,7 @@ class ContextManagement(Shape):
 class CreateResponse(Shape, extra="ignore"):
     """A request, validated. Fields are named as on the wire; what was not given, or null, has its default."""
 
-    model: Annotated[str, Field(min_length=1)]
+    model: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
     input: Annotated[str | list[InputItem], SkipValidation]
     instructions: str | None = None
     tools: Annotated[list[Tool], SkipValidation] = Field(default_factory=list)
@@ -65,7 +89,7 @@ class CreateResponse(Shape, extra="ignore"):
     frequency_penalty: Penalty | None = None
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
-    metadata: Annotated[dict[Key, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
+    metadata: dict[Key, Annotated[str, Field(max_length=512)]] | None = None
     context_management: list[ContextManagement] = Field(default_factory=list)
     truncation: Literal["auto", "disabled"] = "disabled"
     service_tier: str | None = None
@@ -79,6 +103,8 @@ class CreateResponse(Shape, extra="ignore"):
     """It was posted to be summed up, and for nothing else."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
     """The body as it was posted, for upstreams that speak Responses themselves."""
+    size: int = 0
+    """Bytes of the body, which say how long it takes to translate."""
     warnings: Annotated[list[str], SkipValidation] = Field(default_factory=list)
     """What was posted and has no effect here, in words for the caller."""
 
@@ -94,16 +120,18 @@ class CreateResponse(Shape, extra="ignore"):
         return [] if isinstance(self.input, str) else self.input
 
 
-_OURS: Final = {"compacts", "previous_response_id", "raw", "warnings", "raw_tools", "raw_tool_choice"}
+_OURS: Final = {"compacts", "previous_response_id", "raw", "size", "warnings", "raw_tools", "raw_tool_choice"}
+_LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "metadata": MAX_PAIRS}
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 
 
-def parse_request(body: bytes, *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
+def parse_request(body: bytes, **bounds: int) -> CreateResponse:
     """The request in this body. Refuses whatever this server could not serve honestly, by the path of the fault."""
-    return parse_object(decode_object(body), max_items=max_items, max_tools=max_tools)
+    within = Bounds(**bounds)
+    return parse_object(decode_object(body, within.max_json_values), within)
 
 
-def parse_object(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
+def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS) -> CreateResponse:
     """The same, of a body that `decode_object` has read."""
     refuse_steering(raw)
     given = {key: value for key, value in raw.items() if value is not None}
@@ -113,14 +141,18 @@ def parse_object(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: 
     if "input" not in given:
         raise missing("input")
     known = {key: value for key, value in given.items() if key in KNOWN}
-    known["input"] = _parse_input(known["input"], max_items)
+    known["input"] = _parse_input(known["input"], bounds)
     if "tools" in known:
-        known["raw_tools"] = _within(an_array(known["tools"], "tools"), max_tools, "tools")
+        known["raw_tools"] = _within(an_array(known["tools"], "tools"), bounds.max_tools, "tools")
+        _refuse_full_namespaces(known["raw_tools"], bounds.max_tools)
         known["tools"] = parse_tools(known["raw_tools"], "tools")
-    _count_tools(known.get("tools", []), known["input"], max_tools)
+    _count_tools(known.get("tools", []), known["input"], bounds.max_tools)
     if "tool_choice" in known:
         known["raw_tool_choice"] = known["tool_choice"]
-        known["tool_choice"] = parse_tool_choice(known["tool_choice"])
+        known["tool_choice"] = _parse_choice(known["tool_choice"], bounds.max_tools)
+    for name, most in _LISTED.items():
+        if isinstance(known.get(name), list | dict):
+            _within(known[name], most, name)
     if "text" in known:
         known["text"] = parse_text(known["text"])
     known["raw"] = raw
@@ -130,18 +162,21 @@ def parse_object(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: 
     return request
 
 
-def parse_compaction(raw: dict[str, Any], *, max_items: int = MAX_ITEMS, max_tools: int = MAX_TOOLS) -> CreateResponse:
+def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS) -> CreateResponse:
     """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
     given = raw.get("input")
     items = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
     if isinstance(items, list):
         raw = {**raw, "input": [*items, {"type": "compaction_trigger"}]}
-    request = parse_object({**raw, "stream": False}, max_items=max_items + 1, max_tools=max_tools)
+    request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1))
     return request.model_copy(update={"compacts": True})
 
 
-def decode_object(body: bytes) -> dict[str, Any]:
+def decode_object(body: bytes, max_json_values: int = MAX_JSON_VALUES) -> dict[str, Any]:
     """The JSON object in these bytes. Refuses anything else, and what is nested too deeply to be written again."""
+    if holds_more_values(body, max_json_values):
+        message = f"Invalid value for 'body': it holds more than the {max_json_values} JSON values that are allowed."
+        raise refuse("invalid_value", message, "body")
     try:
         raw = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -177,12 +212,36 @@ def _refuse_depth(raw: dict[str, Any]) -> None:
     raise _too_deep()
 
 
-def _parse_input(raw: object, limit: int) -> str | list[InputItem]:
+def _parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
     if isinstance(raw, str):
         return raw
     if not isinstance(raw, list):
         raise wrong_type("input", "a string or an array of items", raw)
-    return [parse_item(item, f"input[{index}]") for index, item in enumerate(_within(raw, limit, "input"))]
+    items = _within(raw, bounds.max_items, "input")
+    entries = 0
+    for index, item in enumerate(items):
+        entries += entries_of(item)
+        if entries > bounds.max_parts:
+            path = f"input[{index}]"
+            message = (
+                f"Invalid value for '{path}': up to here the input holds {entries} content parts and other list "
+                f"entries, and at most {bounds.max_parts} are allowed."
+            )
+            raise refuse("invalid_value", message, path)
+    return [parse_item(item, f"input[{index}]") for index, item in enumerate(items)]
+
+
+def _parse_choice(raw: object, limit: int) -> ToolChoice:
+    if isinstance(raw, dict) and isinstance(raw.get("tools"), list):
+        _within(raw["tools"], limit, "tool_choice.tools")
+    return parse_tool_choice(raw)
+
+
+def _refuse_full_namespaces(tools: list[Any], limit: int) -> None:
+    """Refuses more tools in namespaces than there may be, before any of them is read."""
+    held = sum(map(entries_of, tools))
+    if held > limit:
+        raise _too_many_tools(held, limit)
 
 
 def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) -> None:
@@ -192,8 +251,12 @@ def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) ->
         if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
             told |= _names(_within(item.tools, limit, f"input[{index}].tools"))
     if len(told) > limit:
-        message = f"Invalid value for 'tools': there are {len(told)} in all, and at most {limit} are allowed."
-        raise refuse("invalid_value", message, "tools")
+        raise _too_many_tools(len(told), limit)
+
+
+def _too_many_tools(count: int, limit: int) -> ProblemError:
+    message = f"Invalid value for 'tools': there are {count} in all, and at most {limit} are allowed."
+    return refuse("invalid_value", message, "tools")
 
 
 def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
@@ -207,7 +270,7 @@ def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
     }
 
 
-def _within(raw: list[Any], limit: int, path: str) -> list[Any]:
+def _within(raw: AnyList, limit: int, path: str) -> AnyList:
     if len(raw) <= limit:
         return raw
     message = f"Invalid value for '{path}': it holds {len(raw)} entries, and at most {limit} are allowed."

@@ -1,6 +1,8 @@
 """Input items: what was said and done so far."""
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
 
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.parts import parse_content
@@ -36,6 +38,10 @@ class MessageItem(Shape):
     phase: str | None = None
 
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model is to think."""
+
+
 class Thought(Shape):
     """One piece of reasoning, in its own words or summed up."""
 
@@ -47,8 +53,8 @@ class ReasoningItem(Shape):
     """What a model thought. `encrypted_content` is for the server that wrote it."""
 
     type: Literal["reasoning"]
-    summary: list[Thought] | None = None
-    content: list[Thought] | None = None
+    summary: Annotated[list[Thought], Field(fail_fast=True)] | None = None
+    content: Annotated[list[Thought], Field(fail_fast=True)] | None = None
     encrypted_content: str | None = None
     id: str | None = None
     status: str | None = None
@@ -66,7 +72,7 @@ class AgentMessageItem(Shape):
 class Configuration(Shape):
     """How much the model should think from here on."""
 
-    effort: str | None = None
+    effort: Effort | None = None
 
 
 class ConfigurationUpdateItem(Shape):
@@ -138,6 +144,27 @@ _CONTENT: Final[dict[str, str]] = {
 }
 """The key that holds content parts, by item type."""
 _WITH_TOOLS: Final = frozenset({"additional_tools", "tool_search_output"})
+
+
+_LISTS: Final = ("content", "output", "summary", "tools")
+_LISTS_OF_ACTIONS: Final = ("command", "commands")
+
+
+def entries_of(raw: object) -> int:
+    """How many parts, thoughts, commands, outputs or tools stand in this item, or tools in this tool."""
+    if not isinstance(raw, dict):
+        return 0
+    count = 0
+    for name in _LISTS:
+        held = raw.get(name)
+        if isinstance(held, list):
+            count += len(held)
+            if name == "tools":
+                count += sum(map(entries_of, held))
+    action = raw.get("action")
+    if isinstance(action, dict):
+        count += sum(len(held) for name in _LISTS_OF_ACTIONS if isinstance(held := action.get(name), list))
+    return count
 
 
 def parse_item(raw: object, path: str) -> InputItem:

@@ -4,6 +4,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 from app.protocol.problems import refuse
+from app.protocol.request.shape import SHOWN
 
 STEERING: Final = frozenset(
     {
@@ -60,7 +61,7 @@ def refuse_steering(raw: dict[str, Any]) -> None:
     """Refuses keys that no client may set, whatever their value."""
     for key in raw:
         if key in STEERING or key.startswith(STEERING_PREFIXES):
-            raise refuse("unknown_parameter", f"Unknown parameter: '{key}'.", key)
+            raise refuse("unknown_parameter", f"Unknown parameter: '{key[:SHOWN]}'.", key[:SHOWN])
 
 
 def refuse_stateful(given: dict[str, Any]) -> None:
@@ -74,7 +75,9 @@ def refuse_stateful(given: dict[str, Any]) -> None:
 
 def warnings_about(given: dict[str, Any], known: Container[str], include: list[str]) -> list[str]:
     """A sentence for each parameter that a caller could miss the effect of."""
-    warnings = [f"'{key[:64]}' has no effect on this server." for key in given if key not in known and key not in QUIET]
+    warnings = [
+        f"'{key[:SHOWN]}' has no effect on this server." for key in given if key not in known and key not in QUIET
+    ]
     if given.get("truncation") == "auto":
         warnings.append("'truncation: auto' has no effect on this server: an input that is too long is an error.")
     for index, entry in enumerate(given.get("context_management") or ()):

@@ -18,6 +18,10 @@ _JSON_NAMES: Final[dict[type, str]] = {
 }
 
 
+SHOWN: Final = 64
+"""Characters of a client's own name for something that are repeated in a problem."""
+
+
 class Shape(BaseModel):
     """Something a client posts. Nothing is converted on the way in; unknown keys are kept, not refused."""
 
@@ -32,7 +36,7 @@ def validated(shape: type[AnyShape], raw: dict[str, Any], path: str = "") -> Any
     try:
         return shape.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise _fault(first, path) from None
 
 
@@ -76,7 +80,8 @@ def _fault(error: ErrorDetails, path: str) -> ProblemError:
         if isinstance(step, int):
             path += f"[{step}]"
         else:
-            path += f".{step}" if path else step
+            name = step if len(step) <= SHOWN else f"{step[:SHOWN]}…"
+            path += f".{name}" if path else name
     kind = error["type"]
     if kind == "missing":
         return missing(path)

@@ -2,18 +2,21 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import SkipValidation
+from pydantic import Field, SkipValidation
 
 from app.protocol.problems import refuse
 from app.protocol.request.shape import Shape, an_array, an_object, missing, type_of, validated, wrong_type
+
+Named = Annotated[str, Field(max_length=256)]
+"""What no tool of that length is called is refused before it is looked for."""
 
 
 class ChosenTool(Shape):
     """One tool, named by its type and, where that type has names, by its name."""
 
-    type: str
-    name: str | None = None
-    namespace: str | None = None
+    type: Named
+    name: Named | None = None
+    namespace: Named | None = None
 
 
 class AllowedTools(Shape):

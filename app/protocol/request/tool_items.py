@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import SkipValidation
+from pydantic import Field, SkipValidation
 
 from app.protocol.request.parts import Content
 from app.protocol.request.shape import Shape
@@ -78,7 +78,7 @@ class ToolSearchOutputItem(ToolItem):
 class ShellWords(Shape):
     """What a local shell is to run."""
 
-    command: list[str]
+    command: Annotated[list[str], Field(fail_fast=True)]
     timeout_ms: float | None = None
     working_directory: str | None = None
 
@@ -102,7 +102,7 @@ class LocalShellCallOutputItem(ToolItem):
 class ShellCommands(Shape):
     """What a shell is to run."""
 
-    commands: list[str]
+    commands: Annotated[list[str], Field(fail_fast=True)]
     timeout_ms: float | None = None
     max_output_length: float | None = None
 
@@ -135,7 +135,7 @@ class ShellCallOutputItem(ToolItem):
 
     type: Literal["shell_call_output"]
     call_id: str
-    output: str | list[ShellOutput]
+    output: str | Annotated[list[ShellOutput], Field(fail_fast=True)]
 
 
 class PatchOperation(Shape):

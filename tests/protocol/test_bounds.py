@@ -1,0 +1,162 @@
+"""How much a request may hold, and what it costs to refuse more."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+import pytest
+from pydantic import ValidationError
+
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.request import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_request
+from app.protocol.request.json_values import count_values
+from app.protocol.request.tool_items import ShellCallItem
+from tests.scan import peak_of
+
+LONG: Final = "x" * 100_000
+"""A name that somebody gave for the sake of its length."""
+
+
+def body(**fields: object) -> bytes:
+    return msgspec.json.encode({"model": "m", "input": "Hi", **fields})
+
+
+def problem_of(given: bytes, **limits: int) -> Problem:
+    with pytest.raises(ProblemError) as raised:
+        parse_request(given, **limits)
+    return raised.value.problem
+
+
+def item(kind: str, **fields: Any) -> list[dict[str, Any]]:
+    return [{"type": kind, "call_id": "c", **fields}]
+
+
+LISTS: Final[dict[str, tuple[Callable[[list[Any]], bytes], str]]] = {
+    "summary": (lambda wrong: body(input=item("reasoning", summary=wrong)), "input[0].summary[0]"),
+    "thoughts": (lambda wrong: body(input=item("reasoning", content=wrong)), "input[0].content[0]"),
+    "command": (
+        lambda wrong: body(input=item("local_shell_call", action={"command": wrong})),
+        "input[0].action.command[0]",
+    ),
+    "commands": (
+        lambda wrong: body(input=item("shell_call", action={"commands": wrong})),
+        "input[0].action.commands[0]",
+    ),
+    "outputs": (lambda wrong: body(input=item("shell_call_output", output=wrong)), "input[0].output"),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_full_of_mistakes_costs_no_more_than_the_list(name: str) -> None:
+    """One error is told, so one is built."""
+    make, path = LISTS[name]
+    given = make([1] * 50_000)
+    found: list[Problem] = []
+    peak = peak_of(lambda: found.append(problem_of(given, max_parts=100_000)))
+    assert (found[0].code, found[0].param.partition(".str")[0]) == ("invalid_type", path)
+    assert peak < 12 * len(given) + 300_000  # the list itself is eight bytes for two
+
+
+def test_lists_that_are_long_are_refused_before_their_entries_are_read() -> None:
+    assert problem_of(body(include=["x"] * 101)).param == "include"
+    assert problem_of(body(context_management=[{"type": "compaction"}] * 101)).param == "context_management"
+    assert problem_of(body(metadata={str(number): "" for number in range(17)})).param == "metadata"
+    given = body(metadata={str(number): 1 for number in range(50_000)})
+    assert peak_of(lambda: problem_of(given)) < 20 * len(given)
+
+
+def test_all_parts_of_a_request_are_counted_together() -> None:
+    parts = [{"type": "input_text", "text": "a"}] * 3
+    message = {"role": "user", "content": parts}
+    thoughts = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "b"}] * 3, "content": []}
+    shell = {"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"] * 3}}
+    given = body(input=[message, thoughts, shell])
+    assert parse_request(given, max_parts=9).items[0].type == "message"
+    assert problem_of(given, max_parts=8) == Problem(
+        code="invalid_value",
+        message="Invalid value for 'input[2]': up to here the input holds 9 content parts and other list entries, "
+        "and at most 8 are allowed.",
+        param="input[2]",
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        body(input=[{"role": "user", "content": [{"type": "input_text", "text": ""}] * (MAX_PARTS + 1)}]),
+        body(input=item("additional_tools", tools=[{"type": "x"}] * (MAX_PARTS + 1))),
+        body(tools=[{"type": "namespace", "name": "n", "tools": [{"type": "x"}] * (MAX_TOOLS + 1)}]),
+        body(tool_choice={"type": "allowed_tools", "tools": [{"type": "x"}] * (MAX_TOOLS + 1)}),
+    ],
+)
+def test_what_is_too_much_is_refused_before_it_is_read(given: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    monkeypatch.setattr("app.protocol.request.shape.validated", read.append)
+    monkeypatch.setattr("app.protocol.request.parts.validated", read.append)
+    monkeypatch.setattr("app.protocol.request.tools.validated", read.append)
+    assert problem_of(given).code == "invalid_value"
+    assert not read
+
+
+@pytest.mark.parametrize(
+    ("values", "given"),
+    [
+        (1, b"{}"),
+        (2, b'{"a":1}'),
+        (4, b'{"a":[1,2]}'),
+        (5, b'[{},"{},[{]",{"a{,":0}]'),
+        (3, rb'["a\\", "b\",,,\\\""]'),
+        (3, rb'["\\\\\\\"{{{,,,", "\""]'),
+    ],
+)
+def test_values_are_counted_but_not_what_is_written_in_strings(values: int, given: bytes) -> None:
+    """Never fewer than there are; an empty container counts once more for what could be in it."""
+    assert values <= count_values(given) <= values + given.count(b"{}") + 1
+    for size in range(1, 12):
+        assert count_values(given, chunk=size) == count_values(given)
+
+
+def test_a_body_of_many_values_is_refused_before_it_is_decoded() -> None:
+    given = b'{"model":"m","input":[' + b"{}," * MAX_JSON_VALUES + b"{}]}"
+    found: list[Problem] = []
+    assert peak_of(lambda: found.append(problem_of(given))) < 3 * len(given)
+    assert (found[0].code, found[0].param) == ("invalid_value", "body")
+    text = msgspec.json.encode({"model": "m", "input": '{[,]}\\"' * MAX_JSON_VALUES})
+    assert parse_request(text).model == "m"
+
+
+NAMES: Final[dict[str, tuple[dict[str, Any], str]]] = {
+    "model": ({"model": LONG}, "model"),
+    "metadata": ({"metadata": {LONG: "v"}}, "metadata."),
+    "steering": ({f"litellm_{LONG}": 1}, "litellm_"),
+    "chosen tool": ({"tool_choice": {"type": "function", "name": LONG}}, "tool_choice.name"),
+    "chosen type": ({"tool_choice": {"type": LONG}}, "tool_choice.type"),
+    "allowed tool": (
+        {"tool_choice": {"type": "allowed_tools", "tools": [{"type": "function", "name": LONG}]}},
+        "tool_choice.tools[0].name",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_long_name_is_refused_and_not_repeated(name: str) -> None:
+    given, path = NAMES[name]
+    problem = problem_of(body(**given))
+    assert problem.param.startswith(path)
+    assert problem.answer.status == 400
+    assert len(msgspec.json.encode(problem.body())) < 1000
+
+
+def test_the_effort_of_an_update_is_one_that_is_known() -> None:
+    """As that of the request is."""
+    given = body(
+        input=[{"role": "user", "content": "Hi"}, {"type": "configuration_update", "reasoning": {"effort": "u"}}]
+    )
+    assert (problem_of(given).code, problem_of(given).param) == ("invalid_value", "input[1].reasoning.effort")
+
+
+def test_pydantic_stops_at_the_first_wrong_entry() -> None:
+    """What the bound above rests on."""
+    with pytest.raises(ValidationError) as raised:
+        ShellCallItem.model_validate({"type": "shell_call", "call_id": "c", "action": {"commands": [1, 2, 3]}})
+    assert raised.value.error_count() == 1
