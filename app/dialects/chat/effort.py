@@ -11,8 +11,9 @@ def known_effort(asked: str | None, can: Capabilities, *, limit: int | None, war
     if asked is None:
         return None
     if can.reasoning is False or can.efforts == ():
-        if asked != "none":
-            warnings.append("'reasoning.effort' has no effect on this model.")
+        never = asked == "none"  # it may think all the same
+        why = ": none' has no effect: this model cannot be told so" if never else "' has no effect on this model"
+        warnings.append(f"'reasoning.effort{why}.")
         return None
     known = EFFORTS if can.efforts is None else can.efforts
     costs = can.thinking_tokens or {}
