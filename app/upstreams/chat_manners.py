@@ -42,6 +42,22 @@ def shaped(ask: Json, manners: ChatManners) -> Json:
     return body
 
 
+def tokenized(body: Json) -> Json:
+    """What vLLM's `/tokenize` is asked for a shaped ask.
+
+    It knows earlier thoughts by one name, which depends on its version, where chat completions know both: it is given
+    both, and its templates read one.
+    """
+    told: Json = {name: body[name] for name in ("model", "messages", "tools") if name in body}
+    told["messages"] = [_thoughts_twice(message) for message in body["messages"]]
+    return told
+
+
+def _thoughts_twice(message: Json) -> Json:
+    thoughts = message.get("reasoning_content") or message.get("reasoning")
+    return {**message, "reasoning": thoughts, "reasoning_content": thoughts} if thoughts else message
+
+
 def thoughtful(message: Json) -> Json:
     """The message, with a blank thought where an assistant's has none."""
     if message["role"] != "assistant" or message.get("reasoning_content"):

@@ -1,6 +1,7 @@
 """A chat-completions server spoken to directly: the fast lane."""
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -8,17 +9,16 @@ import msgspec
 
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
-from app.upstreams.chat_manners import ChatManners, shaped
+from app.upstreams.chat_manners import ChatManners, shaped, tokenized
+from app.upstreams.counting import CountingAddress
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.http_server import (
     CONNECT,
-    NOT_THERE,
     TROUBLE,
     Answer,
     HttpRefusedError,
     HttpServer,
     did_not_answer_as_it_must,
-    json_object,
 )
 from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
 
@@ -27,6 +27,8 @@ Json = dict[str, Any]
 MANNERS = ChatManners()
 V1: Final = "/v1"
 """How addresses end beside which vLLM has those of its own."""
+STREAMED: Final = frozenset({"stream", "stream_options"})
+"""What of an ask has no meaning where nothing is answered."""
 
 
 class _ToldError(Exception):
@@ -52,10 +54,14 @@ class HttpChat:
         self._server = HttpServer(
             f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect
         )
-        self._counter: HttpServer | None = None
-        if (root := base_url.rstrip("/")).endswith(V1):
-            self._counter = HttpServer(
-                f"{root.removesuffix(V1)}/tokenize", api_key=api_key, timeout=timeout, connect=connect
+        root = base_url.rstrip("/")
+        self._llama_counter = CountingAddress(
+            f"{root}/chat/completions/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect
+        )
+        self._vllm_counter: CountingAddress | None = None
+        if root.endswith(V1):
+            self._vllm_counter = CountingAddress(
+                f"{root.removesuffix(V1)}/tokenize", "count", api_key=api_key, timeout=timeout, connect=connect
             )
         self._secret = api_key
         self._manners = manners
@@ -95,26 +101,23 @@ class HttpChat:
                 answer.let_go(heard_out=lines.done)
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
-        """How long the ask is, by vLLM's own address for that; None from any other server, which is not asked again."""
-        if self._counter is None:
-            return None
-        shape = shaped(ask, self._manners)
-        body = {name: shape[name] for name in ("model", "messages", "tools") if name in shape}
-        try:
-            told = await json_object(await self._counter.ask(msgspec.json.encode(body), key))
-        except TROUBLE as error:
-            if isinstance(error, HttpRefusedError) and error.status in NOT_THERE:
-                counter, self._counter = self._counter, None
-                await counter.close()
-            return None
-        counted = None if told is None else told.get("count")
-        return Counted(counted, by_upstream=True) if type(counted) is int and counted >= 0 else None
+        """How long the ask is, by llama.cpp's own address for that, or by vLLM's; None from any other server."""
+        body = shaped(ask, self._manners)
+        whole = {name: value for name, value in body.items() if name not in STREAMED}
+        asks = [(self._llama_counter, whole)]
+        if self._vllm_counter is not None:
+            asks.append((self._vllm_counter, tokenized(body)))
+        for counter, count_ask in asks:
+            with suppress(*TROUBLE):
+                if (counted := await counter.count(count_ask, key)) is not None:
+                    return counted
+        return None
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._server.close()
-        if self._counter is not None:
-            await self._counter.close()
+        for server in (self._server, self._llama_counter, self._vllm_counter):
+            if server is not None:
+                await server.close()
 
     async def _ask(self, ask: Json, key: str | None) -> Answer:
         """Ask. A server that refuses `stream_options` is asked without, now and from now on."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.sse_lines import SseEvents
+from app.upstreams.counting import CountingAddress
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
 from app.upstreams.http_server import (
     CONNECT,
@@ -56,7 +57,9 @@ class NativeResponses:
     ) -> None:
         url = f"{base_url.rstrip('/')}/responses"
         self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
-        self._counter = HttpServer(f"{url}/input_tokens", api_key=api_key, timeout=timeout, connect=connect)
+        self._counter = CountingAddress(
+            f"{url}/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect
+        )
         self._secret = api_key
         self.compactor = _Compactor(
             self, HttpServer(f"{url}/compact", api_key=api_key, timeout=timeout, connect=connect)
@@ -94,15 +97,11 @@ class NativeResponses:
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
         """How long the ask is, by the server itself; None if it has no such address. `UpstreamRefused` as in `open`."""
-        body = {name: ask[name] for name in _COUNTED if name in ask}
+        body: Json = {name: ask[name] for name in _COUNTED if name in ask}
         try:
-            told = await _whole(await self._counter.ask(msgspec.json.encode(body), key))
-        except (*TROUBLE, NotEventsError) as error:
-            if isinstance(error, HttpRefusedError) and error.status in NOT_THERE:
-                return None
+            return await self._counter.count(body, key)
+        except TROUBLE as error:
             raise self.refused(error, str(ask["model"]), key) from None
-        counted = told.get("input_tokens")
-        return Counted(counted, by_upstream=True) if type(counted) is int and counted >= 0 else None
 
     def refused(self, error: Exception, model: str, key: str | None) -> UpstreamRefused:
         """What to raise where one of `TROUBLE` comes before the answer to an ask with this key."""

@@ -4,17 +4,15 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from hashlib import sha256
 from typing import Any
 
 import httpx
 import pytest
 from openai import OpenAI
 
-from app.settings import Key, Model, Secret, Server, Settings, Upstream
+from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.serving import serving
-from tests.upstream import ChatUpstream, ResponsesUpstream, Status
-from tests.upstream.server import Ask
+from tests.upstream import Ask, ResponsesUpstream, Status
 
 Json = dict[str, Any]
 
@@ -42,7 +40,7 @@ def relay(upstream: CountingUpstream) -> AbstractContextManager[str]:
 
 def count(url: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
     body = {"model": "m", "input": "Hello, what is this?", **fields}
-    return httpx.post(f"{url}/v1/responses/input_tokens", json=body, headers=headers)
+    return httpx.post(f"{url}/v1/responses/input_tokens", json=body, headers=headers, timeout=20)
 
 
 def told(answer: httpx.Response) -> tuple[int, int | None, str | None]:
@@ -158,55 +156,8 @@ def test_warnings_are_told(demo: str) -> None:
     assert json.loads(count(demo, from_the_future=1).headers["x-am-warnings"])
 
 
-class VllmUpstream(ChatUpstream):
-    """A chat server that counts beside its `/v1`."""
-
-    def faults(self, ask: Ask) -> list[str]:
-        """It counts messages and tools."""
-        if ask.path == "/tokenize":
-            return [f"unknown {key}" for key in ask.body.keys() - {"model", "messages", "tools"}]
-        return super().faults(ask)
-
-
-def test_vllm_counts_what_it_is_asked() -> None:
-    script = [Status(200, {"count": 42, "max_model_len": 4096, "tokens": [1, 2]})]
-    with VllmUpstream(script) as upstream, serving(settings(Upstream(via="chat", base_url=upstream.url))) as url:
-        assert told(count(url, instructions="Be brief.", max_output_tokens=9)) == (200, 42, "upstream")
-    [ask] = upstream.asks
-    assert (ask.path, [message["role"] for message in ask.body["messages"]]) == ("/tokenize", ["system", "user"])
-
-
-@pytest.mark.parametrize(
-    ("script", "asks"),
-    [
-        ([Status(404, {})], 1),
-        ([Status(500, {})], 2),
-        ([Status(200, b"<html>")], 2),
-        ([Status(200, {"tokens": [1, 2]})], 2),
-    ],
-    ids=["no such address", "broken", "a page", "another's tokenizer"],
-)
-def test_a_chat_server_that_does_not_count_is_estimated_for(script: list[Any], asks: int) -> None:
-    """Whether it can is learnt once."""
-    with VllmUpstream(script) as upstream, serving(settings(Upstream(via="chat", base_url=upstream.url))) as url:
-        counts = [told(count(url)) for _ in "ab"]
-    assert [(status, by) for status, _, by in counts] == [(200, "estimated")] * 2
-    assert len(upstream.asks) == asks
-
-
-def test_counting_runs_no_turn_and_counts_against_its_key(caplog: pytest.LogCaptureFixture) -> None:
-    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=1)
-    with (
-        VllmUpstream([Status(404, {})]) as upstream,
-        serving(settings(Upstream(via="chat", base_url=upstream.url), keys=(key,))) as url,
-        caplog.at_level("INFO", "am_proxy.turn"),
-    ):
-        bearer = {"authorization": "Bearer sk-alice"}
-        assert [count(url).status_code, *(count(url, headers=bearer).status_code for _ in "ab")] == [401, 200, 429]
-    assert [ask.path for ask in upstream.asks] == ["/tokenize"]
-    lines = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
-    assert [(line["finish"], line["status"]) for line in lines] == [
-        ("refused", 401),
-        ("counted", 200),
-        ("refused", 429),
-    ]
+@pytest.mark.parametrize("body", [{"error": "Unexpected endpoint."}, b"<html>", {"input_tokens": "7"}])
+def test_a_responses_server_that_answers_everything_is_not_believed_and_not_asked_again(body: Any) -> None:
+    with CountingUpstream([Status(200, body)]) as upstream, relay(upstream) as url:
+        assert [told(count(url))[::2] for _ in "ab"] == [(200, "estimated")] * 2
+        assert len(upstream.asks) == 1
