@@ -27,6 +27,8 @@ from app.dialects.chat.turn import ChatTurn
 from app.protocol.events import Event
 from app.protocol.problems import Problem
 from app.protocol.request import parse_request
+from app.upstreams.chat_lines import Progress
+from app.upstreams.faults import problem_in_stream
 from tests.consumer import check_heard
 from tests.grammar import check
 from tests.judges import judge, judge_response
@@ -53,18 +55,22 @@ def new_turn(folder: Path) -> ChatTurn:
 
 
 def replayed(turn: ChatTurn, chunks: list[Any]) -> Iterator[Event]:
-    """What the client is told, as the pump would do it: nothing is read behind the last event."""
+    """What the client is told, as upstream and pump would do it: nothing is read behind the last event."""
     yield from turn.begin()
+    progress = Progress()
     for chunk in chunks:
-        if turn.over:
-            return
-        match chunk:
-            case {"silence": True}:
-                yield from turn.keep_alive()
-            case {"broke": problem}:
-                yield from turn.fail(msgspec.convert(problem, Problem))
-            case _:
-                yield from turn.receive(chunk)
+        for read in progress.take(chunk) if isinstance(chunk, dict) else [chunk]:
+            if turn.over:
+                return
+            match read:
+                case {"silence": True}:
+                    yield from turn.keep_alive()
+                case {"broke": problem}:
+                    yield from turn.fail(msgspec.convert(problem, Problem))
+                case {"error": error} if error:
+                    yield from turn.fail(problem_in_stream(read, model="upstream-model"))
+                case _:
+                    yield from turn.receive(read)
     if not turn.over:
         yield from turn.end()
 

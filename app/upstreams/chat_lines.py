@@ -22,11 +22,51 @@ _MOST_LINES: Final = 1000
 _BESIDE: Final = ("usage", "timings", "citations", "search_results")
 """What an answer says beside its choices, and is read."""
 
+UNSTATED: Final = "unstated"
+"""The finish reason of an answer that is over but whose server named none. The reader of chunks knows it."""
+_OLD_ERROR: Final = b"error:"
+"""How older servers of llama.cpp begin the line that tells an error inside a stream."""
+_NO_WORDS: Final = frozenset({"role"})
+"""Keys of a delta that say nothing of the answer."""
+
 _decode: Final = msgspec.json.Decoder().decode
 
 
 class NotAStreamError(Exception):
     """The upstream's answer cannot be read as a stream of chunks."""
+
+
+class Progress:
+    """How far an answer has come: whether it has begun, and whether it is over although it named no finish reason.
+
+    Some servers (Snowflake's Claude, some behind OpenRouter) never name one. Behind their last word they count, in a
+    chunk that says nothing else, and then say `[DONE]`. A server that was cut in mid-answer counts nothing.
+    """
+
+    def __init__(self) -> None:
+        self._begun = False
+        self._named = False
+        self._counted = False
+
+    def take(self, chunk: Json) -> list[Json]:
+        """One more chunk, as it is to be read: an error that came beside words comes behind them."""
+        if error := chunk.get("error"):
+            if isinstance(error, dict) and not any(error.values()):
+                chunk = {key: value for key, value in chunk.items() if key != "error"}
+            elif chunk.get("choices"):
+                return apart(chunk, begun=self._begun)
+        self._begun = True
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        self._named = self._named or bool(choice.get("finish_reason"))
+        usage = chunk.get("usage")
+        self._counted = _counts(usage) and not _words(choice)
+        return [chunk]
+
+    def at_done(self) -> list[Json]:
+        """What to add behind `[DONE]`."""
+        over = self._counted and not self._named
+        return [{"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}] if over else []
 
 
 class ChatLines:
@@ -40,6 +80,7 @@ class ChatLines:
         """What stands outside of the stream's own lines: the body, if this is no stream."""
         self._other_held = 0
         self._found = False
+        self._progress = Progress()
         self.done = False
         """The server said `[DONE]`: nothing that follows is read."""
 
@@ -49,9 +90,10 @@ class ChatLines:
             if self.done:
                 return
             if line[:5] == b"data:":
-                chunk = self._chunk(line[5:])
-                if chunk is not None:
-                    yield chunk
+                yield from self._chunks(line[5:])
+            elif line[:6] == _OLD_ERROR and (error := _old_error(line)) is not None:
+                self._found = True
+                yield error
             else:
                 self._aside(line)
 
@@ -59,19 +101,27 @@ class ChatLines:
         """What is left when nothing more comes."""
         for line in (self._lines.rest(), b""):
             if line[:5] == b"data:" and not self.done:
-                chunk = self._chunk(line[5:])
-                if chunk is not None:
-                    yield chunk
+                yield from self._chunks(line[5:])
+            elif not self.done and line[:6] == _OLD_ERROR and (error := _old_error(line)) is not None:
+                self._found = True
+                yield error
             elif not self.done:
                 self._aside(line)
         if self._other and not self._found and not self.done:
-            yield whole(b"\n".join(self._other))
+            yield from self._progress.take(whole(b"\n".join(self._other)))
 
     def _feed(self, data: bytes) -> list[bytes]:
         try:
             return self._lines.feed(data)
         except TooLongError:
             raise NotAStreamError(TOO_LONG) from None
+
+    def _chunks(self, told: bytes) -> list[Json]:
+        """What this data line says, if it is whole with those before it."""
+        chunk = self._chunk(told)
+        if chunk is not None:
+            return self._progress.take(chunk)
+        return self._progress.at_done() if self.done else []
 
     def _chunk(self, told: bytes) -> Json | None:
         if self._begun:
@@ -115,13 +165,48 @@ class ChatLines:
             raise NotAStreamError("a chunk of the stream is not JSON")
 
 
+def apart(chunk: Json, *, begun: bool) -> list[Json]:
+    """A chunk that reports an error beside `choices`, as two: what it says, and the error.
+
+    Counts alone are left out where the answer has not `begun`: an error can then still be told by its HTTP status.
+    """
+    error, choices = {"error": chunk["error"]}, chunk["choices"]
+    said: Json = {"choices": []}
+    if isinstance(choices, list) and isinstance(choices[0], dict) and _words(choices[0]):
+        said["choices"] = [{key: value for key, value in choices[0].items() if key != "finish_reason"}]
+    if begun or said["choices"]:
+        said |= {key: chunk[key] for key in _BESIDE if chunk.get(key)}
+    return [said, error] if said != {"choices": []} else [error]
+
+
+def _words(choice: Json) -> bool:
+    """Whether this choice says anything of the answer."""
+    delta = choice.get("delta") or choice.get("message")
+    return isinstance(delta, dict) and any(value for key, value in delta.items() if key not in _NO_WORDS)
+
+
+def _counts(usage: Any) -> bool:
+    """Whether this usage holds any count."""
+    counts = usage.values() if isinstance(usage, dict) else ()
+    return any(type(count) is int and count > 0 for count in counts)
+
+
+def _old_error(line: bytes) -> Json | None:
+    """The error in such a line, as the chunk that newer servers send. None where it is something else."""
+    try:
+        error = json.loads(line[6:])
+    except (ValueError, RecursionError):
+        return None
+    return {"error": error} if isinstance(error, dict) and error else None
+
+
 def whole(body: bytes) -> Json:
     """An answer that was not streamed although we asked for it, as the one chunk it amounts to."""
     try:
         told = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise NotAStreamError("the answer is neither a stream nor JSON") from error
-    if isinstance(told, dict) and ("error" in told or told.get("object") == "error"):
+    if isinstance(told, dict) and not told.get("choices") and (told.get("error") or told.get("object") == "error"):
         return told
     try:
         choice = told["choices"][0]
@@ -130,7 +215,7 @@ def whole(body: bytes) -> Json:
         raise NotAStreamError("the answer is no chat completion") from error
     if delta.get("tool_calls"):
         delta["tool_calls"] = [{"index": seat, **call} for seat, call in enumerate(delta["tool_calls"])]
-    said = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason")}
+    said = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason") or UNSTATED}
     if choice.get("logprobs"):
         said["logprobs"] = choice["logprobs"]
-    return {"choices": [said]} | {key: told[key] for key in _BESIDE if told.get(key)}
+    return {"choices": [said]} | {key: told[key] for key in (*_BESIDE, "error") if told.get(key)}

@@ -30,9 +30,24 @@ _POLICY: Final = re.compile(
     r"content_policy_violation|content_filter|content management policy|ResponsibleAIPolicy|safety system",
     re.IGNORECASE,
 )
+_MODEL_FAILED: Final = re.compile(r"tool_use_failed", re.IGNORECASE)
+"""Groq's 400 for a call that its model wrote wrongly: the request has no fault, and may be made again."""
 _QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
 _TOO_LARGE: Final = re.compile(r"request_too_large|exceeds the maximum size|(entity|payload) too large", re.IGNORECASE)
 _BAD_KEY: Final = re.compile(r"API_KEY_INVALID|API key not valid|invalid.api.key|incorrect api key", re.IGNORECASE)
+
+_NAMED: Final = {
+    "insufficient_quota": 429,
+    "rate_limit": 429,
+    "context_length": 400,
+    "content_filter": 400,
+    "content_policy": 400,
+    "authentication": 401,
+    "permission": 403,
+    "invalid_request": 400,
+    "timeout": 408,
+}
+"""The status of an error inside a stream that names none, by a piece of its code or type."""
 
 _SECRETS: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|csk|r8|key|AIza|AKIA|ghp)[-_]?[A-Za-z0-9_\-*.]{8,}"
@@ -64,8 +79,7 @@ def problem_in_stream(told: Any, *, model: str, secret: str | None = None) -> Pr
         code = int(code)
     kind = str(held.get("type", "")) if isinstance(held, dict) else ""
     if not isinstance(code, int):
-        named = {"rate_limit": 429, "authentication": 401, "permission": 403, "invalid_request": 400, "timeout": 408}
-        code = next((status for name, status in named.items() if name in f"{kind} {code}"), 500)
+        code = next((status for name, status in _NAMED.items() if name in f"{kind} {code}"), 500)
     return problem_told(code, json.dumps(told), model=model, headers={}, secret=secret)
 
 
@@ -102,6 +116,8 @@ def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 —
         return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
     if client and _POLICY.search(text):
         return "content_policy_violation", "The upstream refused the input because of its content policy."
+    if client and _MODEL_FAILED.search(text):
+        return "upstream_error", "The model wrote a call that its server could not read. Please try again"
     if status in {408, 504}:
         return "upstream_timeout", "The upstream took too long to answer. Please try again."
     fixed = {

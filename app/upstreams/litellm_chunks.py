@@ -3,9 +3,10 @@
 litellm's own wrapper costs four to ten times as much per chunk, drops refusals and calls a cut stream finished. So we
 read what lies below it, in the best of four ways that fits:
 
-1. `lines`: an upstream that speaks chat completions. We parse the lines of the HTTP response ourselves. Besides being
-   the fastest, this is the only way in which nothing a model wrote is lost: litellm 1.106 drops a chunk whose text
-   contains `[DONE]`, and one whose text contains U+2028 (its lines are split there).
+1. `lines`: an upstream that speaks chat completions, in whatever dialect of them our reader knows. We parse the lines
+   of the HTTP response ourselves. Besides being the fastest, this is the only way in which nothing a model wrote is
+   lost: litellm 1.106 drops a chunk whose text contains `[DONE]`, and one whose text contains U+2028 (its lines are
+   split there).
 2. `parsed`: another wire format, for which litellm has a parser whose chunks we know. It gets its lines from us too.
 3. `whole`: an answer that litellm did not ask to be streamed. We read it as it came, for its own way of cutting it up
    forgets what was thought.
@@ -40,6 +41,19 @@ _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fi
 """Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
+_READ_BY_US: Final = frozenset(
+    {
+        "EdenAIChatCompletionStreamingHandler",
+        "FireworksAIChatCompletionStreamingHandler",
+        "GroqChatCompletionStreamingHandler",
+        "MistralChatResponseIterator",
+        "OpenRouterChatCompletionStreamingHandler",
+        "VertexAILlama3StreamingHandler",
+        "XAIChatCompletionStreamingHandler",
+    }
+)
+"""Parsers of dialects that our own reader of chunks knows, with less loss: errors keep their kind beside other words,
+and a whole answer where a stream was asked for is read."""
 _WHOLE_CLASS: Final = "MockResponseIterator"
 """litellm's stream of one answer that it did not ask to be streamed."""
 _GEMINI: Final = "litellm.llms.vertex_ai.gemini."
@@ -47,7 +61,6 @@ _OLLAMA: Final = "litellm.llms.ollama.chat."
 _KNOWN_PARSERS: Final = (
     "litellm.llms.anthropic.chat",
     _OLLAMA,  # its wrapper asks the server for the model on the way, and waits
-    "litellm.llms.openrouter.",
     _GEMINI,
 )
 _GUESSED: Final = ("stop", "tool_calls")
@@ -94,6 +107,8 @@ def response_of(wrapper: Any) -> Any | None:
 def _is_plain(kind: type) -> bool:
     if kind.__name__ == "AsyncStream":
         return kind.__module__.startswith("openai")
+    if kind.__name__ in _READ_BY_US:
+        return True
     return getattr(getattr(kind, "chunk_parser", None), "__qualname__", "") == f"{_PLAIN_CLASS}.chunk_parser"
 
 

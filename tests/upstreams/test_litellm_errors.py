@@ -233,7 +233,7 @@ def test_an_error_is_known_by_its_name_its_status_or_its_words(raised: Exception
 
 async def test_an_empty_error_in_every_chunk_is_none() -> None:
     chunk: dict[str, Any] = {"choices": [], "error": None, "usage": {"prompt_tokens": 1}}
-    with server(None, [says("Hi") | {"error": None}, chunk]) as upstream:
+    with server(None, [says("Hi", finish="stop") | {"error": None}, chunk]) as upstream:
         chunks, problem = await answers(LitellmChat(base_url=upstream.url), asks())
     assert (len(chunks), problem) == (2, None)
 

@@ -42,7 +42,7 @@ STREAMS: Final = {
     "openrouter": "litellm.llms.openrouter.chat.transformation.OpenRouterChatCompletionStreamingHandler",
 }
 """What litellm reads each provider with. See `app/upstreams/litellm_chunks.py`, which knows them by these names."""
-PARSED: Final = ("anthropic", "gemini", "mistral", "ollama", "openrouter")
+PARSED: Final = ("anthropic", "gemini", "ollama")
 """Those whose chunks are litellm's; the others' lines are read by us."""
 RECORDED: Final = (*STREAMS, "ollama, directly")
 

@@ -44,12 +44,17 @@ class _Call:
         self._last = arguments.rstrip()[-1:] or self._last
 
     def is_whole(self) -> bool:
-        if self._last != "}":  # asked on every fragment where names repeat: most must not cost a look at all before
-            return False
+        # asked on every fragment where names repeat: most must not cost a look at all before
+        return self._last == "}" and isinstance(self._read(), dict)
+
+    def is_json(self) -> bool:
+        return not self._last or self._read() is not msgspec.UNSET
+
+    def _read(self) -> Any:
         try:
-            return isinstance(msgspec.json.decode("".join(self.arguments)), dict)
+            return msgspec.json.decode("".join(self.arguments))
         except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
-            return False
+            return msgspec.UNSET
 
 
 class CallReader:
@@ -59,6 +64,11 @@ class CallReader:
         self._keeps = keeps
         self._at_index: dict[int, _Call] = {}
         self._calls: list[_Call] = []
+
+    @property
+    def whole(self) -> bool:
+        """Whether no call lacks the rest of its arguments, as far as JSON can tell."""
+        return all(call.is_json() for call in self._calls)
 
     @property
     def begun(self) -> bool:

@@ -36,6 +36,11 @@ STOPPED: Final = {
 }
 """Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
 
+UNSTATED: Final = "unstated"
+"""What our upstreams give as the reason where a server named none, but was through with its answer."""
+
+REPORTED: Final = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
+
 ONLY_SOUND: Final = Problem(
     code="unsupported_value",
     message="The model answered in sound without any words, which this server cannot tell. Ask one that writes.",
@@ -77,7 +82,7 @@ class ChunkReader:
         if not isinstance(chunk, dict):
             return [Broke(UNREADABLE)]
         if chunk.get("error"):
-            return [Broke(_reported(chunk["error"]))]
+            return [Broke(REPORTED)]  # upstreams say what an error means before it comes here
         deltas: list[Delta] = []
         choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
@@ -112,9 +117,15 @@ class ChunkReader:
             deltas += self._made(delta)
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
-            broke = reason.lower() in BROKE_OFF
-            deltas.append(Broke(_reported(None)) if broke else STOPPED.get(reason.lower(), Stopped("end")))
+            deltas += self._stop(reason.lower())
         return deltas
+
+    def _stop(self, reason: str) -> list[Delta]:
+        if reason in BROKE_OFF:
+            return [Broke(REPORTED)]
+        if reason == UNSTATED and not self._calls.whole:
+            return []  # it was cut after all
+        return [STOPPED.get(reason, Stopped("end"))]
 
     def _made(self, delta: dict[str, Any]) -> list[Delta]:
         """Images and calls."""
@@ -223,25 +234,3 @@ def _logprob(entry: dict[str, Any]) -> dict[str, Any]:
     raw = entry.get("bytes")
     whole = isinstance(raw, list) and all(type(byte) is int for byte in raw)
     return {"token": token, "logprob": logprob if known else 0, "bytes": raw if whole else list(token.encode())}
-
-
-def _reported(error: Any) -> Problem:
-    """An error inside the stream. Its text stays out: it may hold what is not the client's to read."""
-    fields = error if isinstance(error, dict) else {}
-    match str(fields.get("code") or fields.get("type") or ""):
-        case "rate_limit_exceeded" | "429" | "rate_limit_error":
-            return Problem(
-                code="rate_limit_exceeded",
-                message="The model's server has too much to do. Please try again in 5s.",
-                retry_after=5,
-            )
-        case "insufficient_quota":
-            return Problem(code="insufficient_quota", message="The quota at the model's server is used up.")
-        case "context_length_exceeded":
-            return Problem(
-                code="context_length_exceeded", message="The input is longer than the model's context window."
-            )
-        case "content_filter" | "content_policy_violation":
-            return Problem(code="content_policy_violation", message="The model's server refused the content.")
-        case _:
-            return Problem(code="upstream_error", message="The model's server reported an error while it answered.")

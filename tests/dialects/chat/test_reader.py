@@ -36,16 +36,8 @@ def calls(*fragments: dict[str, Any]) -> dict[str, Any]:
     return chunk({"tool_calls": list(fragments)})
 
 
-BUSY = Problem(
-    code="rate_limit_exceeded",
-    message="The model's server has too much to do. Please try again in 5s.",
-    retry_after=5,
-)
 UNREADABLE = Problem(code="upstream_error", message="The model's server sent something that is no chat chunk.")
 REPORTED = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
-TOO_LONG = Problem(code="context_length_exceeded", message="The input is longer than the model's context window.")
-POOR = Problem(code="insufficient_quota", message="The quota at the model's server is used up.")
-UNWANTED = Problem(code="content_policy_violation", message="The model's server refused the content.")
 CITED = {"type": "url_citation", "start_index": 0, "end_index": 2, "url": "https://a.example/", "title": "A"}
 
 ONE_CHUNK: list[tuple[str, Any, list[Delta]]] = [
@@ -92,6 +84,7 @@ ONE_CHUNK: list[tuple[str, Any, list[Delta]]] = [
     ("stop", chunk(finish="stop"), [Stopped("end")]),
     ("tool_calls", chunk(finish="tool_calls"), [Stopped("end")]),
     ("an unknown reason is an end", chunk(finish="eos"), [Stopped("end")]),
+    ("no reason, though it was over", chunk(finish="unstated"), [Stopped("end")]),
     ("an empty reason is none", chunk(finish=""), []),
     ("length", chunk(finish="length"), [Stopped("length")]),
     ("content_filter", chunk(finish="content_filter"), [Stopped("content_filter")]),
@@ -103,10 +96,7 @@ ONE_CHUNK: list[tuple[str, Any, list[Delta]]] = [
     ("something that is no object", ["x"], [Broke(UNREADABLE)]),
     ("an error", {"error": {"message": "sk-secret"}}, [Broke(REPORTED)]),
     ("an error of one word", {"error": "overloaded"}, [Broke(REPORTED)]),
-    ("too many requests", {"error": {"code": 429}}, [Broke(BUSY)]),
-    ("too long", {"error": {"code": "context_length_exceeded"}}, [Broke(TOO_LONG)]),
-    ("no quota", {"error": {"type": "insufficient_quota"}}, [Broke(POOR)]),
-    ("filtered", {"error": {"code": "content_filter"}}, [Broke(UNWANTED)]),
+    ("an error with a code, which upstreams tell instead", {"error": {"code": 429}}, [Broke(REPORTED)]),
     (
         "usage with details",
         {
@@ -258,6 +248,26 @@ SEVERAL: list[tuple[str, list[dict[str, Any]], list[Delta]]] = [
         "Snowflake's function_call beside a call",
         [chunk({"tool_calls": [call(0, "f", "{}", "c1")], "function_call": {"name": "", "arguments": ""}})],
         [CallOpened(0, "f", "c1"), CallArguments(0, "{}")],
+    ),
+    (
+        "no reason, and a call that is whole",
+        [
+            calls(call(0, "f", '{"a":', "c1"), call(1, "g", None, "c2")),
+            calls(call(0, None, "1}")),
+            chunk(finish="unstated"),
+        ],
+        [
+            CallOpened(0, "f", "c1"),
+            CallArguments(0, '{"a":'),
+            CallOpened(1, "g", "c2"),
+            CallArguments(0, "1}"),
+            Stopped("end"),
+        ],
+    ),
+    (
+        "no reason, and a call that is not",
+        [calls(call(0, "f", '{"a":', "c1")), chunk(finish="unstated")],
+        [CallOpened(0, "f", "c1"), CallArguments(0, '{"a":')],
     ),
     ("an entry without a call", [calls(call(0, "", "")), calls(call(0, None, None, ""))], []),
     (
