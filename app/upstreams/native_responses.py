@@ -1,7 +1,8 @@
 """A server that speaks Responses itself: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -9,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from app.protocol.problems import ANSWERS, Problem
-from app.protocol.sse_lines import SseEvents
 from app.upstreams.counting import CountingAddress
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
 from app.upstreams.http_server import (
@@ -23,30 +23,16 @@ from app.upstreams.http_server import (
     json_object,
 )
 from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
+from app.upstreams.response_events import EventReader, NotEventsError, ToldError
 
 Json = dict[str, Any]
 
-LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
-LONGEST_ERROR: Final = 64 * 1024
-"""Bytes of a body that is no stream, as far as it is read."""
 LONGEST_PARAM: Final = 200
+BEHIND_AN_ERROR: Final = 2
+"""Seconds that `response.failed` may take to follow an `error` event: it says more."""
 
 _COUNTED: Final = ("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text")
 """What of an ask may be counted: servers refuse the rest there."""
-
-_decode: Final = msgspec.json.Decoder().decode
-
-
-class NotEventsError(Exception):
-    """The upstream's answer cannot be read as what it must be."""
-
-
-class _ToldError(Exception):
-    """The upstream reported an error inside its answer."""
-
-    def __init__(self, told: Json) -> None:
-        super().__init__()
-        self.told = told
 
 
 class NativeResponses:
@@ -71,11 +57,12 @@ class NativeResponses:
         model = str(ask["model"])
         answer: Answer | None = None
         secret = key or self._secret
-        reading = _Reading()
+        reading = EventReader()
         try:
             answer = await self._server.ask(msgspec.json.encode(ask), key)
             del ask  # it may be long, and so may the answer take
-            async for data in answer:
+            pieces = aiter(answer)
+            while (data := await _next(pieces, in_time=reading.error is not None)) is not None:
                 for event in reading.read(data):
                     if event["type"] == "response.failed":
                         _clean(event, secret)
@@ -85,8 +72,8 @@ class NativeResponses:
                 if reading.done:
                     return
             reading.end()
-        except (*TROUBLE, NotEventsError, _ToldError) as error:
-            problem = self._problem(error, model, secret)
+        except (*TROUBLE, NotEventsError, ToldError) as error:
+            problem = self._problem(error if reading.error is None else ToldError(reading.error), model, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             if reading.spoken:
                 raise UpstreamBroke(problem) from None
@@ -114,7 +101,7 @@ class NativeResponses:
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
-            case _ToldError():
+            case ToldError():
                 return problem_in_stream(error.told, model=model, secret=secret)
             case NotEventsError():
                 return did_not_answer_as_it_must(str(error))
@@ -152,6 +139,19 @@ async def _whole(answer: Answer) -> Json:
     return told
 
 
+async def _next(pieces: AsyncIterator[bytes], *, in_time: bool) -> bytes | None:
+    """The next piece of an answer; None at its end. `in_time`: only if it comes soon."""
+    try:
+        async with asyncio.timeout(BEHIND_AN_ERROR if in_time else None):
+            return await anext(pieces)
+    except StopAsyncIteration:
+        return None
+    except TimeoutError:
+        if in_time:
+            return None
+        raise
+
+
 def _clean(event: Json, secret: str | None) -> None:
     """Why it failed, without keys and addresses."""
     response = event.get("response")
@@ -179,70 +179,3 @@ def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) ->
         message=short(message, secret) if isinstance(message, str) and message else problem.message,
         param=short(param[:LONGEST_PARAM], secret) if isinstance(param, str) else "",
     )
-
-
-class _Reading:
-    """The bytes of one answer -> events."""
-
-    def __init__(self) -> None:
-        self._events = SseEvents()
-        self._begun = b""
-        """What came before the first event: the body, if this is no stream."""
-        self.spoken = False
-        self.done = False
-        """The last event was heard: nothing that follows is read."""
-
-    def read(self, data: bytes) -> Iterator[Json]:
-        """The events that end in this piece. Raises behind the last sound one."""
-        if not self.spoken and len(self._begun) < LONGEST_ERROR:
-            self._begun += data
-        for text in self._events.feed(data):
-            if self.done:
-                return
-            event = self._event(text)
-            if event is not None:
-                yield event
-
-    def end(self) -> None:
-        """Nothing more comes. Without any event, the body is looked at: it may be an error."""
-        if self.spoken:
-            return
-        body = self._begun.strip()
-        try:
-            told = json.loads(body)
-        except (ValueError, RecursionError):
-            told = None
-        if isinstance(told, dict) and told.get("error"):
-            raise _ToldError(told)
-        if body:
-            raise NotEventsError("the answer is not a stream of events")
-
-    def _event(self, text: bytes) -> Json | None:
-        if text == b"[DONE]":
-            self.done = True
-            return None
-        event = _parsed(text)
-        kind = event.get("type")
-        if kind == "keepalive":  # strict clients break on it, and an upstream that says nothing else is silent
-            return None
-        if kind == "error" or (event.get("error") and kind is None):
-            raise _ToldError(event)
-        if not isinstance(kind, str) or not kind.isprintable() or not kind:
-            raise NotEventsError("an event of the stream has no type")
-        if not self.spoken:
-            self.spoken, self._begun = True, b""
-        self.done = kind in LAST
-        return event
-
-
-def _parsed(text: bytes) -> Json:
-    try:
-        event = _decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
-        try:  # half of a character in UTF-16, NaN: a model's text is not refused for that
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            raise NotEventsError("an event of the stream is not JSON") from None
-    if type(event) is not dict:
-        raise NotEventsError("an event of the stream is not an object")
-    return event

@@ -16,7 +16,7 @@ from app.protocol.problems import Problem
 from app.protocol.request import parse_request
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
-from app.upstreams.native_responses import NotEventsError, _Reading, _ToldError
+from app.upstreams.response_events import EventReader, NotEventsError, ToldError
 from tests.grammar import check
 from tests.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
 from tests.stage import counting_mint, plain
@@ -99,7 +99,7 @@ def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
     """The same of a server that speaks Responses; and whether all that it said was passed on."""
     request = parse_request(REQUEST)
     turn = RelayTurn(request, model="m", options=RelayOptions(), mint=counting_mint(), now=lambda: 1)
-    reading = _Reading()
+    reading = EventReader()
     told = list(turn.begin())
     try:
         for piece in pieces:
@@ -109,7 +109,7 @@ def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
         reading.end()
         if not turn.over:
             told.extend(turn.end())
-    except (NotEventsError, _ToldError):
+    except (NotEventsError, ToldError):
         if not turn.over:
             told.extend(turn.fail(BROKE))
     return [json.loads(event.data) for event in told], turn.over  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import http_server
+from app.upstreams import http_server, native_responses
 from app.upstreams.native_responses import NativeResponses
 from tests.upstream import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
 from tests.upstream.responses import answer, begins, ends, message
@@ -174,3 +174,37 @@ async def test_a_consumer_that_is_cancelled_closes_the_upstream(
             await consumer
         assert await asyncio.to_thread(upstream.asks[0].wait_gone)
         await native.close()
+
+
+QUOTA = {"type": "error", "code": "insufficient_quota", "message": f"You exceeded it. {KEY}", "param": None}
+FAILED = ends(status="failed", error={"code": "insufficient_quota", "message": "You exceeded it."})
+WORDLESS = ends(status="failed", error=None)
+USED_UP = Problem(
+    code="insufficient_quota", message="The quota at the upstream is used up. Check its plan and billing."
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "events", "expected"),
+    [
+        ([*HELLO[:2], QUOTA, FAILED], [*HELLO[:2], FAILED], None),
+        ([QUOTA, FAILED], [FAILED], None),
+        ([*HELLO[:2], QUOTA, WORDLESS], [*HELLO[:2], WORDLESS], None),
+        ([*HELLO[:2], QUOTA, End()], HELLO[:2], USED_UP),
+        ([*HELLO[:2], QUOTA, Cut()], HELLO[:2], USED_UP),
+        ([*HELLO[:2], QUOTA, *HELLO[2:]], HELLO[:2], USED_UP),
+        ([*HELLO[:2], QUOTA, Gate()], HELLO[:2], USED_UP),
+        ([*HELLO[:2], {"type": "error", "error": QUOTA}], HELLO[:2], USED_UP),
+    ],
+    ids=["with both", "at once", "its words in the error alone", "ended", "cut", "going on", "silent", "nested"],
+)  # fmt: skip
+async def test_an_error_keeps_its_code_and_the_failure_behind_it_is_read(
+    script: list[Step], events: list[Json], expected: Problem | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenAI says `error`, then `response.failed`. Agents repeat what they take for a server's fault."""
+    monkeypatch.setattr(native_responses, "BEHIND_AN_ERROR", 0.2)
+    heard, problem = await hear(*script)
+    assert ([event["type"] for event in heard], problem) == ([event["type"] for event in events], expected)
+    if events[-1]["type"] == "response.failed":
+        assert heard[-1]["response"]["error"]["code"] == "insufficient_quota"
+        assert KEY not in json.dumps(heard)

@@ -58,7 +58,7 @@ class _Part:
             logprobs = {"logprobs": self.logprobs} if self.kind is KINDS["output_text"] else {}
             events.append({"type": f"{self.kind.text}.done", **about, self.kind.field: self.whole, **logprobs})
         heard = {"annotations": self.annotations, "logprobs": self.logprobs}
-        told = {**self.told, self.kind.field: self.whole, **{key: held for key, held in heard.items() if held}}
+        told = {**self.told, self.kind.field: self.whole, **{key: kept for key, kept in heard.items() if kept}}
         return [*events, {"type": f"{self.kind.part}.done", **about, "part": told}]
 
 
@@ -68,8 +68,31 @@ class _Item:
     parts: dict[tuple[str, Any], _Part] = field(default_factory=dict)
     """By the key of their place, and the place."""
     finished: dict[str, list[Json]] = field(default_factory=lambda: {"content": [], "summary": []})
+    seen: set[tuple[str, Any]] = field(default_factory=set)
+    """The places of all parts that were ever begun."""
     grows: str = ""
     """The name of a call's deltas, as long as more may come."""
+
+    def missing(self, name: str, event: Json) -> Json | None:
+        """The event that begins the part which this one takes for begun; None if it was begun, or nobody knows."""
+        kind = _DELTAS.get(name) or _TEXTS_DONE.get(name)
+        homes = PROSE.get(str(self.told.get("type")), ())
+        if kind is None or kind.home not in homes or (kind.place, event.get(kind.place)) in self.seen:
+            return None
+        empty: Json = {"type": next(name for name, known in KINDS.items() if known is kind), kind.field: ""}
+        if kind is KINDS["output_text"]:
+            empty["annotations"] = []
+        place = {key: event.get(key) for key in ("item_id", "output_index", kind.place)}
+        return {"type": f"{kind.part}.added", **place, "part": empty}
+
+    def unclosed(self, index: int) -> list[Json]:
+        """What closes the parts that are open, as far as they were written."""
+        events: list[Json] = []
+        for (place, seat), part in self.parts.items():
+            events += part.close({"item_id": self.told.get("id"), "output_index": index, place: seat})
+            self.finished[part.kind.home].append(events[-1]["part"])
+        self.parts.clear()
+        return events
 
     def see(self, name: str, event: Json) -> None:
         """One more event about this item."""
@@ -98,6 +121,7 @@ class _Item:
         place = (kind.place, event[kind.place])
         if name == f"{kind.part}.added":
             self.parts[place] = _Part(kind, told)
+            self.seen.add(place)
         elif name == f"{kind.part}.done":
             self.parts.pop(place, None)
             self.finished[kind.home].append(told)
@@ -118,6 +142,16 @@ class OpenItems:
     def done(self) -> list[Json]:
         """The items that are done, in the order of their seats."""
         return [self._done[seat] for seat in sorted(self._done)]
+
+    def missing(self, name: str, event: Json) -> list[Json]:
+        """What an upstream must say before this event and did not: clients look for the part that a delta is of."""
+        item = self._items.get(event["output_index"])
+        if item is None:
+            return []
+        if name == "response.output_item.done":
+            return item.unclosed(event["output_index"])
+        begun = item.missing(name, event)
+        return [] if begun is None else [begun]
 
     def see(self, name: str, event: Json) -> None:
         """One more event, about an item. One that fits nothing, or is malformed, is no trouble: it was passed on."""
@@ -143,18 +177,16 @@ class OpenItems:
                 return {"type": item.grows, **about, "delta": ""}
         return None
 
-    def close(self) -> list[Json]:
+    def close(self, status: str = "incomplete") -> list[Json]:
         """What closes all prose that is open, as far as it was written. Everything else is forgotten."""
         events: list[Json] = []
         for seat, item in sorted(self._items.items()):
             homes = PROSE.get(str(item.told.get("type")))
             if homes is None:
                 continue
-            for (place, index), part in item.parts.items():
-                events += part.close({"item_id": item.told.get("id"), "output_index": seat, place: index})
-                item.finished[part.kind.home].append(events[-1]["part"])
+            events += item.unclosed(seat)
             parts = {home: item.finished[home] for home in homes if home in item.told or item.finished[home]}
-            told = {**item.told, **parts, "status": "incomplete"}
+            told = {**item.told, **parts, "status": status}
             events.append({"type": "response.output_item.done", "output_index": seat, "item": told})
             self._done[seat] = told
         self._items.clear()

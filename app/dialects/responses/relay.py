@@ -4,7 +4,8 @@ Theory of operation
 -------------------
 Every event is the upstream's own, unknown ones included, with three things changed: the number, because we add signs
 of life between them; the ids and what is sealed, which get a mark unless ids are to be kept; the model's name, which
-is the public one.
+is the public one. Where the event belongs is supplied if it does not say so (`positions.py`), and the ids of one
+response and of each item are always those that were told first.
 
 We speak in the upstream's stead only where it does not:
 
@@ -14,6 +15,16 @@ We speak in the upstream's stead only where it does not:
     while it is silent         an empty delta of what is growing, otherwise `in_progress` again
     it broke, was cut, fell    what prose it opened is closed as incomplete, calls are forgotten; `response.failed`,
     silent, or said `error`    made of the last response it sent
+    it did not begin a part    that beginning, before the part's first delta
+    it closed nothing          what closes the part before its item is done, and prose before the last event
+    its last response has      the items that were done
+    no output
+    its last event's name      the worse of both
+    and status differ
+
+A call of a function whose arguments are no whole JSON object waits for the event behind it: if the answer turns out to
+be incomplete, a limit cut it, and it is told as incomplete, whatever its server says of it. Codex reads no status and
+would run half a script; told that it talks to Codex, the relay fails instead, and tells refusals as text.
 """
 
 from collections.abc import Callable
@@ -22,20 +33,32 @@ from typing import Any, Final, Literal
 import msgspec
 
 from app.dialects.responses.ask import to_responses
-from app.dialects.responses.ids import marked
+from app.dialects.responses.codex import refusals_as_text
+from app.dialects.responses.endings import (
+    LAST,
+    agreed_status,
+    ending,
+    is_cut_call,
+    is_unfinished_function_call,
+    may_be_cut,
+    reported,
+    whole_seconds,
+)
+from app.dialects.responses.ids import original
+from app.dialects.responses.marks import Marks
 from app.dialects.responses.open_items import OpenItems
 from app.dialects.responses.options import RelayOptions
-from app.dialects.responses.seals import marked_seal, tag_of
+from app.dialects.responses.positions import DONE, Positions
 from app.protocol.echo import opening_response
-from app.protocol.events import Ending, Event, Relayed, RelayedItem, RelayedLast
+from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
-from app.protocol.problems import ANSWERS, Problem
+from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
+from app.turn.emitter import CUT_IN_A_CALL
 
 Json = dict[str, Any]
 
-LAST: Final = {"response.completed", "response.incomplete", "response.failed"}
 MOVING: Final = {"status", "completed_at", "error", "incomplete_details", "output", "usage"}
 """What may differ between the responses of one stream."""
 READ: Final = ("instructions", "input", "tools")
@@ -74,8 +97,7 @@ class RelayTurn:
         self._request: CreateResponse | None = request
         """Until the beginning of the answer, which may have to be made of it."""
         self._previous = request.previous_response_id
-        self._marks = options.ids == "am"
-        self._tag = tag_of(options.origin)
+        self._marks = Marks(options)
         self._mint = mint
         self._now = now
         self._for_codex = for_codex
@@ -86,6 +108,11 @@ class RelayTurn:
         self._ours: Json = {}
         """What never changes of a response that we began."""
         self._items = OpenItems()
+        self._positions = Positions(lambda prefix: original(mint(prefix)))
+        self._withheld: list[tuple[str, Json]] = []
+        """The end of one call of a function that may have been cut."""
+        self._cut_for_codex = False
+        """Whether there was a call that Codex must not be told."""
 
     @property
     def over(self) -> bool:
@@ -108,15 +135,22 @@ class RelayTurn:
         name = event.get("type")
         if not isinstance(name, str) or name == "error":
             return self.fail(UNREADABLE)
+        if self._for_codex:
+            name = refusals_as_text(name, event)
         if "response" in event:
             return self._lifecycle(name, event)
         events = self._first_words(name)
-        if type(event.get("output_index")) is int:
-            self._about_item(name, event)
-            if self._for_codex and name == "response.output_item.done" and _is_a_cut_call(event.get("item")):
-                return events  # it would run half of it
-            return [*events, self._relayed(name, event, RelayedItem)]
-        return [*events, self._relayed(name, event, Relayed)]
+        if not self._positions.complete(name, event):
+            return [*events, *self._release(), self._relayed(name, event, Relayed)]
+        if self._withheld and self._withheld[0][1]["output_index"] != event["output_index"]:
+            events += self._release()
+        if may_be_cut(name, event):
+            self._withheld.append((name, event))
+            return events
+        if self._for_codex and name == DONE and is_cut_call(event.get("item")):
+            self._cut_for_codex = True
+            return events
+        return [*events, *self._release(), *self._about_item(name, event)]
 
     def keep_alive(self) -> list[Event]:
         """A sign of life."""
@@ -135,10 +169,8 @@ class RelayTurn:
 
     def fail(self, problem: Problem) -> list[Event]:
         """Something broke."""
-        events = self._first_words("response.failed")
+        events = self._first_words("response.failed") + self._close_prose("incomplete")
         self.problem = problem
-        for event in self._items.close():
-            events.append(self._relayed(event["type"], event, RelayedItem))
         error = {"code": problem.answer.failed_code, "message": problem.failed_message}
         outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
         self._response = {**self._response, **outcome, "output": self._items.done}
@@ -171,34 +203,82 @@ class RelayTurn:
         if name == "response.created" and self._phase != "new":
             return []  # said already
         events = self._first_words(name)
-        self._phase, self._request = "talking", None
         self._response = event["response"] = self._told(response)
-        if name not in LAST:
-            return [*events, self._relayed(name, event, Relayed)]
-        if name == "response.failed":
-            self.problem = reported(self._response.get("error"))
+        self._phase, self._request = "talking", None
+        if name in LAST:
+            return events + self._end(name, event)
+        return [*events, *self._release(), self._relayed(name, event, Relayed)]
+
+    def _end(self, name: str, event: Json) -> list[Event]:
+        """The upstream's last event, and what it should have said before."""
+        response = self._response
+        status = response["status"] = agreed_status(name, response)
+        name = event["type"] = f"response.{status}"
+        events = self._end_of_call(status) + self._close_prose("completed" if status == "completed" else "incomplete")
+        output = response.get("output")
+        items: list[Any] = output if isinstance(output, list) and output else self._items.done
+        if status == "incomplete":
+            items = [{**item, "status": status} if is_unfinished_function_call(item) else item for item in items]
+        response["output"] = items
+        if self._for_codex and status != "failed" and (self._cut_for_codex or any(map(is_cut_call, items))):
+            return events + self.fail(CUT_IN_A_CALL)
+        if status == "failed":
+            self.problem = reported(response.get("error"))
         return [*events, self._last(name, event)]
 
+    def _end_of_call(self, status: str) -> list[Event]:
+        """What is told of the call that may have been cut, now that it is known."""
+        if status == "completed":
+            return self._release()
+        withheld, self._withheld = self._withheld, []
+        if status == "failed":
+            return []
+        if self._for_codex:
+            self._cut_for_codex = bool(withheld)
+            return []
+        events: list[Event] = []
+        for name, event in withheld:
+            if name == DONE:  # careful clients run a call on its `arguments.done`
+                events += self._about_item(name, {**event, "item": {**event["item"], "status": "incomplete"}})
+        return events
+
+    def _release(self) -> list[Event]:
+        """Tells the end of a call as it came: the answer went on behind it."""
+        withheld, self._withheld = self._withheld, []
+        return [told for name, event in withheld for told in self._about_item(name, event)]
+
+    def _close_prose(self, status: str) -> list[Event]:
+        return [self._relayed(event["type"], event, RelayedItem) for event in self._items.close(status)]
+
     def _told(self, response: Json) -> Json:
-        told = {**response, "model": self._model}
+        told = {**response, "model": self._model, "id": self._id_of(response)}
         if self._previous is not None:  # the upstream was asked as if nothing had been before
             told["previous_response_id"] = self._previous
-        if self._marks:
-            told["id"] = _marked(response.get("id"))
-            output = response.get("output")
-            if isinstance(output, list):
-                told["output"] = [_marked_item(item, self._tag) for item in output]
+        output = response.get("output")
+        if isinstance(output, list):
+            told["output"] = [self._marks.item(item) for item in self._positions.final(output)]
+        told["created_at"] = whole_seconds(told.get("created_at"), self._response.get("created_at") or self._now())
         if self._ours and told.get("completed_at") is not None:
             told["completed_at"] = self._now()  # two clocks in one response might say that it ended before it began
         return told | self._ours
 
-    def _about_item(self, name: str, event: Json) -> None:
-        if self._marks:
-            if "item_id" in event:
-                event["item_id"] = _marked(event["item_id"])
-            if "item" in event:
-                event["item"] = _marked_item(event["item"], self._tag)
+    def _id_of(self, response: Json) -> str:
+        """That which was told first: clients refuse a response that changes its id."""
+        if "id" in self._response:
+            return str(self._response["id"])
+        given = response.get("id")
+        if not isinstance(given, str) or not given:
+            return self._mint("resp")
+        return self._marks.id(given)
+
+    def _about_item(self, name: str, event: Json) -> list[Event]:
+        self._marks.event(event)
+        missing = self._items.missing(name, event)
+        for supplied in missing:
+            self._items.see(supplied["type"], supplied)
         self._items.see(name, event)
+        events = [self._relayed(supplied["type"], supplied, RelayedItem) for supplied in missing]
+        return [*events, self._relayed(name, event, RelayedItem)]
 
     def _last(self, name: str, event: Json) -> Event:
         self._phase = "over"
@@ -218,38 +298,3 @@ class RelayTurn:
         number, self._number = self._number, self._number + 1
         event["sequence_number"] = number
         return kind(sequence_number=number, name=name.encode(), data=json_bytes(event))
-
-
-def _marked(foreign: Any) -> Any:
-    return marked(foreign) if isinstance(foreign, str) else foreign
-
-
-def _marked_item(item: Any, tag: str) -> Any:
-    if not isinstance(item, dict):
-        return item
-    told = {**item, "id": _marked(item["id"])} if "id" in item else item
-    sealed = item.get("encrypted_content")
-    if item.get("type") == "reasoning" and isinstance(sealed, str) and sealed:
-        return {**told, "encrypted_content": marked_seal(sealed, tag)}
-    return told
-
-
-def _is_a_cut_call(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("status") == "incomplete" and str(item.get("type")).endswith("_call")
-
-
-def reported(error: Any) -> Problem:
-    """Why the upstream says it failed. Its message has been cleaned where it came in."""
-    fields = error if isinstance(error, dict) else {}
-    code = str(fields.get("code"))
-    message = str(fields.get("message") or "The model's server reported an error while it answered.")
-    wait = 5 if code == "rate_limit_exceeded" else None
-    return Problem(code=code if code in ANSWERS else "upstream_error", message=message, retry_after=wait)
-
-
-def ending(response: Json, name: str) -> Ending:
-    """What the log says of the end, as far as it is told in the usual form."""
-    try:
-        return msgspec.convert(response, Ending)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half of a character
-        return Ending(status=name.removeprefix("response."))

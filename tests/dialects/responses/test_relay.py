@@ -13,6 +13,7 @@ from app.dialects.responses.seals import marked_seal, tag_of
 from app.protocol.events import Ending, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
+from app.turn.emitter import CUT_IN_A_CALL
 from tests.consumer import check_heard
 from tests.dialects.responses.relaying import CREATED_AT, Json, heard, new_turn, plain
 from tests.grammar import check
@@ -90,7 +91,10 @@ def of_every_kind() -> list[Json]:
 
 
 def test_events_of_every_kind_pass_whole() -> None:
-    events = numbered([*begins(), *of_every_kind(), ends()])
+    done = {"id": "x_1", "type": "of_tomorrow", "nested": {"id": "y_1"}}
+    last = ends()
+    last["response"]["output"] = [done]
+    events = numbered([*begins(), *of_every_kind(), last])
     assert len(events) > 50
     assert heard(new_turn(), events) == marked(events)
 
@@ -342,9 +346,11 @@ ODD = st.builds(
 def test_no_nonsense_of_an_upstream_breaks_the_relay(events: list[Json]) -> None:
     """It is passed on; the numbers are right, and the turn can be kept alive and ended."""
     turn = new_turn()
+    events = [*events, {"type": "of.tomorrow"}]  # what may be the end of a cut call waits for something behind it
     told = heard(turn, [*begins(), *events]) + plain(turn.keep_alive()) + plain(turn.fail(BROKE))
     assert [event["sequence_number"] for event in told] == list(range(len(told)))
-    assert [event["type"] for event in told[2 : 2 + len(events)]] == [event["type"] for event in events]
+    names = iter(event["type"] for event in told)
+    assert all(event["type"] in names for event in events), "all of them pass, in this order"
 
 
 # What the rest of the server sees
@@ -369,7 +375,9 @@ def test_the_last_event_holds_the_body_and_what_the_log_wants() -> None:
 
 @pytest.mark.parametrize("fields", [{"usage": {"tokens": 1}}, {"usage": "\ud800"}, {"error": {"code": "\ud800"}}])
 def test_an_end_in_an_unusual_form_is_no_trouble(fields: Json) -> None:
-    assert last(answer(HELLO, **fields)).response == Ending(status="completed")
+    events = answer(HELLO, usage=None)
+    events[-1]["response"] |= fields
+    assert last(events).response == Ending(status="completed")
 
 
 def test_the_log_sees_when_the_first_item_came() -> None:
@@ -386,10 +394,89 @@ def test_codex_keeps_an_answer_that_ends_incomplete() -> None:
     assert (told.response.status, json.loads(told.body)["status"]) == ("incomplete", "incomplete")
 
 
-def test_codex_is_not_told_a_call_that_a_limit_cut() -> None:
-    """It reads no status, and would run half a script."""
+def cut_call(status: str = "incomplete") -> Said:
+    """A call whose arguments end in the middle. Some servers call it completed, and say that its arguments are done."""
     between, born, done = call("fc_1", "call_1", "run", '{"a')
-    cut = Said(between[:-1], born, {**done, "status": "incomplete"})
-    events = [*begins(), *items(cut)]
-    names = [[event["type"] for event in heard(new_turn(for_codex=codex), events)] for codex in (True, False)]
-    assert names[1] == [*names[0], "response.output_item.done"]
+    return Said(between, born, {**done, "status": status})
+
+
+LIMIT = {"reason": "max_output_tokens"}
+
+
+@pytest.mark.parametrize("said", ["incomplete", "completed"])
+@pytest.mark.parametrize("name", ["response.incomplete", "response.completed"], ids=["named", "misnamed"])
+def test_a_call_that_a_limit_cut_is_never_completed(said: str, name: str) -> None:
+    events = answer(HELLO, cut_call(said), status="incomplete", incomplete_details=LIMIT)
+    events[-1]["type"] = name
+    told = heard(new_turn(), events)
+    assert told[-1]["type"] == "response.incomplete"
+    assert [item["status"] for item in told[-1]["response"]["output"]] == ["completed", "incomplete"]
+    assert (told[-2]["type"], told[-2]["item"]) == ("response.output_item.done", told[-1]["response"]["output"][1])
+    assert "response.function_call_arguments.done" not in [event["type"] for event in told]
+    check(told)
+
+
+@pytest.mark.parametrize("said", ["incomplete", "completed"])
+def test_codex_is_not_told_a_call_that_a_limit_cut_and_the_answer_fails(said: str) -> None:
+    """It reads no status, and would run half a script; without the call it would stop without a word."""
+    events = answer(HELLO, cut_call(said), status="incomplete", incomplete_details=LIMIT)
+    turn = new_turn(for_codex=True)
+    told = heard(turn, events)
+    done = [event["item"]["type"] for event in told if event["type"] == "response.output_item.done"]
+    assert (done, [item["type"] for item in told[-1]["response"]["output"]]) == (["message"], ["message"])
+    assert (told[-1]["type"], turn.problem) == ("response.failed", CUT_IN_A_CALL)
+    check(told)
+
+
+@pytest.mark.parametrize("behind", [[], [message("msg_2", "Oops.")]], ids=["at the end", "in the middle"])
+@pytest.mark.parametrize("for_codex", [True, False])
+def test_broken_arguments_that_no_limit_cut_pass_as_they_are(behind: list[Said], *, for_codex: bool) -> None:
+    """The model wrote them so. They wait until something else is told, which shows that nothing was cut."""
+    events = answer(cut_call("completed"), *behind)
+    assert heard(new_turn(for_codex=for_codex), events) == marked(events)
+
+
+def refusing(text: str) -> list[Json]:
+    events = json.dumps(answer(message("msg_1", text)))
+    return [
+        {key: value for key, value in event.items() if key != "logprobs"}
+        for event in json.loads(
+            events.replace("response.output_text.", "response.refusal.")
+            .replace('"type": "output_text", "text"', '"type": "refusal", "refusal"')
+            .replace(f'"text": "{text}", "logprobs"', f'"refusal": "{text}", "logprobs"')
+            .replace(', "annotations": []', "")
+        )
+    ]
+
+
+def test_codex_is_told_a_refusal_as_text() -> None:
+    """It shows nothing of a message that holds a `refusal` part."""
+    others = check_heard(heard(new_turn(), refusing("I cannot.")))
+    assert others.pieces == [("refusal", "I cannot.")]
+    told = heard(new_turn(for_codex=True), refusing("I cannot."))
+    check(told)
+    assert check_heard(told).pieces == [("text", "I cannot.")]
+    assert "refusal" not in json.dumps(told)
+
+
+# What the log and the counters hold
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"status": "x" * 1000}, Ending(status="completed")),
+        ({"status": ["completed"]}, Ending(status="completed")),
+        ({"usage": {"input_tokens": 10**400, "output_tokens": 1, "total_tokens": 1}}, Ending(status="completed")),
+        ({"usage": {"input_tokens": -1, "output_tokens": 1, "total_tokens": 1}}, Ending(status="completed")),
+        (
+            {"error": {"code": "c" * 1000, "message": "m" * 1000}},
+            Ending(status="completed", error=ResponseError(code="c" * 64, message="m" * 500)),
+        ),
+        ({"incomplete_details": {"reason": "of_tomorrow"}}, Ending(status="completed")),
+    ],
+)
+def test_nothing_that_an_upstream_says_of_its_end_is_believed_blindly(fields: Json, expected: Ending) -> None:
+    events = answer(HELLO, usage=None)
+    events[-1]["response"] |= fields
+    assert last(events).response == expected

@@ -1,0 +1,38 @@
+"""What of a relayed answer gets a mark: ids, and what the upstream sealed."""
+
+from typing import Any
+
+from app.dialects.responses.ids import marked
+from app.dialects.responses.options import RelayOptions
+from app.dialects.responses.seals import marked_seal, tag_of
+
+Json = dict[str, Any]
+
+
+class Marks:
+    """The marks of one upstream. None where ids are to be kept."""
+
+    def __init__(self, options: RelayOptions) -> None:
+        self._marks = options.ids == "am"
+        self._tag = tag_of(options.origin)
+
+    def id(self, given: str) -> str:
+        """The id, marked."""
+        return marked(given) if self._marks else given
+
+    def event(self, event: Json) -> None:
+        """Marks an event about an item."""
+        if isinstance(event.get("item_id"), str):
+            event["item_id"] = self.id(event["item_id"])
+        if "item" in event:
+            event["item"] = self.item(event["item"])
+
+    def item(self, item: Any) -> Any:
+        """The item, marked."""
+        if not self._marks or not isinstance(item, dict):
+            return item
+        given, sealed = item.get("id"), item.get("encrypted_content")
+        told = {**item, "id": marked(given)} if isinstance(given, str) else item
+        if item.get("type") == "reasoning" and isinstance(sealed, str) and sealed:
+            return {**told, "encrypted_content": marked_seal(sealed, self._tag)}
+        return told

@@ -1,0 +1,138 @@
+"""Where each event of a relayed answer belongs, for servers that leave that out or change the ids of an item.
+
+    who                   what
+    llama.cpp             no `output_index`, no `content_index`; calls have no `id` of their own
+    GitHub Copilot        every event has another `item_id`
+    most others           all of it, and always the same
+
+An event without `output_index` is about the item that its ids name; if they name none, about the last that was begun.
+An item keeps the id by which it was told first, in every event and in the final response.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from app.dialects.responses.open_items import CALLS, KINDS
+
+Json = dict[str, Any]
+
+ADDED: Final = "response.output_item.added"
+DONE: Final = "response.output_item.done"
+
+_PLACES: Final = {
+    f"{beginning}.{ending}": kind.place
+    for kind in KINDS.values()
+    for beginning in (kind.part, kind.text)
+    for ending in ("added", "delta", "done")
+} | {"response.output_text.annotation.added": "content_index"}
+"""The key of a part's place, by the names of the events about it."""
+_PART_BEGINS: Final = frozenset(f"{kind.part}.added" for kind in KINDS.values())
+_OF_CALLS: Final = frozenset(f"{name}.{ending}" for name in CALLS.values() for ending in ("delta", "done"))
+_PREFIXES: Final = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+
+
+@dataclass(eq=False)
+class _Item:
+    kind: str
+    id: str
+    done: bool = False
+    parts: dict[str, int] = field(default_factory=dict)
+    """How many parts have begun, by the key of their place."""
+
+
+class Positions:
+    """The items of one answer, by their `output_index`. `new_id` makes an id for an item that came without any."""
+
+    def __init__(self, new_id: Callable[[str], str]) -> None:
+        self._new_id = new_id
+        self._items: dict[int, _Item] = {}
+        self._open: dict[str, list[int]] = {}
+        """Positions of items that were not done when they were added here, by their type, the last one last."""
+        self._index_of_id: dict[str, int] = {}
+        """By the ids with which items were begun and ended: not by those of deltas, of which there may be millions."""
+        self._next = 0
+        self._last: int | None = None
+
+    def complete(self, name: str, event: Json) -> bool:
+        """Supplies what the event leaves out. False if it is not about an item."""
+        index = event.get("output_index")
+        if type(index) is not int:
+            found = self._find(name, event)
+            if found is None:
+                return False
+            index = event["output_index"] = found
+        told = event.get("item")
+        if isinstance(told, dict):
+            self._see_item(name, index, told, event)
+        item = self._items.get(index)
+        if item is not None and ("item_id" in event or name in _PLACES or name in _OF_CALLS):
+            event["item_id"] = item.id
+        if item is not None and name in _PLACES:
+            self._complete_part(name, item, event)
+        return True
+
+    def final(self, output: list[Any]) -> list[Any]:
+        """The items of the final response, by the ids under which they were told."""
+        indices: Sequence[int | None] = sorted(self._items)
+        if len(indices) != len(output):
+            indices = [self._named(item) for item in output]
+        return [
+            item if index is None or not isinstance(item, dict) else {**item, "id": self._items[index].id}
+            for index, item in zip(indices, output, strict=True)
+        ]
+
+    def _find(self, name: str, event: Json) -> int | None:
+        told = event.get("item")
+        if isinstance(told, dict):
+            if name == ADDED:
+                return self._next
+            named = self._named(told)
+            return self._last_open(str(told.get("type"))) if named is None else named
+        given = event.get("item_id")
+        if isinstance(given, str):
+            return self._index_of_id.get(given, self._last)
+        return self._last if name in _PLACES or name in _OF_CALLS else None
+
+    def _named(self, item: Any) -> int | None:
+        return next((self._index_of_id[name] for name in _names(item) if name in self._index_of_id), None)
+
+    def _last_open(self, kind: str) -> int:
+        """The item of this type that was begun last and is not done; a new one if there is none."""
+        begun = self._open.get(kind, [])
+        while begun and self._items[begun[-1]].done:
+            begun.pop()
+        return begun[-1] if begun else self._next
+
+    def _see_item(self, name: str, index: int, told: Json, event: Json) -> None:
+        item = self._items.get(index)
+        if item is None:
+            kind = str(told.get("type"))
+            ids = (told.get("id"), event.get("item_id"), told.get("call_id"))
+            known = [given for given in ids if isinstance(given, str) and given]
+            item_id = known[0] if known else self._new_id(_PREFIXES.get(kind, "item"))
+            item = self._items[index] = _Item(kind, item_id)
+            self._open.setdefault(kind, []).append(index)
+            self._next = max(self._next, index + 1)
+            self._last = index
+        for given in _names(told):
+            self._index_of_id[given] = index
+        item.done = item.done or name == DONE
+        told["id"] = item.id
+
+    @staticmethod
+    def _complete_part(name: str, item: _Item, event: Json) -> None:
+        place = _PLACES[name]
+        begun = item.parts.get(place, 0)
+        index = event.get(place)
+        if type(index) is not int:
+            index = event[place] = begun if name in _PART_BEGINS else max(begun - 1, 0)
+        if name in _PART_BEGINS:
+            item.parts[place] = max(begun, index + 1)
+
+
+def _names(item: Any) -> list[str]:
+    """By what later events may name this item."""
+    if not isinstance(item, dict):
+        return []
+    return [name for name in (item.get("id"), item.get("call_id")) if isinstance(name, str) and name]
