@@ -134,6 +134,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         )
     options = ChatOptions(
         system_messages=model.system_messages,
+        alternating_roles=model.alternating_roles,
         raw_reasoning=model.reasoning == "text",
         reasoning_on_request=model.reasoning == "on_request",
         think_tags=model.think_tags,

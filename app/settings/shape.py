@@ -47,6 +47,9 @@ class Model(Table):
     """Its name at some of its upstreams, where they differ."""
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
     """System messages where they stand, all in one at the head, or as user messages."""
+    alternating_roles: bool | None = None
+    """True: its chat template demands that user and assistant take turns, so consecutive user messages become one, and
+    system messages behind the first ones become the user's. Unless given, so for models with `gemma` in their name."""
     reasoning: Literal["summary", "text", "on_request"] = "summary"
     """How what the model thinks is told: as a summary, which every client shows; as raw text; or, on request, as a
     summary to clients that ask for one, or for encrypted reasoning, and not at all to others."""

@@ -10,6 +10,7 @@ from app.dialects.chat.formats import instructed, to_format
 from app.dialects.chat.limits import Limits
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.roles import alternating, must_alternate
 from app.dialects.chat.tools import chosen_tools, past_tools, to_tools
 from app.protocol.problems import refuse
 from app.protocol.request import ConfigurationUpdateItem, CreateResponse, Tool
@@ -56,6 +57,8 @@ def to_chat(
     form = to_format(request.text.format, options.can, tools=bool(specs), warnings=warnings)
     messages = to_messages(request, table=table, options=options, carrying=carrying, seats=seats, warnings=warnings)
     messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
+    if must_alternate(model, options.alternating_roles):
+        messages = alternating(messages, warnings)
     tools = to_tools(specs, choice)
     if tools and (parallel := limits.parallel_calls(request.parallel_tool_calls)) is not None:
         tools["parallel_tool_calls"] = parallel

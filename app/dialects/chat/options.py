@@ -18,6 +18,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
     """System and developer messages: where they stand; all in one at the head; or said by the user, for models that
     know no system role."""
+    alternating_roles: bool | None = None
+    """User and assistant must take turns: consecutive user messages become one. None: as the model's name says."""
     raw_reasoning: bool = False
     """Tell reasoning as the model wrote it, not as a summary."""
     reasoning_on_request: bool = False

@@ -144,6 +144,7 @@ anything = st.recursive(
 options = st.builds(
     ChatOptions,
     system_messages=st.sampled_from(["keep", "merge_head", "as_user"]),
+    alternating_roles=st.booleans(),
     give_back_reasoning=st.booleans(),
     declare_past_tools=st.booleans(),
     call_ids=st.sampled_from(["keep", "plain64", "plain40", "alphanumeric9"]),

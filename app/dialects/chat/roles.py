@@ -1,0 +1,53 @@
+"""Messages for chat templates that demand that user and assistant take turns, and refuse anything else."""
+
+from collections.abc import Iterable
+from itertools import groupby, takewhile
+from typing import Final
+
+from app.dialects.chat.history import ChatMessage
+from app.dialects.chat.parts import ChatPart
+
+DEMAND_TURNS: Final = ("gemma",)
+"""Pieces of the names of models whose templates are known to demand it."""
+
+
+def must_alternate(model: str, setting: bool | None) -> bool:  # noqa: FBT001 — the operator's own value
+    """Whether roles must alternate for this model: as the configuration says, else as its name does."""
+    return any(piece in model.lower() for piece in DEMAND_TURNS) if setting is None else setting
+
+
+def alternating(messages: list[ChatMessage], warnings: list[str]) -> list[ChatMessage]:
+    """The same messages: one system message at the head, later ones as the user's, and one user message at a time."""
+    head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
+    late = sum(message["role"] == "system" for message in messages[head:])
+    if late:
+        reason = "this model takes system messages at the beginning only"
+        warnings.append(f"System messages behind the beginning are told as the user's words ({late}): {reason}.")
+    told = [*messages[:head], *[_as_user(message) for message in messages[head:]]]
+    return [_merged(role, group) for role, group in _runs(told)]
+
+
+def _runs(messages: list[ChatMessage]) -> Iterable[tuple[str, list[ChatMessage]]]:
+    """Messages that become one: neighbours of the same role, if no calls or outputs hang on them."""
+    for role, group in groupby(messages, key=lambda message: str(message["role"])):
+        if role in {"system", "user"}:
+            yield role, list(group)
+        else:
+            yield from ((role, [message]) for message in group)
+
+
+def _as_user(message: ChatMessage) -> ChatMessage:
+    return {**message, "role": "user"} if message["role"] == "system" else message
+
+
+def _merged(role: str, messages: list[ChatMessage]) -> ChatMessage:
+    if len(messages) == 1:
+        return messages[0]
+    contents = [message["content"] for message in messages]
+    if all(isinstance(content, str) for content in contents):
+        return {"role": role, "content": "\n\n".join(contents)}
+    return {"role": role, "content": [part for content in contents for part in _parts(content)]}
+
+
+def _parts(content: str | list[ChatPart]) -> list[ChatPart]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
