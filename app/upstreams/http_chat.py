@@ -21,6 +21,7 @@ from app.upstreams.http_server import (
     did_not_answer_as_it_must,
 )
 from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
+from app.upstreams.refused_param import with_param
 
 Json = dict[str, Any]
 
@@ -138,5 +139,7 @@ class HttpChat:
                 return problem_in_stream(error.chunk, model=model, secret=secret)
             case NotAStreamError():
                 return did_not_answer_as_it_must(str(error))
+            case HttpRefusedError():
+                return with_param(self._server.problem(error, model, secret), error.text)
             case _:
                 return self._server.problem(error, model, secret)

@@ -14,6 +14,7 @@ from typing import Final
 from app.protocol.problems import Problem
 from app.upstreams.faults import problem_told, wait_told
 from app.upstreams.litellm_connect import never_connected
+from app.upstreams.refused_param import with_param
 
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
 OVERLOADED: Final = 529
@@ -40,7 +41,7 @@ def problem_of(error: BaseException, *, model: str, secret: str | None = None, s
         status = 408
     elif kinds & {"APIConnectionError", "TransportError", "ConnectError"} or _unreachable(text):
         return Problem(code="upstream_error", message=_lost(text, spoken=spoken))
-    return problem_told(status, text, model=model, headers=_headers(error), secret=secret)
+    return with_param(problem_told(status, text, model=model, headers=_headers(error), secret=secret), text)
 
 
 def wait_of(error: BaseException) -> float | None:

@@ -1,0 +1,57 @@
+"""Which parameter an upstream's refusal names, by the name that the client knows it by. Pure."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from app.protocol.problems import Problem
+
+MOST_READ: Final = 20_000
+"""Characters of a refusal that are looked at."""
+
+NAMES: Final[Mapping[str, str]] = {
+    "frequency_penalty": "frequency_penalty",
+    "logprobs": "top_logprobs",
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "presence_penalty": "presence_penalty",
+    "reasoning_effort": "reasoning.effort",
+    "response_format": "text.format",
+    "service_tier": "service_tier",
+    "temperature": "temperature",
+    "tool_choice": "tool_choice",
+    "tools": "tools",
+    "top_logprobs": "top_logprobs",
+    "top_p": "top_p",
+    "verbosity": "text.verbosity",
+}
+"""Parameters of chat completions, and what they are called in the request. The others are places in messages that the
+client never wrote."""
+_FIRST_NAME: Final = re.compile(r"[a-z_]{1,40}")
+
+
+def with_param(problem: Problem, text: str) -> Problem:
+    """The same problem with the parameter that the refusal's `text` names, where the request is what is refused."""
+    if problem.code != "invalid_value" or problem.param:
+        return problem
+    found = _FIRST_NAME.match(_param(text[:MOST_READ]))
+    return replace(problem, param=NAMES.get(found[0], "")) if found else problem
+
+
+def _param(text: str) -> str:
+    """`param` of the error object in this text, which other words may surround."""
+    start = text.find("{")
+    if start == -1:
+        return ""
+    try:
+        told: Any
+        told, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return ""
+    held = told.get("error", told) if isinstance(told, dict) else None
+    param = held.get("param") if isinstance(held, dict) else None
+    return param if isinstance(param, str) else ""
