@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from app.cli.doctor_asks import CALLS_A_TOOL, SAYS_A_WORD, Heard, hear
+from app.cli.harmless import harmless
 from app.cli.probe import model_for
 from app.cli.probe_asks import Seen, look
 from app.protocol.problems import Problem
@@ -70,7 +71,7 @@ async def _look_at(settings: Settings, names: list[str]) -> int:
         async for step in _steps(settings, name):
             ill += step.state == "ill"
             for line in _lines(step):
-                print(_harmless(line, upstream), flush=True)
+                print(harmless(line, [upstream]), flush=True)
     await close_connections()
     told = "everything is well" if not ill else f"{ill} of these upstreams {'needs' if ill == 1 else 'need'} care"
     print(f"\n{told}")
@@ -191,13 +192,6 @@ def _lines(step: Step) -> Iterable[str]:
     yield f"  {_MARKS[step.state]} {step.title:<15} {step.words}".rstrip()
     if step.advice:
         yield f"    {'':<15} → {step.advice}"
-
-
-def _harmless(line: str, upstream: Upstream) -> str:
-    """Without the key, whoever wrote it into it, and without what steers a terminal."""
-    key = "" if upstream.api_key is None else upstream.api_key.reveal()
-    line = line.replace(key, "…") if key else line
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def _ms(began: float) -> str:

@@ -8,14 +8,13 @@ import asyncio
 import re
 from typing import Final, NamedTuple
 
+from app.cli.harmless import harmless
 from app.cli.probe_asks import Heard, Lane, Seen, ask, look
 from app.settings import Settings, Upstream
 from app.upstreams.litellm_chat import close_connections, load
 
 WITHOUT_A_NAME: Final = "default"
 """The model asked for where nobody names one. Servers of a single model often do not mind."""
-SHORTEST_KEY: Final = 8
-"""Characters. What is shorter opens nothing (`none`, `ollama`), and taking it out would garble our own words."""
 
 _NO_TALKER: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
 _TITLES: Final[dict[Lane, str]] = {
@@ -44,19 +43,10 @@ async def _probe(settings: Settings, only: str | None) -> int:
         names = [name for name in settings.upstreams if only in (None, name)]
         for task in [group.create_task(_report(settings, name)) for name in names]:
             report = await task
-            print("\n".join(_harmless(line, settings) for line in report.lines), flush=True)
+            print("\n".join(harmless(line, settings.upstreams.values()) for line in report.lines), flush=True)
             works = works and report.works
     await close_connections()
     return 0 if works else 1
-
-
-def _harmless(line: str, settings: Settings) -> str:
-    """A line without keys, whoever wrote them into it, and without what steers a terminal."""
-    for upstream in settings.upstreams.values():
-        key = "" if upstream.api_key is None else upstream.api_key.reveal()
-        if len(key) >= SHORTEST_KEY:
-            line = line.replace(key, "…")
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 async def _report(settings: Settings, name: str) -> Report:

@@ -91,6 +91,20 @@ def test_an_upstream_that_is_well_is_well_at_every_step(folder: Path, capsys: py
     }
 
 
+@pytest.mark.parametrize("key", ["key", "none", "streams", "ms"])
+def test_a_key_that_is_a_common_word_is_left_in_the_doctors_own_words(
+    folder: Path, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    """Servers that want no key are often given such a one."""
+    with answering() as server:
+        (folder / "config.toml").write_text(CONFIG.format(url=server.url, key=f'api_key = "{key}"'))
+        assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told
+    assert re.search(r"^  ✓ key +accepted$", told, re.MULTILINE)
+    assert re.search(r"^  ✓ streams +first word after [0-9]+ ms, 2 pieces$", told, re.MULTILINE)
+
+
 REFUSED = Status(401, {"error": {"message": f"wrong key {KEY}", "type": "invalid_request_error", "code": None}})
 
 UNKNOWN = [Status(404, {"error": {"message": "no", "code": "model_not_found"}})]
