@@ -8,6 +8,7 @@ The map
     settings/           config.toml, environment and flags -> frozen `Settings`
     catalogue.py        public model name -> route
     sealing.py          the envelope in which clients carry what only this server may read
+    off_loop.py         work that takes long, in threads
     pump.py             the only loop: payloads into the turn, batches of events out
     inspector/          the page at `/`
     witnesses/          who sees turns pass: counters, spans, the log of bodies, the ring that the page shows

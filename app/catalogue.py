@@ -11,6 +11,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.compaction import OTHERWISE, RelayedCompaction
 from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.off_loop import off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.codex import Card
 from app.protocol.ids import Mint
@@ -95,13 +96,33 @@ class Route(NamedTuple):
                 options = msgspec.structs.replace(chat, can=can)
                 if self.entry.resolved is not None:
                     request = await self.entry.resolved(request, can)
-                turn = ChatTurn(request, model=model, options=options, mint=mint, now=now, for_codex=for_codex)
+                turn = await off_loop(
+                    request.size,
+                    ChatTurn,
+                    request,
+                    model=model,
+                    options=options,
+                    mint=mint,
+                    now=now,
+                    for_codex=for_codex,
+                )
                 turn.warnings += await self._left_out(turn)
                 return turn
             case RelayOptions() as relay if request.compacts:
-                return RelayedCompaction(request, model=model, options=relay, mint=mint, now=now)
+                return await off_loop(
+                    request.size, RelayedCompaction, request, model=model, options=relay, mint=mint, now=now
+                )
             case RelayOptions() as relay:
-                return RelayTurn(request, model=model, options=relay, mint=mint, now=now, for_codex=for_codex)
+                return await off_loop(
+                    request.size,
+                    RelayTurn,
+                    request,
+                    model=model,
+                    options=relay,
+                    mint=mint,
+                    now=now,
+                    for_codex=for_codex,
+                )
             case other:
                 assert_never(other)
 

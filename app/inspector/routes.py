@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
-from fastapi.responses import JSONResponse
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from app.off_loop import off_loop
+from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import refuse
 from app.settings import Server
 from app.transports.body import read_json_body
@@ -78,7 +79,8 @@ class Inspector:
         caller = self._gate.admit(request.headers)
         body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
         ask, warnings = await self._walk.rehearse(body, caller, originator=request.headers.get("originator", ""))
-        return JSONResponse({"ask": redacted(ask), "warnings": warnings})
+        shown = await off_loop(len(body), _shown, ask, warnings)
+        return HttpResponse(shown, media_type="application/json")
 
     async def turns(self, request: Request) -> HttpResponse:
         """The last turns, then each new one as it goes. Who has a key sees the turns of that key alone."""
@@ -100,3 +102,8 @@ class Inspector:
     async def _told(recorder: Recorder, owner: str | None) -> AsyncIterator[ServerSentEvent]:
         async for note in recorder.watch(lambda name: owner is None or name == owner):
             yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")
+
+
+def _shown(ask: Any, warnings: list[str]) -> bytes:
+    """What would be asked, without what nobody needs to see."""
+    return json_bytes({"ask": redacted(ask), "warnings": warnings})

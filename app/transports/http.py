@@ -122,7 +122,7 @@ class Http:
             raise
 
     async def _run(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket) -> HttpResponse:
-        create = self._walk.read(body, turn_log)
+        create = await self._walk.read(body, turn_log)
         originator = request.headers.get("originator", "")
         running = await self._walk.begin(
             create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
@@ -133,17 +133,17 @@ class Http:
     async def _sum_up(
         self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
     ) -> HttpResponse:
-        create = self._walk.read_compaction(body, turn_log)
+        create = await self._walk.read_compaction(body, turn_log)
         running = await self._walk.begin(
             create, caller, turn_log, ticket=ticket, originator="", request_id=request.state.request_id
         )
-        kept = self._walk.kept(create)
+        kept = await self._walk.kept(create)
         return Compacting(running, turn_log, kept=kept, patience=running.clocks.turn)
 
     async def _count(
         self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
     ) -> HttpResponse:
-        create = self._walk.read(body, turn_log)
+        create = await self._walk.read(body, turn_log)
         originator = request.headers.get("originator", "")
         counted, warnings = await self._walk.count(create, caller, turn_log, originator=originator)
         ticket.give_back()

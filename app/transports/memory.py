@@ -22,6 +22,11 @@ class Memory:
         self._id: str | None = None
         self._said = b"[]"
 
+    @property
+    def size(self) -> int:
+        """Bytes of what is remembered."""
+        return len(self._said)
+
     def recall(self, response_id: str) -> list[Any]:
         """What was said up to the end of this response. Raises `ProblemError` for any but the last one."""
         if response_id != self._id:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from app.attempts import Attempts
 from app.catalogue import AnyTurn, Catalogue, Counted, Route
+from app.off_loop import off_loop
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
@@ -104,30 +105,34 @@ class Walk:
         """The log of a turn that is about to come in."""
         return TurnLog(self._witnesses, **fields)
 
-    def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
-        """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
-        return self.read_object(decode_object(body, self._bounds.max_json_values), turn_log)
+    async def decode(self, body: bytes) -> dict[str, Any]:
+        """The JSON object in this body. Raises `ProblemError` for anything else."""
+        return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
 
-    def read_object(
-        self, raw: dict[str, Any], turn_log: TurnLog, *, previous_response_id: str | None = None
+    async def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+        """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
+        return await self.read_object(await self.decode(body), turn_log, len(body))
+
+    async def read_object(
+        self, raw: dict[str, Any], turn_log: TurnLog, size: int, *, previous_response_id: str | None = None
     ) -> CreateResponse:
-        """The same, of a body that `decode_object` has read, with what went before `previous_response_id` in it."""
-        create = parse_object(raw, self._bounds)
+        """The same, of an object that `decode` gave, with what went before `previous_response_id` in it."""
+        create = await off_loop(size, parse_object, raw, self._bounds, size)
         turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
         if previous_response_id is None:
             return create
         return create.model_copy(update={"previous_response_id": previous_response_id})
 
-    def read_compaction(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+    async def read_compaction(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
         """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
-        raw = decode_object(body, self._bounds.max_json_values)
-        create = parse_compaction(raw, self._bounds)
+        raw = await self.decode(body)
+        create = await off_loop(len(body), parse_compaction, raw, self._bounds, len(body))
         turn_log.note(model=create.model[:LOGGED_NAME], stream=False)
         return create
 
-    def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
+    async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
         """What of a conversation its client is to keep beside the summary."""
-        return kept_messages(create, self._mint)
+        return await off_loop(create.size, kept_messages, create, self._mint)
 
     async def prepare(self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str) -> list[Event]:
         """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
@@ -180,7 +185,7 @@ class Walk:
     async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
         """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""
         unheard = TurnLog()
-        _, turn = await self._translate(self.read(body, unheard), caller, unheard, originator)
+        _, turn = await self._translate(await self.read(body, unheard), caller, unheard, originator)
         return turn.ask, turn.warnings
 
     async def _translate(

@@ -28,9 +28,10 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from app.off_loop import off_loop
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request import Frame, decode_object, parse_frame
+from app.protocol.request import Frame, parse_frame
 from app.settings import Key, Server
 from app.transports import sse
 from app.transports.draining import DRAIN
@@ -182,15 +183,16 @@ class _Connection:
         request_id = f"{self._request_id}-{self._turns}"
         turn_log = self._walk.open_log(request_id=request_id, key=self._caller.name, websocket=True, **self._trace)
         raw: dict[str, Any] = {}
-        offset = 0
+        offset, size = 0, len(data)
         try:
-            raw = decode_object(data)
+            raw = await self._walk.decode(data)
             frame = parse_frame(raw, lenient=self._lenient)
             if frame.previous_response_id is not None:
-                history = self._memory.recall(frame.previous_response_id)
+                size += self._memory.size
+                history = await off_loop(size, self._memory.recall, frame.previous_response_id)
                 offset = len(history)
                 frame.body["input"] = continued(history, frame.body.get("input"))
-            last = await self._answer(frame, turn_log, request_id)
+            last = await self._answer(frame, size, turn_log, request_id)
         except ProblemError as error:
             problem = in_the_frame(error.problem, offset)
             turn_log.refused(problem)
@@ -207,11 +209,13 @@ class _Connection:
         if last.response.status == "failed":
             self._memory.forget(frame.previous_response_id)
         else:
-            self._memory.keep(frame.body["input"], last)
+            await off_loop(size, self._memory.keep, frame.body["input"], last)
 
-    async def _answer(self, frame: Frame, turn_log: TurnLog, request_id: str) -> LastEvent | RelayedLast:
+    async def _answer(self, frame: Frame, size: int, turn_log: TurnLog, request_id: str) -> LastEvent | RelayedLast:
         """The whole answer, sent; its last event."""
-        create = self._walk.read_object(frame.body, turn_log, previous_response_id=frame.previous_response_id)
+        create = await self._walk.read_object(
+            frame.body, turn_log, size, previous_response_id=frame.previous_response_id
+        )
         if not frame.generate:
             turn_log.note(status=HTTPStatus.OK.value, generate=False)
             events = await self._walk.prepare(create, self._caller, turn_log, originator=self._originator)

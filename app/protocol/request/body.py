@@ -131,8 +131,8 @@ def parse_request(body: bytes, **bounds: int) -> CreateResponse:
     return parse_object(decode_object(body, within.max_json_values), within)
 
 
-def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS) -> CreateResponse:
-    """The same, of a body that `decode_object` has read."""
+def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
+    """The same, of a body of `size` bytes that `decode_object` has read."""
     refuse_steering(raw)
     given = {key: value for key, value in raw.items() if value is not None}
     refuse_stateful(given)
@@ -156,19 +156,20 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS) -> CreateResponse
     if "text" in known:
         known["text"] = parse_text(known["text"])
     known["raw"] = raw
+    known["size"] = size
     known["warnings"] = []
     request = validated(CreateResponse, known)
     request.warnings.extend(warnings_about(given, KNOWN, request.include))
     return request
 
 
-def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS) -> CreateResponse:
+def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
     """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
     given = raw.get("input")
     items = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
     if isinstance(items, list):
         raw = {**raw, "input": [*items, {"type": "compaction_trigger"}]}
-    request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1))
+    request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1), size)
     return request.model_copy(update={"compacts": True})
 
 

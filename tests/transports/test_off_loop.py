@@ -1,0 +1,108 @@
+"""Long bodies are read and translated in threads, on every way in; short ones where they arrive."""
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Final
+
+import httpx
+import pytest
+
+import app.catalogue
+import app.off_loop
+import app.transports.walk
+from app.off_loop import SHORT, off_loop
+from app.protocol.problems import ProblemError
+from app.settings import Model, Seal, Server, Settings, Upstream
+from app.transports.memory import Memory
+from tests.serving import serving
+from tests.sockets import opened
+from tests.upstream import ResponsesUpstream
+
+ENOUGH: Final = 4096
+"""Bytes that are long in these tests: the demo repeats them word by word."""
+LONG: Final = "word " * (ENOUGH // 4)
+STEPS: Final = [
+    (app.transports.walk, "decode_object"),
+    (app.transports.walk, "parse_object"),
+    (app.transports.walk, "parse_compaction"),
+    (app.catalogue, "ChatTurn"),
+    (app.catalogue, "RelayTurn"),
+    (app.catalogue, "RelayedCompaction"),
+]
+Seen = dict[str, set[str]]
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """The threads in which each step ran: `loop` or `long work`."""
+    found: Seen = {}
+
+    def watched(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            thread = "long work" if "long-work" in threading.current_thread().name else "loop"
+            found.setdefault(name, set()).add(thread)
+            return work(*args, **kwargs)
+
+        return noted
+
+    monkeypatch.setattr(app.off_loop, "SHORT", ENOUGH)
+    for module, name in STEPS:
+        monkeypatch.setattr(module, name, watched(name, getattr(module, name)))
+    for name in ("recall", "keep"):
+        monkeypatch.setattr(Memory, name, watched(name, getattr(Memory, name)))
+    return found
+
+
+def ran(thread: str, *steps: str) -> Seen:
+    return {step: {thread} for step in steps}
+
+
+@pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("/v1/responses", ("decode_object", "parse_object", "ChatTurn")),
+        ("/v1/responses/input_tokens", ("decode_object", "parse_object", "ChatTurn")),
+        ("/inspector/ask", ("decode_object", "parse_object", "ChatTurn")),
+        ("/v1/responses/compact", ("decode_object", "parse_compaction", "ChatTurn")),
+    ],
+)
+def test_over_http(seen: Seen, text: str, thread: str, path: str, steps: tuple[str, ...]) -> None:
+    with serving(Settings(server=Server(), seal=Seal())) as url:
+        answer = httpx.post(f"{url}{path}", json={"model": "demo", "input": text})
+    assert answer.status_code == 200
+    assert seen == ran(thread, *steps)
+
+
+@pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
+def test_through_the_relay(seen: Seen, text: str, thread: str) -> None:
+    with ResponsesUpstream() as upstream:
+        there = Upstream(via="responses", base_url=upstream.url)
+        settings = Settings(upstreams={"there": there}, models={"m": Model(upstream="there")})
+        with serving(settings) as url:
+            httpx.post(f"{url}/v1/responses", json={"model": "m", "input": text})
+    assert seen == ran(thread, "decode_object", "parse_object", "RelayTurn")
+
+
+@pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
+async def test_over_a_websocket_which_remembers(seen: Seen, text: str, thread: str) -> None:
+    """A short frame that continues a long conversation is long."""
+    with serving() as url:
+        async with opened(url) as client:
+            first = await client.id_of(model="demo", input=text)
+            await client.id_of(model="demo", input="Go on", previous_response_id=first)
+    assert seen.pop("decode_object") == {"loop", thread}
+    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "keep")
+
+
+async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> None:
+    variable: ContextVar[str] = ContextVar("variable")
+    variable.set("here")
+    assert await off_loop(SHORT + 1, variable.get) == "here"
+
+    def refuse() -> None:
+        raise ProblemError.__new__(ProblemError)
+
+    with pytest.raises(ProblemError):
+        await off_loop(SHORT + 1, refuse)
