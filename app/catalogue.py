@@ -17,6 +17,7 @@ from app.protocol.codex import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
+from app.protocol.seals import Sealers
 from app.pump import Clocks
 from app.settings import Key, Secret
 from app.standing import Standing
@@ -68,6 +69,8 @@ class Entry(NamedTuple):
     """How this upstream stands."""
     others: tuple["Entry", ...] = ()
     """Which upstreams are asked when this one fails, in this order."""
+    sealers: Sealers | None = None
+    """Make what seals and opens what clients carry; none where nothing is sealed."""
     resolved: Callable[[CreateResponse, Capabilities], Awaitable[CreateResponse]] | None = None
     """Brings what a request only names by address, where this upstream would not fetch it."""
 
@@ -90,7 +93,8 @@ class Route(NamedTuple):
         Raises `ProblemError` where the request cannot be said in it.
         """
         model = self.entry.model or self.model
-        match self.entry.options:
+        sealer = None if self.entry.sealers is None else self.entry.sealers.for_request()
+        match msgspec.structs.replace(self.entry.options, sealer=sealer):
             case ChatOptions() as chat:
                 can = chat.can.over(await self._known(model))
                 options = msgspec.structs.replace(chat, can=can)

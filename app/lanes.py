@@ -9,7 +9,7 @@ from app.dialects.responses.options import RelayOptions
 from app.protocol.capabilities import Capabilities
 from app.protocol.codex import Card
 from app.protocol.request import CreateResponse
-from app.protocol.seals import Sealer
+from app.protocol.seals import Sealers
 from app.pump import Clocks
 from app.settings import Hint, Model, Settings, Upstream
 from app.standing import Standing
@@ -60,7 +60,7 @@ def fetcher_of(settings: Settings) -> "Fetcher | None":
 def build_catalogue(
     settings: Settings,
     upstreams: Mapping[str, AnyUpstream],
-    sealer: Sealer | None = None,
+    sealers: Sealers | None = None,
     fetcher: "Fetcher | None" = None,
 ) -> Catalogue:
     """Models as the settings name them, each with its upstream."""
@@ -71,8 +71,10 @@ def build_catalogue(
 
     def entry(model: Model, upstream: str) -> Entry:
         model = model.model_copy(update={"upstream": upstream, "name": model.names.get(upstream, model.name)})
-        return _entry(model, settings, upstreams[upstream], sealer)._replace(
-            resolved=_resolving(settings, settings.upstreams[upstream], fetcher), standing=standings[upstream]
+        return _entry(model, settings, upstreams[upstream])._replace(
+            sealers=sealers,
+            resolved=_resolving(settings, settings.upstreams[upstream], fetcher),
+            standing=standings[upstream],
         )
 
     return Catalogue(
@@ -101,7 +103,7 @@ def _resolving(
     return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
 
 
-def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Sealer | None) -> Entry:
+def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     told = settings.upstreams[model.upstream]
     passthrough = told.auth == "passthrough"
     clocks = Clocks(
@@ -120,7 +122,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
     counting = upstream if isinstance(upstream, Counting) else None
     if told.via == "responses":
         allow_private = settings.server.allow_private_urls
-        relay = RelayOptions(ids=told.ids, allow_private_urls=allow_private, sealer=sealer, origin=_origin(told))
+        relay = RelayOptions(ids=told.ids, allow_private_urls=allow_private, origin=_origin(told))
         return Entry(
             model.upstream,
             upstream,
@@ -147,7 +149,6 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, sealer: Seal
         declare_past_tools=told.provider in DEMAND_TOOLS,
         cache_control=model.cache_control == "auto",
         hints=_hints(told),
-        sealer=sealer,
         seal_always=settings.seal.when == "always",
         origin=_origin(told),
         one_maker=told.provider in ONE_MAKER,

@@ -16,7 +16,6 @@ from app.inspector.routes import Inspector
 from app.lanes import build_catalogue, fetcher_of, upstream_of
 from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
-from app.protocol.seals import Sealer
 from app.sealing import EnvelopeSealer
 from app.settings import Seal, Server, Settings
 from app.transports.admission import Admission
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from app.witnesses.tracing import Tracing
 
 DAY: Final = 86_400
+LEAST_OPENED: Final = 4 * 1024 * 1024
+"""Bytes that sealed items of a request may hold in any case: a short request may bring back a long conversation."""
 
 
 class TracingUnavailableError(RuntimeError):
@@ -65,7 +66,9 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     kept = _kept(settings, None if before is None else before.state.kept)
     upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
-    catalogue = build_catalogue(settings, upstreams, sealer_of(settings.seal, kept.seal_key), fetcher)
+    catalogue = build_catalogue(
+        settings, upstreams, sealer_of(settings.seal, kept.seal_key, settings.server.max_body_bytes), fetcher
+    )
     admission, metrics, recorder, _ = kept
     _follow(metrics, settings, catalogue)
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
@@ -199,10 +202,11 @@ def _minting() -> Mint:
     return minting(os.urandom, lambda: time.time_ns() // 1_000_000)
 
 
-def sealer_of(seal: Seal, own_key: str = "") -> Sealer | None:
+def sealer_of(seal: Seal, own_key: str = "", max_body_bytes: int = 0) -> EnvelopeSealer | None:
     """What seals as these settings say. Without a key of theirs, under this process's own, which no other knows."""
     if seal.when == "never":
         return None
     keys = [key.reveal() for key in seal.keys] or [own_key or os.urandom(32).hex()]
     max_age = None if seal.max_age_days is None else seal.max_age_days * DAY
-    return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age)
+    most = max(max_body_bytes, LEAST_OPENED)
+    return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age, most_opened=most)

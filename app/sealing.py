@@ -2,9 +2,11 @@
 
     "AM1." base64url( id of the key (4) | nonce (12) | AES-256-GCM( how | time and content ) with its tag (16) )
 
-The first byte of the sealed text says how it is packed: 0 as it is, 1 compressed. The beginning, the kind and the
-key's id are authenticated with it, so that an envelope opens only as what it was sealed as. The text of an envelope has
-one spelling: a bit flipped anywhere in it is noticed.
+The first byte of the sealed text says how it is packed: 0 as it is, 1 compressed. What is compressed to less than an
+eighth of what it costs to hold is padded to that: an envelope never holds much more than its length says, and opening
+those of a request takes time and memory in proportion to the request. The beginning, the kind and the key's id are
+authenticated with it, so that an envelope opens only as what it was sealed as. The text of an envelope has one
+spelling: a bit flipped anywhere in it is noticed.
 """
 
 import zlib
@@ -16,10 +18,14 @@ from typing import Any, Final
 
 import msgspec
 
+from app.protocol.problems import ProblemError, refuse
 from app.protocol.seals import Kind
 
 VERSION: Final = "AM1."
 """How every envelope begins. What changes its form changes this."""
+
+MOST_OPENED: Final = 32 * 1024 * 1024
+"""Bytes that the envelopes of one request may hold in all, where nothing else is said."""
 
 _KEY_ID: Final = 4
 _NONCE: Final = 12
@@ -28,6 +34,11 @@ _PLAIN: Final = b"\x00"
 _COMPRESSED: Final = b"\x01"
 _WORTH_COMPRESSING: Final = 64
 """Bytes below which compressing makes longer."""
+_DENSEST: Final = 8
+"""How many bytes of memory one byte of compressed text may stand for. Prose and code compress to a third."""
+_COSTS: Final = {b'{"': 192, b"{}": 64, b"[": 64, b',"': 48, b",": 16}
+"""Bytes that values count for beside their text, by how they begin: so much memory they take when they are read. Quotes
+within a string are escaped, and are not among these."""
 _SKEW: Final = 300
 """Seconds by which another replica's clock may run ahead."""
 
@@ -53,7 +64,8 @@ class EnvelopeSealer:
     """Seals with the first key, opens with any: so keys are rotated, and replicas that share them read each other.
 
     `chance` gives random bytes, `now` seconds. Envelopes older than `max_age` seconds do not open; without it all do.
-    Refuses to be made without a key, or without `cryptography`.
+    What the envelopes of one request hold may be `most_opened` bytes in all. Refuses to be made without a key, or
+    without `cryptography`.
     """
 
     def __init__(
@@ -63,6 +75,7 @@ class EnvelopeSealer:
         chance: Callable[[int], bytes],
         now: Callable[[], float],
         max_age: float | None = None,
+        most_opened: int = MOST_OPENED,
     ) -> None:
         try:
             from cryptography.exceptions import InvalidTag  # noqa: PLC0415 — an optional package
@@ -77,18 +90,21 @@ class EnvelopeSealer:
         self._chance = chance
         self._now = now
         self._max_age = max_age
+        self._most_opened = most_opened
 
-    def seal(self, kind: Kind, content: dict[str, Any]) -> str:
+    def for_request(self) -> "RequestSealer":
+        """A sealer that has opened nothing."""
+        return RequestSealer(self, self._most_opened)
+
+    def encrypted(self, kind: Kind, content: dict[str, Any]) -> str:
         """An envelope. Its length tells how much it holds, and nothing else."""
         plain = msgspec.json.encode(_Sealed(int(self._now()), content))
-        packed = zlib.compress(plain) if len(plain) > _WORTH_COMPRESSING else plain
-        text = _COMPRESSED + packed if len(packed) < len(plain) else _PLAIN + plain
         nonce = self._chance(_NONCE)
-        closed = self._ciphers[self._first].encrypt(nonce, text, _bound(kind, self._first))
+        closed = self._ciphers[self._first].encrypt(nonce, _packed(plain), _bound(kind, self._first))
         return VERSION + urlsafe_b64encode(self._first + nonce + closed).rstrip(b"=").decode()
 
-    def open(self, kind: Kind, envelope: str) -> dict[str, Any] | None:
-        """What is inside, or None: whoever asks need not know why, and an attacker must not."""
+    def decrypted(self, kind: Kind, envelope: str) -> bytes | None:
+        """The packed text of an envelope that was sealed here, or None: why, an attacker must not know."""
         raw = _spelled(envelope)
         if raw is None or len(raw) <= _KEY_ID + _NONCE + _TAG:
             return None
@@ -97,14 +113,73 @@ class EnvelopeSealer:
         if cipher is None:
             return None
         try:
-            text = cipher.decrypt(nonce, closed, _bound(kind, key_id))
+            return cipher.decrypt(nonce, closed, _bound(kind, key_id))
         except self._invalid:
             return None
-        # from here on it is our own writing
-        plain = zlib.decompress(text[1:]) if text[:1] == _COMPRESSED else text[1:]
+
+    def content_of(self, plain: bytes) -> dict[str, Any] | None:
+        """The content of a text that was unpacked. None if it is too old."""
         sealed = msgspec.json.decode(plain, type=_Sealed)
         age = self._now() - sealed.at
         return sealed.content if self._max_age is None or -_SKEW <= age <= self._max_age else None
+
+
+class RequestSealer:
+    """Seals and opens for one request. It counts what it opens."""
+
+    def __init__(self, sealer: EnvelopeSealer, most_opened: int) -> None:
+        self._sealer = sealer
+        self._most_opened = most_opened
+        self._left = most_opened
+        """What may still be opened, in bytes; a value counts for some more than it is long."""
+
+    def seal(self, kind: Kind, content: dict[str, Any]) -> str:
+        """An envelope around this content."""
+        return self._sealer.encrypted(kind, content)
+
+    def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
+        """What is inside, or None. Raises `ProblemError` where the envelopes of this request hold too much."""
+        packed = self._sealer.decrypted(kind, envelope)
+        if packed is None:
+            return None
+        # from here on it is our own writing, but the client chose what was written, and how often it is sent
+        plain = _unpacked(packed, self._left)
+        if plain is None or (cost := _cost(plain)) > self._left:
+            raise self._too_much(path)
+        self._left -= cost
+        return self._sealer.content_of(plain)
+
+    def fresh(self) -> "RequestSealer":
+        """The same sealer with nothing opened yet."""
+        return RequestSealer(self._sealer, self._most_opened)
+
+    def _too_much(self, path: str) -> ProblemError:
+        message = (
+            f"'{path}' cannot be opened: what is sealed in the items of a request may hold {self._most_opened} bytes "
+            "in all when it is opened, and this is more. Send fewer sealed items."
+        )
+        return refuse("invalid_value", message, path)
+
+
+def _packed(plain: bytes) -> bytes:
+    short = zlib.compress(plain) if len(plain) > _WORTH_COMPRESSING else plain
+    if len(short) >= len(plain):
+        return _PLAIN + plain
+    return _COMPRESSED + short.ljust(_cost(plain) // _DENSEST, b"\0")
+
+
+def _unpacked(packed: bytes, most: int) -> bytes | None:
+    """The plain text. None if it is longer than `most` bytes, of which no more are made."""
+    if packed[:1] != _COMPRESSED:
+        return packed[1:] if len(packed) - 1 <= most else None
+    unpacking = zlib.decompressobj()
+    plain = unpacking.decompress(packed[1:], most + 1)
+    return plain if unpacking.eof and len(plain) <= most else None
+
+
+def _cost(plain: bytes) -> int:
+    """What it costs to hold this text and to read it."""
+    return len(plain) + sum(cost * plain.count(begin) for begin, cost in _COSTS.items())
 
 
 def _derived(key: str, purpose: str) -> bytes:

@@ -27,10 +27,18 @@ class OpenBook:
         """The kind and the content."""
         return f"{kind} {msgspec.json.encode(content).decode()}"
 
-    def open(self, kind: Kind, envelope: str) -> dict[str, Any] | None:
+    def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:  # noqa: ARG002 — nothing is bounded
         """The content, if it was written here."""
         book, _, content = envelope.partition(" ")
         return msgspec.json.decode(content, type=dict[str, Any]) if book == kind else None
+
+    def fresh(self) -> "OpenBook":
+        """The same: nothing is counted."""
+        return self
+
+    def for_request(self) -> "OpenBook":
+        """The same for every request."""
+        return self
 
 
 class FunctionsOnly:

@@ -1,6 +1,7 @@
 """The envelope: what opens it, and that nothing else does."""
 
 import builtins
+import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 
 from app.cli.serve import serve
 from app.main import sealer_of
-from app.sealing import VERSION, EnvelopeSealer, SealingUnavailableError
+from app.protocol.problems import ProblemError
+from app.sealing import MOST_OPENED, VERSION, EnvelopeSealer, RequestSealer, SealingUnavailableError, _unpacked
 from app.settings import Seal, Secret, Server, Settings
+from tests.scan import peak_of
 
+PATH = "input[0].encrypted_content"
 OLD, NEW, OTHER = "o" * 32, "n" * 32, "x" * 32
 THOUGHT: dict[str, Any] = {"text": "hm", "fields": {"thinking_blocks": [{"signature": "Eq0B" * 40}]}, "é": [1, None]}
 JSON = st.recursive(
@@ -30,15 +34,18 @@ def counting() -> Callable[[int], bytes]:
     return lambda size: next(drawn).to_bytes(size, "big")
 
 
-def sealer(*keys: str, at: float = 1_700_000_000, max_age: float | None = None) -> EnvelopeSealer:
+def sealer(
+    *keys: str, at: float = 1_700_000_000, max_age: float | None = None, most_opened: int = MOST_OPENED
+) -> RequestSealer:
     """A sealer whose clock stands still."""
-    return EnvelopeSealer(keys or [OLD], chance=counting(), now=lambda: at, max_age=max_age)
+    sealing = EnvelopeSealer(keys or [OLD], chance=counting(), now=lambda: at, max_age=max_age, most_opened=most_opened)
+    return sealing.for_request()
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=4))
 def test_what_was_sealed_is_what_is_opened(content: dict[str, Any]) -> None:
     envelope = sealer().seal("reasoning", content)
-    assert sealer().open("reasoning", envelope) == content
+    assert sealer().open("reasoning", envelope, PATH) == content
     assert envelope.startswith(VERSION)
     assert envelope.isascii()
 
@@ -60,34 +67,34 @@ def test_one_flipped_bit_anywhere_is_noticed(content: dict[str, Any]) -> None:
         for bit in range(8)
     }
     assert len(flipped) > 8 * len(text)
-    assert [other for other in flipped if sealer().open("reasoning", other) is not None] == []
+    assert [other for other in flipped if sealer().open("reasoning", other, PATH) is not None] == []
 
 
 @pytest.mark.parametrize("length", range(0, 160, 7))
 def test_an_envelope_that_was_cut_or_prolonged_does_not_open(length: int) -> None:
     envelope = sealer().seal("reasoning", THOUGHT)
-    assert sealer().open("reasoning", envelope[:length]) is None
-    assert sealer().open("reasoning", envelope + "A" * (length + 1)) is None
-    assert sealer().open("reasoning", envelope + "=") is None
+    assert sealer().open("reasoning", envelope[:length], PATH) is None
+    assert sealer().open("reasoning", envelope + "A" * (length + 1), PATH) is None
+    assert sealer().open("reasoning", envelope + "=", PATH) is None
 
 
 @given(st.text() | st.text("AMam1.-_=") | st.text().map(VERSION.__add__))
 def test_no_text_of_somebody_else_opens_or_breaks_anything(text: str) -> None:
-    assert sealer().open("reasoning", text) is None
+    assert sealer().open("reasoning", text, PATH) is None
 
 
 def test_an_envelope_of_one_kind_does_not_open_as_another() -> None:
-    assert sealer().open("compaction", sealer().seal("reasoning", THOUGHT)) is None
-    assert sealer().open("compaction", sealer().seal("compaction", THOUGHT)) == THOUGHT
+    assert sealer().open("compaction", sealer().seal("reasoning", THOUGHT), PATH) is None
+    assert sealer().open("compaction", sealer().seal("compaction", THOUGHT), PATH) == THOUGHT
 
 
 def test_keys_are_rotated_by_putting_the_new_one_first() -> None:
     before, between, after = sealer(OLD), sealer(NEW, OLD), sealer(NEW)
     old, new = before.seal("reasoning", THOUGHT), between.seal("reasoning", THOUGHT)
-    assert between.open("reasoning", old) == THOUGHT
-    assert after.open("reasoning", new) == THOUGHT
-    assert after.open("reasoning", old) is None
-    assert before.open("reasoning", new) is None
+    assert between.open("reasoning", old, PATH) == THOUGHT
+    assert after.open("reasoning", new, PATH) == THOUGHT
+    assert after.open("reasoning", old, PATH) is None
+    assert before.open("reasoning", new, PATH) is None
 
 
 def test_replicas_that_share_a_key_open_each_others_envelopes_and_strangers_do_not() -> None:
@@ -96,17 +103,17 @@ def test_replicas_that_share_a_key_open_each_others_envelopes_and_strangers_do_n
     assert one
     assert other
     assert stranger
-    envelope = one.seal("reasoning", THOUGHT)
-    assert other.open("reasoning", envelope) == THOUGHT
-    assert stranger.open("reasoning", envelope) is None
+    envelope = one.for_request().seal("reasoning", THOUGHT)
+    assert other.for_request().open("reasoning", envelope, PATH) == THOUGHT
+    assert stranger.for_request().open("reasoning", envelope, PATH) is None
 
 
 def test_an_envelope_opens_until_it_is_too_old() -> None:
     """Another replica's clock may run a little ahead."""
     envelope = sealer(at=1000).seal("reasoning", THOUGHT)
-    opened = {at: sealer(at=at, max_age=60).open("reasoning", envelope) for at in (800, 1000, 1060, 1062)}
+    opened = {at: sealer(at=at, max_age=60).open("reasoning", envelope, PATH) for at in (800, 1000, 1060, 1062)}
     assert opened == {800: THOUGHT, 1000: THOUGHT, 1060: THOUGHT, 1062: None}
-    assert sealer(at=10**10).open("reasoning", envelope) == THOUGHT
+    assert sealer(at=10**10).open("reasoning", envelope, PATH) == THOUGHT
 
 
 def test_no_envelope_says_anything_in_clear_or_twice_the_same() -> None:
@@ -120,7 +127,54 @@ def test_no_envelope_says_anything_in_clear_or_twice_the_same() -> None:
 
 def test_a_long_thought_travels_compressed() -> None:
     content = {"text": "Let me think about that step by step. " * 400}
-    assert len(sealer().seal("reasoning", content)) < 1000
+    assert len(sealer().seal("reasoning", content)) < 3000
+
+
+@pytest.mark.parametrize("text", ["a" * 8_000_000, "no two alike, " * 7, ""])
+def test_no_envelope_holds_much_more_than_its_length_says(text: str) -> None:
+    """Or a client could make a small request that costs as much as a large one."""
+    one = sealer()
+    envelope = one.seal("compaction", {"summary": text})
+    assert len(text) <= 8 * len(envelope)
+    assert one.open("compaction", envelope, PATH) == {"summary": text}
+
+
+def test_what_the_envelopes_of_one_request_hold_is_bounded_in_all() -> None:
+    """The third of them is one too many, whether it is compressed or not; the next reading begins anew."""
+    for text in ("a" * 4_000, "".join(map(chr, range(0x4E00, 0x4E00 + 1_200)))):
+        one = sealer(most_opened=10_000)
+        envelope = one.seal("reasoning", {"text": text})
+        assert [one.open("reasoning", envelope, PATH) for _ in range(2)] == [{"text": text}] * 2
+        with pytest.raises(ProblemError) as raised:
+            one.open("reasoning", envelope, PATH)
+        problem = raised.value.problem
+        assert (problem.code, problem.param) == ("invalid_value", PATH)
+        assert "10000 bytes" in problem.message
+        assert one.fresh().open("reasoning", envelope, PATH) == {"text": text}
+
+
+def test_what_does_not_open_counts_for_nothing() -> None:
+    one = sealer(most_opened=10_000)
+    foreign = sealer(OTHER).seal("reasoning", {"text": "a" * 9_000})
+    assert [one.open("reasoning", foreign, PATH) for _ in range(9)] == [None] * 9
+    assert one.open("reasoning", one.seal("reasoning", THOUGHT), PATH) == THOUGHT
+
+
+def test_many_small_values_count_for_what_they_cost() -> None:
+    """An object of two characters takes thirty times as many bytes of memory."""
+    one = sealer(most_opened=10_000)
+    envelope = one.seal("compaction", {"after": [{}] * 1_000})
+    assert len(envelope) > 10_000
+    with pytest.raises(ProblemError):
+        one.open("compaction", envelope, PATH)
+
+
+def test_an_envelope_that_holds_more_than_may_be_opened_is_not_unpacked() -> None:
+    """Envelopes of an earlier release may hold a thousand times their length."""
+    plain = zlib.compress(b"a" * 5_000_000)
+    assert _unpacked(b"\x01" + plain, 5_000_000) == b"a" * 5_000_000
+    assert peak_of(lambda: _unpacked(b"\x01" + plain, 100_000)) < 1_000_000
+    assert _unpacked(b"\x01" + plain, 4_999_999) is None
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def sealed_window(window: Window, sealer: Sealer) -> str:
     return sealer.seal("compaction", msgspec.to_builtins(window))
 
 
-def opened_window(envelope: str, sealer: Sealer | None) -> Window | None:
-    """What is in it. None if it cannot be read here."""
-    content = None if sealer is None else sealer.open("compaction", envelope)
+def opened_window(envelope: str, sealer: Sealer | None, path: str) -> Window | None:
+    """What is in it. None if it cannot be read here. Raises `ProblemError` as `Sealer.open` does."""
+    content = None if sealer is None else sealer.open("compaction", envelope, path)
     return None if content is None else msgspec.convert(content, Window)

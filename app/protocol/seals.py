@@ -7,12 +7,30 @@ Kind = Literal["reasoning", "compaction"]
 
 
 class Sealer(Protocol):
-    """Seals and opens. A stateless server's only memory: the client brings it back."""
+    """Seals and opens for one request. A stateless server's only memory: the client brings it back.
+
+    What it opens has a bound in all, so that a small request cannot make the server hold and read a large one.
+    """
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
         """An envelope around this content, in plain characters."""
         ...
 
-    def open(self, kind: Kind, envelope: str) -> dict[str, Any] | None:
-        """What this envelope holds. None if it is forged, damaged, too old, or sealed by a key that is not here."""
+    def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
+        """What this envelope holds. None if it is forged, damaged, too old, or sealed by a key that is not here.
+
+        Raises `ProblemError`, by the path of the envelope in the request, where the bound is passed.
+        """
+        ...
+
+    def fresh(self) -> "Sealer":
+        """The same sealer with nothing opened yet: for the next time that the same request is read."""
+        ...
+
+
+class Sealers(Protocol):
+    """Makes the sealer of each request."""
+
+    def for_request(self) -> Sealer:
+        """A sealer that has opened nothing."""
         ...

@@ -27,7 +27,7 @@ class Server(Table):
     lenient: bool = False
     """True: what a model is known not to take is left out with a warning. False: a request that holds it is a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
-    """Bytes of a request; a larger one is a 413."""
+    """Bytes of a request; a larger one is a 413. What its sealed items hold may be as much again, and 4 MiB anyway."""
     body_timeout: Seconds = 30
     """Seconds of silence while a body arrives; one that comes very slowly has a bound as well."""
     max_header_bytes: int = Field(default=64 * 1024, ge=1024)

@@ -35,6 +35,8 @@ FOLDED: Final = frozenset({"compaction", "compaction_summary"})
 """What compaction items are called; Codex knew the latter name first."""
 KEPT: Final = 256_000
 """Characters of a user's messages that a client is told to keep: about 64,000 tokens."""
+LETTER: Final = 4_096
+"""Items that a window may hold to the letter. A window goes into the next one: without a bound they would grow."""
 SET_UP: Final = frozenset({"additional_tools", "configuration_update"})
 """Items that are no part of what was said."""
 
@@ -47,24 +49,33 @@ class Unfolded(NamedTuple):
 
 
 def unfolded(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> Unfolded:
-    """The same items, each compaction item that can be read here unfolded, without what the last of them covers.
+    """The same items, the last compaction item that can be read here unfolded, without what it covers.
 
-    They are shapes or plain objects; `made` makes one from a plain object.
+    They are shapes or plain objects; `made` makes one from a plain object. Items before the last one that opens are
+    not opened: a client may send many, and each may be large. Raises `ProblemError` as `Sealer.open` does.
     """
-    windows: dict[int, Window] = {}
-    for seat, item in enumerate(items):
-        if _get(item, "type") in FOLDED and isinstance(envelope := _get(item, "encrypted_content"), str):
-            window = opened_window(envelope, sealer)
-            if window is not None:
-                windows[seat] = window
-    last = max(windows, default=-1)
-    taken: list[tuple[Any, int]] = []
-    for seat, item in enumerate(items):
-        if seat in windows:
-            taken += [(made(inner), seat) for inner in windows[seat].items] if seat == last else []
-        elif seat > last or _get(item, "type") in SET_UP or (_is_told_to_model(item) and not windows[last].whole):
-            taken.append((item, seat))
+    last, window = _last_window(items, sealer)
+    if window is None:
+        return Unfolded(list(items), list(range(len(items))))
+    taken = [
+        (item, seat)
+        for seat, item in enumerate(items[:last])
+        if _get(item, "type") in SET_UP or (_is_told_to_model(item) and not window.whole)
+    ]
+    taken += [(made(inner), last) for inner in window.items]
+    taken += [(item, seat) for seat, item in enumerate(items[last + 1 :], last + 1)]
     return Unfolded([item for item, _ in taken], [seat for _, seat in taken])
+
+
+def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Window | None]:
+    """The last compaction item that can be read here, and what it holds."""
+    for seat in range(len(items) - 1, -1, -1):
+        item = items[seat]
+        if _get(item, "type") in FOLDED and isinstance(envelope := _get(item, "encrypted_content"), str):
+            window = opened_window(envelope, sealer, f"input[{seat}].encrypted_content")
+            if window is not None and len(window.before) + len(window.after) <= LETTER:
+                return seat, window
+    return -1, None
 
 
 def triggered(request: CreateResponse) -> bool:
@@ -96,7 +107,7 @@ def parted(items: Sequence[InputItem], most: int) -> Parted | None:
     """Where to part it. None if there is nothing to be gained.
 
     The last step is what was said to the model since it last spoke, or its last calls with their outputs; the latter
-    are summed up as well if they are longer than `most` characters.
+    are summed up as well if they are longer than `most` characters, or too many.
     """
     start = len(items)
     while start and _is_told_to_model(items[start - 1]):
@@ -106,7 +117,8 @@ def parted(items: Sequence[InputItem], most: int) -> Parted | None:
             start -= 1
         while start and not _is_told_to_model(items[start - 1]) and not items[start - 1].type.endswith("_output"):
             start -= 1
-        if sum(len(item.model_dump_json()) for item in items[start:]) > most:
+        tail = items[start:]
+        if len(tail) > LETTER // 2 or sum(len(item.model_dump_json()) for item in tail) > most:
             start = len(items)
     head = list(items[:start])
     if all(_is_told_to_model(item) or item.type in SET_UP for item in head):
@@ -122,6 +134,11 @@ def whole_window(parts: Parted, summary: str, most: int) -> Window:
         before=[_plain(item) for item in _kept(parts.head, most)],
         after=[_plain(item) for item in parts.tail],
     )
+
+
+def fits_a_window(parts: Parted, most: int) -> bool:
+    """Whether a window may hold what would be kept to the letter."""
+    return len(_kept(parts.head, most)) + len(parts.tail) <= LETTER
 
 
 def kept_messages(request: CreateResponse, mint: Mint) -> list[Json]:

@@ -8,8 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Seal, Secret, Server, Settings
+from app.settings import Model, Seal, Secret, Server, Settings, Upstream
+from tests.script import opens, says, stops, thinks
 from tests.serving import serving
+from tests.upstream import ChatUpstream, ResponsesUpstream
+from tests.upstream.responses import answer as relayed_answer
+from tests.upstream.responses import message
 
 Json = dict[str, Any]
 
@@ -20,7 +24,7 @@ SHARED = Seal(keys=(Secret("s" * 32),))
 
 def post(url: str, items: list[Json], **fields: Any) -> httpx.Response:
     """One turn of the demo."""
-    return httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": items, **fields})
+    return httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": items, **fields}, timeout=30)
 
 
 def thoughts(response: httpx.Response) -> list[Json]:
@@ -84,3 +88,38 @@ def test_a_seal_that_is_too_old_is_ignored(replicas: dict[str, str]) -> None:
         answer = post(url, [THINK, *output, THINK])
     assert answer.status_code == 200
     assert "encrypted_content was ignored" in answer.headers["x-am-warnings"]
+
+
+def test_a_request_whose_seals_hold_too_much_is_a_400_over_every_lane() -> None:
+    """Of a long thought, brought back too often: four MiB may be opened beside a short body."""
+    long = [opens(), thinks("hm " * 110_000), says("Yes."), stops()]
+    with ChatUpstream(long) as chat, ResponsesUpstream(relayed_answer(message("msg_1", "Hi"))) as native:
+        settings = Settings(
+            server=Server(max_body_bytes=2_000_000),
+            upstreams={
+                "chat": Upstream(via="chat", base_url=chat.url),
+                "native": Upstream(via="responses", base_url=native.url),
+            },
+            models={"chat": Model(upstream="chat"), "native": Model(upstream="native")},
+        )
+        with serving(settings) as url:
+            [thought, said] = post(url, [THINK], model="chat", **ASKING).json()["output"]
+            thought["summary"] = []
+            assert post(url, [THINK, *[thought] * 3, said, THINK], model="chat").status_code == 200
+            asked = len(chat.asks)
+            answers = [post(url, [THINK, *[thought] * 20, said, THINK], model=model) for model in ("chat", "native")]
+    assert [answer.status_code for answer in answers] == [400, 400]
+    told = {(answer.json()["error"]["code"], answer.json()["error"]["param"]) for answer in answers}
+    assert told == {("invalid_value", "input[13].encrypted_content")}
+    assert (len(chat.asks), len(native.asks)) == (asked, 0)
+
+
+def test_a_window_brought_back_many_times_is_opened_once() -> None:
+    """Each holds two million characters; sixty of them are more than may be opened."""
+    managed = {"context_management": [{"type": "compaction", "compact_threshold": 10}]}
+    long = {"role": "user", "content": "a" * 2_000_000}
+    with serving() as url:
+        [item, _] = post(url, [THINK, {"role": "assistant", "content": "OK."}, long], **managed).json()["output"]
+        answer = post(url, [*[item] * 60, THINK])
+    assert len(item["encrypted_content"]) > 2_000_000 // 8
+    assert (answer.status_code, answer.headers.get("x-am-warnings")) == (200, None)

@@ -48,9 +48,9 @@ class Carrying:
             content["calls"] = calls
         return self._sealer.seal("reasoning", content)
 
-    def open(self, envelope: str) -> Opened | None:
-        """What is in it, or None if it cannot be read."""
-        content = self._sealer.open("reasoning", envelope)
+    def open(self, envelope: str, path: str) -> Opened | None:
+        """What is in it, or None if it cannot be read. Raises `ProblemError` as `Sealer.open` does."""
+        content = self._sealer.open("reasoning", envelope, path)
         if content is None:
             return None
         fields = content.get("fields", {})
@@ -63,15 +63,15 @@ def hidden(text: str) -> Kept:
     return Kept({_HIDDEN: [text]} if text else {})
 
 
-def carrying(options: ChatOptions, model: str) -> Carrying | None:
+def carrying(options: ChatOptions, model: str, sealer: Sealer | None) -> Carrying | None:
     """Who opens what clients bring back. None where nothing is sealed at all."""
-    if options.sealer is None:
+    if sealer is None:
         return None
-    return Carrying(options.sealer, origin=options.origin, model=model, one_maker=options.one_maker)
+    return Carrying(sealer, origin=options.origin, model=model, one_maker=options.one_maker)
 
 
 def sealing(request: CreateResponse, options: ChatOptions, model: str) -> Seal | None:
     """Who seals what this client is to carry. None if it is to carry nothing."""
-    carries = carrying(options, model)
+    carries = carrying(options, model, options.sealer)
     asked = options.seal_always or ASKED_FOR in request.include
     return carries.seal if carries is not None and asked else None

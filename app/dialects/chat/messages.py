@@ -171,7 +171,7 @@ class _Teller:
     def _tell_reasoning(self, item: ReasoningItem, path: str) -> None:
         shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
         sealed = item.encrypted_content
-        opened = self._carrying.open(sealed) if sealed and self._carrying else None
+        opened = self._carrying.open(sealed, f"{path}.encrypted_content") if sealed and self._carrying else None
         if opened is not None and opened.own:
             self._history.remember(opened.text or shown, opened.fields, opened.calls, path)
         elif text := (opened.text if opened else "") or shown:

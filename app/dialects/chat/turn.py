@@ -17,12 +17,26 @@ from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
 from app.protocol.request import CompactionItem, CreateResponse, parse_item
 from app.protocol.response import Usage
-from app.turn.compaction import SET_UP, Parted, parted, summing, triggered, unfolded, whole_window
+from app.protocol.seals import Sealer
+from app.turn.compaction import (
+    LETTER,
+    SET_UP,
+    Parted,
+    fits_a_window,
+    parted,
+    summing,
+    triggered,
+    unfolded,
+    whole_window,
+)
 from app.turn.deltas import Compacted, Delta, ReasoningDelta, UsageReported
 from app.turn.emitter import Emitter
 
 KEPT: Final = 80_000
 """Characters of what the user said that are kept to the letter beside a summary, at most."""
+
+NOTHING_BEFORE: Final = "Before its last step there is nothing that could be summed up."
+TOO_MANY: Final = f"More than {LETTER} items of it would have to be kept to the letter."
 
 
 class ChatTurn:
@@ -165,7 +179,7 @@ class ChatTurn:
         self._summary, self._then, self._reader = None, None, self._read_by
         set_up = [item for item in parts.head if item.type in SET_UP]
         left = request.model_copy(update={"input": [*set_up, *(parse_item(item, "input") for item in window.items)]})
-        ask = self._said(left).body
+        ask = self._said(left, self._fresh_sealer()).body
         self._asked = tokens_of(ask)
         return events, ask
 
@@ -214,27 +228,37 @@ class ChatTurn:
             if len(request.items) == 1:
                 raise refuse("invalid_value", "'input' holds nothing that could be summed up.", "input")
             self._summary, self._compacts = Summary(), "asked for"
-            return self._said(summing(request, request.items), seats)
-        chat = self._said(request, seats)
+            return self._said(summing(request, request.items), self._options.sealer, seats)
+        chat = self._said(request, self._options.sealer, seats)
         threshold = request.compact_threshold
         if threshold is None or tokens_of(chat.body) <= threshold:
             return chat
         parts = parted(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
-        if parts is None or self._options.sealer is None:
-            why = NO_SEAL if parts is not None else "Before its last step there is nothing that could be summed up."
+        if parts is None or (why := self._why_not(parts, threshold)):
+            why = NOTHING_BEFORE if parts is None else why
             chat.warnings.append(f"'context_management' has no effect on this conversation. {why}")
             return chat
         self._summary, self._then, self._compacts = Summary(), (request, parts), "threshold"
-        return ChatAsk(self._said(summing(request, parts.head)).body, chat.warnings)
+        return ChatAsk(self._said(summing(request, parts.head), self._fresh_sealer()).body, chat.warnings)
 
-    def _said(self, request: CreateResponse, seats: list[int] | None = None) -> ChatAsk:
+    def _why_not(self, parts: Parted, threshold: int) -> str:
+        """Why a conversation that can be parted cannot be summed up; empty if it can."""
+        if self._options.sealer is None:
+            return NO_SEAL
+        return "" if fits_a_window(parts, _most_kept(threshold)) else TOO_MANY
+
+    def _fresh_sealer(self) -> Sealer | None:
+        """For reading the request once more."""
+        return None if self._options.sealer is None else self._options.sealer.fresh()
+
+    def _said(self, request: CreateResponse, sealer: Sealer | None, seats: list[int] | None = None) -> ChatAsk:
         options = self._options
         return to_chat(
             request,
             model=self._model,
             table=self._table,
             options=options,
-            carrying=carrying(options, self._model),
+            carrying=carrying(options, self._model, sealer),
             seats=seats,
         )
 

@@ -59,7 +59,8 @@ def _readable(item: Json, path: str, tag: str, options: RelayOptions, warnings: 
         return None
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
         return item
-    opens = options.sealer is not None and options.sealer.open("reasoning", sealed) is not None
+    sealer = options.sealer
+    opens = sealer is not None and sealer.open("reasoning", sealed, f"{path}.encrypted_content") is not None
     # where nothing is marked, what does not open here may be of an AM Proxy behind us
     strange = sealed.startswith(OURS) and not opens and options.ids == "am"
     theirs = None if opens or strange else original_seal(sealed, tag)

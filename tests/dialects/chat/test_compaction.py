@@ -14,6 +14,7 @@ from app.protocol.compaction import CUT, SUM_UP, TOLD, Window, opened_window, se
 from app.protocol.problems import ProblemError
 from app.protocol.request import parse_request
 from app.sealing import EnvelopeSealer
+from app.turn.compaction import LETTER
 from tests import grammar
 from tests.dialects.chat.asking import assistant, call, output, user
 from tests.script import says, stops, thinks
@@ -150,7 +151,7 @@ def test_how_a_summary_may_end(answer: list[Json], expected: tuple[str, list[str
 
 def test_a_summary_that_was_cut_says_so_to_whoever_reads_it() -> None:
     [item] = heard(new_turn([*SAID, TRIGGER]), [says("Half of"), stops("length")])[-1]["response"]["output"]
-    assert opened_window(item["encrypted_content"], OpenBook()) == Window(summary=f"Half of\n\n{CUT}")
+    assert opened_window(item["encrypted_content"], OpenBook(), "input[0]") == Window(summary=f"Half of\n\n{CUT}")
 
 
 def test_what_a_model_refuses_to_sum_up_is_told_in_its_words() -> None:
@@ -297,10 +298,26 @@ def test_a_last_step_that_is_too_long_itself_is_summed_up_as_well() -> None:
     assert outcome(events)[1] == ["compaction", "message"]
 
 
+@pytest.mark.parametrize(("count", "kept"), [(3, 6), (LETTER // 4 + 1, 0)])
+def test_a_last_step_of_too_many_calls_is_summed_up_as_well(count: int, kept: int) -> None:
+    calls = [call(f"c{n}") for n in range(count)]
+    before = [user(LONG * 70), call("before"), output("before")]
+    turn = managed([*before, *calls, *[output(f"c{n}") for n in range(count)]], threshold=150_000)
+    item, _ = heard(turn, [says("So."), stops()], [says("Yes."), stops()])[-1]["response"]["output"]
+    window = opened_window(item["encrypted_content"], OpenBook(), "input[0]")
+    assert window is not None
+    assert (window.summary, len(window.after)) == ("So.", kept)
+
+
 @pytest.mark.parametrize(
     ("items", "options"),
-    [([user(LONG)], OPEN), ([user(LONG), user("More.")], OPEN), ([assistant(LONG), user("Hi")], ChatOptions())],
-    ids=["one message", "only the user spoke", "nothing may be sealed"],
+    [
+        ([user(LONG)], OPEN),
+        ([user(LONG), user("More.")], OPEN),
+        ([assistant(LONG), user("Hi")], ChatOptions()),
+        ([assistant(LONG), *[user("Hi")] * (LETTER + 1)], OPEN),
+    ],
+    ids=["one message", "only the user spoke", "nothing may be sealed", "too much to be kept"],
 )
 def test_what_cannot_be_summed_up_is_said(items: list[Json], options: ChatOptions) -> None:
     threshold = [{"type": "compaction", "compact_threshold": 1_000}]
@@ -344,7 +361,7 @@ def test_any_conversation_goes_on_from_its_item_alone_as_from_the_whole(
     history: list[Json], summary: str, prompt: str
 ) -> None:
     """With a real seal. The item is all that is needed, it needs no warning, and the summary is in it to the letter."""
-    sealer = EnvelopeSealer(["k" * 32], chance=bytes, now=lambda: 0.0)
+    sealer = EnvelopeSealer(["k" * 32], chance=bytes, now=lambda: 0.0).for_request()
     options = ChatOptions(sealer=sealer)
     items = [user("Go."), assistant("So be it."), *history, user(prompt)]
     wanted = [{"type": "compaction", "compact_threshold": 1}]
