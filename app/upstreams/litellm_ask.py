@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
+from app.upstreams import litellm_cohere
 from app.upstreams.chat_manners import thoughtful
 from app.upstreams.litellm_can import is_claude, lost_parts
 from app.upstreams.port import UpstreamRefused
@@ -76,6 +77,8 @@ def address(provider: str | None, base_url: str | None) -> str | None:
     base_url = base_url.rstrip("/")
     if provider == "anthropic":
         return base_url.removesuffix("/v1")
+    if provider in litellm_cohere.PROVIDERS:
+        return litellm_cohere.address(base_url)
     if provider == "gemini" and not re.search(r"/v\d\w*$", base_url):
         return f"{base_url}/v1beta"
     return base_url
@@ -114,6 +117,8 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
         settings["messages"] = _copied(ask["messages"])
     if name == "deepseek" and ask.get("reasoning_effort") != "none":
         settings["messages"] = [thoughtful(message) for message in settings["messages"]]
+    if name in litellm_cohere.PROVIDERS:
+        settings = litellm_cohere.prepared(settings)
     if name == "anthropic":
         settings |= _room_to_think(ask, most_tokens)
     if is_claude(name, str(ask["model"])):

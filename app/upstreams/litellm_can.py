@@ -27,8 +27,8 @@ LOST_PARTS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Content parts that litellm leaves out for a provider, silently."""
 
-_STRICT_LOST: Final = frozenset({"anthropic", "fireworks_ai", "gemini", "vertex_ai", "xai"})
-"""Providers for which it takes `strict` off tools."""
+_STRICT_LOST: Final = frozenset({"anthropic", "cohere", "cohere_chat", "fireworks_ai", "gemini", "vertex_ai", "xai"})
+"""Providers for which it, or we, take `strict` off tools."""
 _PARALLEL_LOST: Final = frozenset({"gemini", "vertex_ai"})
 """Providers for which it takes, and then drops, `parallel_tool_calls`."""
 _TOOLS_AS_PROMPT: Final = frozenset({"ollama"})

@@ -1,16 +1,17 @@
 """litellm's streams, read as plain chunk dicts. It does not import litellm: it knows its objects by their attributes.
 
 litellm's own wrapper costs four to ten times as much per chunk, drops refusals and calls a cut stream finished. So we
-read what lies below it, in the best of four ways that fits:
+read what lies below it, in the best of five ways that fits:
 
 1. `lines`: an upstream that speaks chat completions, in whatever dialect of them our reader knows. We parse the lines
    of the HTTP response ourselves. Besides being the fastest, this is the only way in which nothing a model wrote is
    lost: litellm 1.106 drops a chunk whose text contains `[DONE]`, and one whose text contains U+2028 (its lines are
    split there).
 2. `parsed`: another wire format, for which litellm has a parser whose chunks we know. It gets its lines from us too.
-3. `whole`: an answer that litellm did not ask to be streamed. We read it as it came, for its own way of cutting it up
+3. `cohere`: Cohere's events, which litellm's parser cannot read at all.
+4. `whole`: an answer that litellm did not ask to be streamed. We read it as it came, for its own way of cutting it up
    forgets what was thought.
-4. `wrapped`: anything else. The wrapper, and its ways.
+5. `wrapped`: anything else. The wrapper, and its ways.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -18,6 +19,7 @@ from itertools import count
 from typing import Any, Final
 
 from app.protocol.sse_lines import SseLines
+from app.upstreams import litellm_cohere
 from app.upstreams.chat_lines import ChatLines
 
 Json = dict[str, Any]
@@ -77,6 +79,8 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
     kind = type(source)
     if response is not None and _is_plain(kind):
         reading = _lines(response)
+    elif response is not None and kind.__name__ == litellm_cohere.PARSER:
+        reading = litellm_cohere.chunks(response)
     elif kind.__module__.startswith(_KNOWN_PARSERS) or any(base.__name__ == _PLAIN_CLASS for base in kind.__mro__):
         reading = _parsed(source, _clean(source, response))
     elif kind.__name__ == _WHOLE_CLASS:

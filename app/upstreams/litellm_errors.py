@@ -16,6 +16,7 @@ from app.upstreams.faults import problem_told, wait_told
 from app.upstreams.litellm_connect import never_connected
 from app.upstreams.refused_param import with_param
 
+_MOST_CAUSES: Final = 10
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
 OVERLOADED: Final = 529
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
@@ -89,12 +90,15 @@ def _status(error: BaseException) -> int:
     return 500
 
 
-def _headers(error: BaseException) -> Mapping[str, str]:
-    for holder in (error, getattr(error, "response", None)):
-        for name in ("litellm_response_headers", "headers"):
-            told = getattr(holder, name, None)
-            if told:
-                return {str(key): str(value) for key, value in dict(told).items()}
+def _headers(error: BaseException | None) -> Mapping[str, str]:
+    """Those of the answer that this error stands for. Some of litellm's errors (Cohere's) leave them behind."""
+    for _ in range(_MOST_CAUSES):
+        for holder in (error, getattr(error, "response", None)):
+            for name in ("litellm_response_headers", "headers"):
+                told = getattr(holder, name, None)
+                if told:
+                    return {str(key): str(value) for key, value in dict(told).items()}
+        error = None if error is None else error.__cause__ or error.__context__
     return {}
 
 

@@ -13,6 +13,7 @@ A step of the wire format itself can stand for an answer, too: `wire.scripts = (
 """
 
 from tests.wires.anthropic import AnthropicWire
+from tests.wires.cohere import CohereWire
 from tests.wires.deepseek import DeepSeekWire
 from tests.wires.gemini import GeminiWire
 from tests.wires.mistral import MistralWire
@@ -28,6 +29,7 @@ __all__ = [
     "Answer",
     "AnthropicWire",
     "Calls",
+    "CohereWire",
     "Count",
     "DeepSeekWire",
     "GeminiWire",

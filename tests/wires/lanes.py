@@ -11,6 +11,7 @@ from tests.serving import serving
 from tests.wires import (
     KEY,
     AnthropicWire,
+    CohereWire,
     DeepSeekWire,
     GeminiWire,
     MistralWire,
@@ -48,6 +49,7 @@ LANES: Final[dict[str, Lane]] = {
     "deepseek": _litellm(DeepSeekWire, "deepseek"),
     "deepseek, directly": _chat(DeepSeekWire, blank_reasoning=True),
     "anthropic": _litellm(AnthropicWire, "anthropic"),
+    "cohere": _litellm(CohereWire, "cohere_chat"),
     "gemini": _litellm(GeminiWire, "gemini"),
     "mistral": _litellm(MistralWire, "mistral"),
     "mistral, directly": _chat(

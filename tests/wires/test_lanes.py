@@ -43,7 +43,7 @@ def test_a_server_that_is_spoken_to_directly_is_configured_as_the_page_says(lane
     assert (upstream, model) in told("chat", base_url=address)
 
 
-@pytest.mark.parametrize("lane", ["deepseek", "anthropic", "gemini", "mistral"])
+@pytest.mark.parametrize("lane", ["cohere", "deepseek", "anthropic", "gemini", "mistral"])
 def test_a_provider_behind_litellm_is_configured_as_the_page_says(lane: str) -> None:
     _, upstream, model = LANES[lane]
     assert ({"provider": upstream["provider"]}, model) in told("litellm", provider=upstream["provider"])

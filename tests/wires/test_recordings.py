@@ -35,6 +35,7 @@ STREAMS: Final = {
     "openai": "openai.AsyncStream",
     "deepseek": "litellm.llms.openai.chat.gpt_transformation.OpenAIChatCompletionStreamingHandler",
     "anthropic": "litellm.llms.anthropic.chat.handler.ModelResponseIterator",
+    "cohere": "litellm.llms.cohere.common_utils.CohereV2ModelResponseIterator",
     "gemini": "litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini.ModelResponseIterator",
     "mistral": "litellm.llms.mistral.chat.transformation.MistralChatResponseIterator",
     "ollama": "litellm.llms.ollama.chat.transformation.OllamaChatCompletionResponseIterator",

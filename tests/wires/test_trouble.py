@@ -81,6 +81,7 @@ ENDINGS: Final = (
     "message_stop",
     "finishReason",
     "'done': True",
+    "message-end",
 )
 
 

@@ -1,0 +1,221 @@
+"""Cohere's own chat, version 2: what litellm leaves out of its asks, and its events as chunks. Pure.
+
+litellm (1.106) cannot read these streams: it takes the line that names an event for JSON. Of whole answers it loses
+the text beside calls, the thoughts and the reason of the end. In asks it drops `tool_choice` without a word.
+
+    event                              what it says
+    content-start, content-delta       text or a thought, of the content with this index
+    tool-plan-delta                    what is thought before calls
+    tool-call-start, tool-call-delta   a call, the name first
+    citation-start                     a citation of the text so far, with its sources
+    message-end                        why it ended, and what it cost
+"""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any, Final
+
+from app.protocol.sse_lines import LONGEST, SseLines, TooLongError
+from app.upstreams.chat_lines import TOO_LONG, NotAStreamError
+
+Json = dict[str, Any]
+
+PROVIDERS: Final = frozenset({"cohere", "cohere_chat"})
+"""litellm's names of it."""
+PARSER: Final = "CohereV2ModelResponseIterator"
+"""litellm's class that would read the stream."""
+
+_REASONS: Final = {
+    "complete": "stop",
+    "stop_sequence": "stop",
+    "tool_call": "tool_calls",
+    "max_tokens": "length",
+    "error_limit": "length",
+    "error_toxic": "content_filter",
+}
+_FAILED: Final = frozenset({"error", "timeout", "user_cancel"})
+
+
+def address(base_url: str) -> str:
+    """The address of the chat below this base URL. litellm wants the whole of it."""
+    if base_url.endswith("/chat"):
+        return base_url
+    return f"{base_url}/chat" if base_url.endswith("/v2") else f"{base_url}/v2/chat"
+
+
+def prepared(settings: Json) -> Json:
+    """Settings and messages of an ask in the form that Cohere takes.
+
+    It knows no `strict` in tools, takes earlier thoughts as `tool_plan` beside calls only, and can be held to calling
+    a tool, but not to one of several: then it is offered that one alone.
+    """
+    settings = settings | {"messages": [_message(message) for message in settings["messages"]]}
+    choice = settings.pop("tool_choice", None)
+    if "tools" not in settings:
+        return settings
+    tools = settings["tools"]
+    if isinstance(choice, dict):
+        name = choice.get("function", {}).get("name")
+        tools = [tool for tool in tools if tool.get("function", {}).get("name") == name] or tools
+        choice = "required"
+    settings["tools"] = [_tool(tool) for tool in tools]
+    if choice in ("required", "none"):
+        settings["extra_body"] = {"tool_choice": choice.upper()}
+    return settings
+
+
+def _message(message: Json) -> Json:
+    told = {key: value for key, value in message.items() if key != "reasoning_content"}
+    if message.get("tool_calls") and message.get("reasoning_content"):
+        told["tool_plan"] = message["reasoning_content"]
+    return told
+
+
+def _tool(tool: Json) -> Json:
+    function = {key: value for key, value in tool.get("function", {}).items() if key != "strict"}
+    return tool | {"function": function}
+
+
+async def chunks(response: Any) -> AsyncGenerator[Json]:
+    """The chunks of this HTTP response: a stream of events, lines of JSON, or one whole answer."""
+    lines = _Lines()
+    async for data in response.aiter_bytes():
+        for event in lines.read(data):
+            for chunk in _chunks(event):
+                yield chunk
+    for chunk in _chunks(lines.end()):
+        yield chunk
+
+
+class _Lines:
+    """The events in an answer's bytes."""
+
+    def __init__(self) -> None:
+        self._lines = SseLines(LONGEST)
+        self._other: list[bytes] = []
+        """What is no event, until the first one: the body, if this is no stream."""
+        self._held = 0
+        self._begun = False
+
+    def read(self, data: bytes) -> list[Json]:
+        """The events that end in this piece."""
+        try:
+            lines = self._lines.feed(data)
+        except TooLongError:
+            raise NotAStreamError(TOO_LONG) from None
+        events = []
+        for line in lines:
+            if (event := _event(line)) is not None:
+                self._begun = True
+                events.append(event)
+            else:
+                self._aside(line)
+        return events
+
+    def end(self) -> Json:
+        """What is left when nothing more comes."""
+        rest = self._lines.rest()
+        if (event := _event(rest)) is not None:
+            return event
+        self._aside(rest)
+        if self._begun or not self._other:
+            return {}
+        if (whole := _event(b"\n".join(self._other))) is None:
+            raise NotAStreamError("the answer is neither a stream nor JSON")
+        return whole
+
+    def _aside(self, line: bytes) -> None:
+        if line and not self._begun and not line.startswith((b":", b"event:", b"id:", b"retry:", b"data:")):
+            self._other.append(line)
+            self._held += len(line)
+            if self._held > LONGEST:
+                raise NotAStreamError(TOO_LONG)
+
+
+def _event(line: bytes) -> Json | None:
+    text = line[5:] if line.startswith(b"data:") else line
+    if not text.lstrip().startswith(b"{"):
+        return None
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _chunks(event: Json) -> Iterator[Json]:
+    delta = _object(event, "delta")
+    message = _object(delta, "message")
+    match event.get("type"):
+        case "content-start" | "content-delta":
+            yield from _said(_content(_object(message, "content")))
+        case "tool-plan-delta":
+            yield from _said({"reasoning_content": message.get("tool_plan")})
+        case "tool-call-start" | "tool-call-delta":
+            call = _object(message, "tool_calls")
+            yield from _said({"tool_calls": [{**call, "index": event.get("index", 0)}]} if call else {})
+        case "citation-start":
+            yield from _said({"annotations": _citations(_object(message, "citations"))})
+        case "message-end":
+            yield from _end(delta)
+        case None if isinstance(event.get("message"), str):
+            yield {"error": event}
+        case None if event.get("finish_reason"):
+            yield from _whole(event)
+        case _:
+            pass
+
+
+def _whole(answer: Json) -> Iterator[Json]:
+    """An answer that was not streamed although we asked for it."""
+    message = _object(answer, "message")
+    yield from _said({"reasoning_content": message.get("tool_plan")})
+    for content in _objects(message.get("content")):
+        yield from _said(_content(content))
+    for citation in _objects(message.get("citations")):
+        yield from _said({"annotations": _citations(citation)})
+    for index, call in enumerate(_objects(message.get("tool_calls"))):
+        yield from _said({"tool_calls": [{**call, "index": index}]})
+    yield from _end(answer)
+
+
+def _end(delta: Json) -> Iterator[Json]:
+    counted = _object(delta, "usage")
+    tokens = _object(counted, "tokens")
+    if tokens:
+        usage = {"prompt_tokens": tokens.get("input_tokens"), "completion_tokens": tokens.get("output_tokens")}
+        yield {"choices": [], "usage": usage | {"cached_tokens": counted.get("cached_tokens")}}
+    reason = str(delta.get("finish_reason") or "").lower()
+    if reason in _FAILED:
+        yield {"error": {"message": delta.get("error") or reason, "code": 408 if reason == "timeout" else 500}}
+    elif reason:
+        yield {"choices": [{"index": 0, "delta": {}, "finish_reason": _REASONS.get(reason, reason)}]}
+
+
+def _content(content: Json) -> Json:
+    return {"reasoning_content": content.get("thinking"), "content": content.get("text")}
+
+
+def _citations(citation: Json) -> list[Json]:
+    """One for each source. What the model was given to read often has no address: such a one is counted as left out."""
+    told = []
+    for source in _objects(citation.get("sources")):
+        held = _object(source, "document") or _object(source, "tool_output")
+        place = {"start_index": citation.get("start"), "end_index": citation.get("end")}
+        page = {"url": held.get("url"), "title": held.get("title")} | place
+        told.append({"type": "url_citation", "url_citation": page})
+    return told
+
+
+def _said(delta: Json) -> list[Json]:
+    told = {key: value for key, value in delta.items() if value}
+    return [{"choices": [{"index": 0, "delta": told}]}] if told else []
+
+
+def _object(holder: Json, name: str) -> Json:
+    held = holder.get(name)
+    return held if isinstance(held, dict) else {}
+
+
+def _objects(value: Any) -> list[Json]:
+    return [held for held in value if isinstance(held, dict)] if isinstance(value, list) else []
