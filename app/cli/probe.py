@@ -9,7 +9,8 @@ import re
 from typing import Final, NamedTuple
 
 from app.cli.harmless import harmless
-from app.cli.probe_asks import Heard, Lane, Seen, ask, look
+from app.cli.probe_asks import Lane, Seen, ask, look
+from app.cli.probe_reads import Heard
 from app.settings import Settings, Upstream
 from app.upstreams.litellm_chat import close_connections, load
 
@@ -18,11 +19,12 @@ WITHOUT_A_NAME: Final = "default"
 
 _NO_TALKER: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
 _TITLES: Final[dict[Lane, str]] = {
-    "responses": "Responses",
     "chat": "chat completions",
+    "responses": "Responses",
     "litellm": "through litellm",
 }
-"""The lanes, from the one that does most and costs least to the one that reaches all."""
+"""The lanes in the order in which they are recommended. Most servers speak chat completions best, and what they lack
+there is supplied here; a lane of Responses passes on what the server says."""
 
 
 class Report(NamedTuple):
@@ -83,9 +85,13 @@ def model_for(settings: Settings, name: str, seen: Seen) -> tuple[str, str]:
 
 
 def _suits(heard: dict[Lane, Heard]) -> str:
-    for lane in _TITLES:
-        if lane in heard and heard[lane].state == "works":
-            return f'via = "{lane}"'
+    working = [lane for lane in _TITLES if lane in heard and heard[lane].state == "works"]
+    right = [lane for lane in working if not heard[lane].faults]
+    if {"chat", "responses"} <= {*right}:
+        return 'via = "chat"; or via = "responses", for tools that it runs itself'
+    if right or working:
+        faults = "" if right else ", with the faults above"
+        return f'via = "{(right or working)[0]}"{faults}'
     if any(found.state == "unclear" for found in heard.values()):
         return "cannot be told from this"
     return 'via = "litellm" with a provider, if litellm knows one for this server'

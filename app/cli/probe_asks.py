@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from app.cli.probe_reads import MOST_TOKENS, Heard, calls_custom_tool, read_chunks, read_events
 from app.lanes import AnyUpstream, upstream_of
 from app.protocol.problems import Problem
 from app.settings import Upstream
@@ -23,12 +24,12 @@ Lane = Literal["responses", "chat", "litellm"]
 
 PATIENCE: Final = 20
 """Seconds that each question may take."""
-MOST_TOKENS: Final = 16
-"""Of an answer. OpenAI's Responses take no smaller limit."""
 LONGEST_LIST: Final = 1024 * 1024
 """Bytes of a list of models, as far as it is read."""
 
-_QUESTION: Final = "Say hi."
+_QUESTION: Final = "Count from one to thirty, in words."
+_CUSTOM_TOOL: Final = "answer"
+_GRAMMAR: Final = {"type": "grammar", "syntax": "lark", "definition": 'start: "yes" | "no"'}
 _NOT_SPOKEN: Final = (
     "The upstream did not answer as it must",
     "The upstream failed with status 405",
@@ -44,13 +45,6 @@ class Seen(NamedTuple):
     unreachable: str = ""
     """Why the server cannot be reached, if it cannot."""
     names: Sequence[str] = ()
-
-
-class Heard(NamedTuple):
-    """What came of one lane."""
-
-    state: Literal["works", "not spoken", "unclear"]
-    words: str
 
 
 async def look(upstream: Upstream) -> Seen:
@@ -85,16 +79,40 @@ async def ask(lane: Lane, upstream: Upstream, model: str, seen: Seen) -> Heard:
     else:
         question |= {"messages": [{"role": "user", "content": _QUESTION}], "stream_options": {"include_usage": True}}
         limit = {"max_tokens": MOST_TOKENS}
+    limited = True
     try:
         payloads, problem = await _hear(asked, question | limit)
         if problem is not None and not payloads and problem.answer.status == HTTPStatus.BAD_REQUEST:
+            limited = False
             payloads, problem = await _hear(asked, question)
+        if problem is not None:
+            return _trouble(problem, upstream, model, seen)
+        if lane != "responses":
+            return read_chunks(payloads, limited=limited)
+        heard = read_events(payloads, limited=limited)
+        return heard.with_faults(*await _custom_tool_faults(asked, model)) if heard.state == "works" else heard
     finally:
         if not isinstance(asked, Demo | LitellmChat):
             await asked.close()
-    if problem is not None:
-        return _trouble(problem, upstream, model, seen)
-    return _read_events(payloads) if lane == "responses" else _read_chunks(payloads)
+
+
+async def _custom_tool_faults(asked: AnyUpstream, model: str) -> list[str]:
+    """Codex cannot make one turn where such a tool is refused, and cannot patch a file where it is dropped."""
+    tool = {"type": "custom", "name": _CUSTOM_TOOL, "description": "Takes an answer.", "format": _GRAMMAR}
+    question = {
+        "model": model,
+        "stream": True,
+        "input": "Is water wet? Call the tool `answer`.",
+        "store": False,
+        "tools": [tool],
+        "tool_choice": {"type": "custom", "name": _CUSTOM_TOOL},
+    }
+    events, problem = await _hear(asked, question)
+    if problem is not None and problem.answer.status == HTTPStatus.BAD_REQUEST:
+        return ["it refuses custom tools with a grammar"]
+    if problem is not None or not calls_custom_tool(events, _CUSTOM_TOOL):
+        return ["it makes no call of a custom tool with a grammar"]
+    return []
 
 
 async def _hear(asked: AnyUpstream, question: Json) -> tuple[list[Json], Problem | None]:
@@ -131,36 +149,6 @@ def _trouble(problem: Problem, upstream: Upstream, model: str, seen: Seen) -> He
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(name[:60] for name in names[:3]) + (", …" if len(names) > 3 else "")  # noqa: PLR2004 — as many as are shown
-
-
-def _read_chunks(chunks: list[Json]) -> Heard:
-    choices = [choice for chunk in chunks for choice in _list(chunk.get("choices")) if isinstance(choice, dict)]
-    finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
-    if not choices:
-        return Heard("not spoken", "no: the answer is empty")
-    if finish is None:
-        return Heard("unclear", "no: it never says why it ends (finish_reason), so every answer counts as cut off")
-    streamed = "streamed" if len(chunks) > 1 else "not streamed, all in one piece"
-    counted = any(isinstance(chunk.get("usage"), dict) for chunk in chunks)
-    usage = "with usage" if counted else "without usage, which is then estimated"
-    return Heard("works", f"yes: {streamed}, {usage}, finish reason {str(finish)[:40]}")
-
-
-def _read_events(events: list[Json]) -> Heard:
-    if not events:
-        return Heard("not spoken", "no: the answer is empty")
-    kinds = [str(event["type"])[:60] for event in events]
-    response = events[-1].get("response")
-    response = response if isinstance(response, dict) else {}
-    if kinds[-1] == "response.failed":
-        error = response.get("error")
-        told = error.get("message") if isinstance(error, dict) else None
-        return Heard("unclear", f"no: it speaks them, but the answer failed: {told}")
-    whole = kinds[0] == "response.created" and kinds[-1] in {"response.completed", "response.incomplete"}
-    if not whole or (_list(response.get("output")) and "response.output_item.done" not in kinds):
-        return Heard("not spoken", f"no: its events are not those of Responses, from {kinds[0]} to {kinds[-1]}")
-    usage = "with usage" if isinstance(response.get("usage"), dict) else "without usage"
-    return Heard("works", f"yes: {len(events)} events from {kinds[0]} to {kinds[-1]}, {usage}")
 
 
 def _list(told: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 import errno
 import socket
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +18,22 @@ from tests.running import run
 from tests.script import counts, says, stops
 from tests.serving import serving
 from tests.upstream import Ask, ChatUpstream, End, Hang, Json, ResponsesUpstream, Script, Status, Step
-from tests.upstream.responses import answer, begins, ends, message
+from tests.upstream.responses import answer, begins, ends, hosted, message, response
 
 KEY = "sk-the-key-that-nobody-may-see"
-SAYS = [says("Hi"), says("!"), stops(), counts(7, 5)]
-TALKS = answer(message("msg_1", "H", "i"))
+QUESTION = "Count from one to thirty, in words."
+SAYS = [says("one"), says(", two"), stops("length"), counts(7, 16)]
+CUT: Json = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+SPENT = {**response(status="completed")["usage"], "output_tokens": 16}
+TALKS = answer(message("msg_1", "one", ", two"), **CUT, usage=SPENT)
+CALLS = answer(hosted("custom_tool_call", "ctc_1", call_id="call_1", name="answer", input="yes"))
 NO_PATH = Status(404, {"error": {"message": "not found"}})
 HTML = Status(200, b"<html><body>It works</body></html>", {"content-type": "text/html"})
+
+
+def speaks(talks: Sequence[Step] = TALKS, calls: Sequence[Step] = CALLS) -> Script:
+    """A server of Responses: what it says, and how it calls a custom tool."""
+    return lambda ask: calls if "tools" in ask.body else talks
 
 
 def listing(*names: str) -> Status:
@@ -72,8 +82,8 @@ def probed(url: str, capsys: pytest.CaptureFixture[str], via: str = "chat", *fla
     return code, {line[:20].strip(): line[20:] for line in lines}
 
 
-YES_CHAT = "yes: streamed, with usage, finish reason stop"
-YES_RESPONSES = f"yes: {len(TALKS)} events from response.created to response.completed, with usage"
+YES_CHAT = "yes: streamed, with usage, finish reason length"
+YES_RESPONSES = f"yes: {len(TALKS)} events from response.created to response.incomplete, with usage"
 NOBODY = "default (neither [models] nor the server names one)"
 NOWHERE = "no: there is no such path, or no such model"
 
@@ -93,19 +103,19 @@ def test_a_server_of_chat_completions_is_told_as_one(capsys: pytest.CaptureFixtu
             "configured": 'via = "chat", which works',
         },
     )
-    hi = {"role": "user", "content": "Say hi."}
+    hi = {"role": "user", "content": QUESTION}
     counted = {"stream": True, "stream_options": {"include_usage": True}}
     assert asked == [
         ("/v1/models", f"Bearer {KEY}", None),
         (
-            "/v1/responses",
-            f"Bearer {KEY}",
-            {"model": "qwen3", "stream": True, "input": "Say hi.", "store": False, "max_output_tokens": 16},
-        ),
-        (
             "/v1/chat/completions",
             f"Bearer {KEY}",
             {"model": "qwen3", "messages": [hi], **counted, "max_tokens": 16},
+        ),
+        (
+            "/v1/responses",
+            f"Bearer {KEY}",
+            {"model": "qwen3", "stream": True, "input": QUESTION, "store": False, "max_output_tokens": 16},
         ),
     ]
 
@@ -113,14 +123,14 @@ def test_a_server_of_chat_completions_is_told_as_one(capsys: pytest.CaptureFixtu
 def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as url:
         code, told = probed(f"{url}/v1", capsys, "responses")
-    assert told.pop("Responses").startswith("yes: ")
+    assert told.pop("Responses").endswith("with usage; but it does not keep to the limit of an answer")  # the demo
     assert (code, told) == (
         0,
         {
             "reachable": "yes",
             "asked for": "demo ([models] names none; of 1 that the server lists)",
             "chat completions": "no: there is no such path",
-            "suits it": 'via = "responses"',
+            "suits it": 'via = "responses", with the faults above',
             "configured": 'via = "responses", which works',
         },
     )
@@ -128,7 +138,7 @@ def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixtu
 
 def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
     """In a process of its own, as it is for those who use it."""
-    with Server(chat=SAYS, responses=TALKS) as server:
+    with Server(chat=SAYS, responses=speaks()) as server:
         ended = run("check", "--probe", "--upstream", server.url, folder=folder)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (
@@ -138,10 +148,10 @@ def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
 upstreams.upstream: {server.url}
   reachable         yes
   asked for         {NOBODY}
-  Responses         {YES_RESPONSES}
   chat completions  {YES_CHAT}
+  Responses         {YES_RESPONSES}
   through litellm   {YES_CHAT}
-  suits it          via = "responses"
+  suits it          via = "chat"; or via = "responses", for tools that it runs itself
   configured        via = "litellm", which works
 """
     )
@@ -208,7 +218,7 @@ LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server
         ),
         (
             {"responses": [*begins(), TALKS[-1]]},
-            "no: its events are not those of Responses, from response.created to response.completed",
+            "no: its events are not those of Responses, from response.created to response.incomplete",
             NOWHERE,
             LITELLM,
         ),
@@ -252,8 +262,80 @@ def test_a_server_that_neither_limits_nor_streams_nor_counts_works(capsys: pytes
         code, told = probed(server.url, capsys)
     assert (code, told["chat completions"]) == (
         0,
-        "yes: not streamed, all in one piece, without usage, which is then estimated, finish reason stop",
+        (
+            "yes: not streamed, all in one piece, without usage, which is then estimated, finish reason stop; "
+            "but it refuses the limit of an answer"
+        ),
     )
+
+
+def changed(events: Sequence[Json], kind: str, **fields: Any) -> list[Json]:
+    """The events with these fields in each whose name begins so; None takes one off."""
+    return [
+        {key: value for key, value in {**event, **fields}.items() if value is not None}
+        if str(event["type"]).startswith(kind)
+        else event
+        for event in events
+    ]
+
+
+COMPLETED = answer(message("msg_1", "one", ", two"), usage=SPENT)
+LONGER = answer(message("msg_1", "one", ", two"), usage={**SPENT, "output_tokens": 40})
+REFUSES_LIMIT = Status(400, {"error": {"message": "max_output_tokens is not known"}})
+SILENT_LIMIT = "an answer that the limit cut is told as a whole one"
+NO_GRAMMAR = "it makes no call of a custom tool with a grammar"
+NO_CUSTOM_TOOLS = Status(400, {"error": {"message": "Custom tools with a grammar format are not supported."}})
+
+
+def about_response(**fields: Any) -> list[Json]:
+    """What it says, with these fields in its first response."""
+    first, *others = TALKS
+    return [{**first, "response": {**first["response"], **fields}}, *others]
+
+
+def refuses_limits(ask: Ask) -> Sequence[Step]:
+    """A server of Responses that knows no `max_output_tokens`."""
+    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else CALLS if "tools" in ask.body else TALKS
+
+
+FAULTS: list[tuple[Script, list[str]]] = [
+    (speaks(changed(TALKS, "response.output", output_index=None)), ["no output_index"]),
+    (speaks(changed(TALKS, "response.content", content_index=None)), ["no content_index"]),
+    (speaks(about_response(created_at=1.5)), ["created_at is no whole number"]),
+    (speaks(about_response(id="resp_2")), ["the response's id changes"]),
+    (speaks(changed(TALKS, "response.output_text.delta", item_id="msg_2")), ["ids of items change"]),
+    (speaks(COMPLETED), [SILENT_LIMIT]),
+    (speaks(LONGER), ["it does not keep to the limit of an answer"]),
+    (
+        speaks(changed(TALKS, "response.incomplete", type="response.completed")),
+        ["a status that its last event contradicts"],
+    ),
+    (refuses_limits, ["it refuses the limit of an answer"]),
+    (speaks(calls=[NO_CUSTOM_TOOLS]), ["it refuses custom tools with a grammar"]),
+    (speaks(calls=TALKS), [NO_GRAMMAR]),
+    (speaks(calls=[Status(500, {})]), [NO_GRAMMAR]),
+    (speaks(COMPLETED, TALKS), [SILENT_LIMIT, NO_GRAMMAR]),
+]
+
+
+@pytest.mark.parametrize(("responses", "faults"), FAULTS)
+def test_responses_that_clients_would_stumble_over_are_not_recommended(
+    responses: Script, faults: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """llama.cpp, vLLM and transformers speak Responses, each with some of these."""
+    with Server(chat=SAYS, responses=responses) as server:
+        code, told = probed(server.url, capsys, "responses")
+    assert told["Responses"].endswith(f"with usage; but {', '.join(faults)}")
+    assert (code, told["suits it"], told["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
+
+
+def test_responses_without_a_fault_are_recommended_where_chat_is_not_spoken_or_not_right(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    loose = [says("one"), stops("stop"), counts(7, 40)]
+    with Server(responses=speaks()) as alone, Server(chat=loose, responses=speaks()) as beside:
+        suits = [probed(server.url, capsys)[1]["suits it"] for server in (alone, beside)]
+    assert suits == ['via = "responses"'] * 2
 
 
 def test_a_server_that_never_ends_is_given_up(
@@ -346,8 +428,8 @@ upstreams.far: not probed, without a base_url only litellm finds it
 upstreams.near: {server.url}
   reachable         yes
   asked for         theirs (named in [models])
-  Responses         no: there is no such path, or no such model; it lists a, b, c, …
   chat completions  {YES_CHAT}
+  Responses         no: there is no such path, or no such model; it lists a, b, c, …
   suits it          via = "chat"
   configured        via = "chat", which works
 """
