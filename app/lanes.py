@@ -17,7 +17,7 @@ from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import Compacting, Connected, Counting
+from app.upstreams.port import KEEP, Compacting, Connected, Counting, Keep
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -179,29 +179,30 @@ def _origin(upstream: Upstream) -> str:
     return " ".join(word for word in (upstream.via, upstream.provider, upstream.base_url) if word)
 
 
-def upstream_of(upstream: Upstream) -> AnyUpstream:
+def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
     """The lane that is configured. Whoever has one that can be closed closes it."""
     api_key = None if upstream.api_key is None else upstream.api_key.reveal()
-    patience = {
+    connection: dict[str, Any] = {
         "connect": upstream.connect_timeout,
         "timeout": max(upstream.timeout, upstream.first_payload_timeout or 0) + GRACE,
+        "keep": keep,
     }
     match upstream.via:
         case "demo":
             return Demo()
         case "chat":
-            return _http_chat(upstream, api_key, patience)
+            return _http_chat(upstream, api_key, connection)
         case "responses":
             from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as below
 
-            return NativeResponses(upstream.base_url or "", api_key=api_key, **patience)
+            return NativeResponses(upstream.base_url or "", api_key=api_key, **connection)
         case "litellm":
-            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, **patience)
+            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, **connection)
         case other:
             assert_never(other)
 
 
-def _http_chat(upstream: Upstream, api_key: str | None, patience: dict[str, float]) -> Connected[Any, Any]:
+def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> Connected[Any, Any]:
     from app.upstreams.chat_manners import ChatManners  # noqa: PLC0415 — as below
     from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
 
@@ -213,4 +214,4 @@ def _http_chat(upstream: Upstream, api_key: str | None, patience: dict[str, floa
         reasoning_field=upstream.reasoning_field,
         blank_reasoning=upstream.blank_reasoning,
     )
-    return HttpChat(upstream.base_url or "", api_key=api_key, manners=manners, **patience)
+    return HttpChat(upstream.base_url or "", api_key=api_key, manners=manners, **connection)

@@ -27,6 +27,7 @@ from app.transports.walk import Walk
 from app.transports.websocket import WebSockets
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
+from app.upstreams.port import Keep
 from app.version import VERSION
 from app.witnesses.body_log import BodyLog
 from app.witnesses.metrics import Metrics, Served
@@ -64,7 +65,8 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     """
     mint = _minting()
     kept = _kept(settings, None if before is None else before.state.kept)
-    upstreams = {name: upstream_of(upstream) for name, upstream in settings.upstreams.items()}
+    keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
+    upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
     catalogue = build_catalogue(
         settings, upstreams, sealer_of(settings.seal, kept.seal_key, settings.server.max_body_bytes), fetcher

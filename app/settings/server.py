@@ -62,6 +62,10 @@ class Server(Table):
     """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
     cors_origins: Origins = ()
     """Origins of the web pages that may come in; without any, none."""
+    upstream_idle: Seconds = 60
+    """Seconds for which an idle connection to an upstream is kept."""
+    upstream_idle_connections: int = Field(default=32, ge=0, le=10_000)
+    """How many idle connections to one upstream are kept."""
     max_turns: int = Field(default=1000, ge=1)
     """Turns at once; one more is a 503."""
     send_timeout: Seconds = 60

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from app.upstreams.http_server import CONNECT, NOT_THERE, HttpRefusedError, HttpServer, json_object
-from app.upstreams.port import Counted
+from app.upstreams.port import KEEP, Counted, Keep
 
 Json = dict[str, Any]
 
@@ -20,9 +20,16 @@ class CountingAddress:
     """One such address. `field` is the name of the count in its answer."""
 
     def __init__(
-        self, url: str, field: str, *, api_key: str | None, timeout: float = 300.0, connect: float = CONNECT
+        self,
+        url: str,
+        field: str,
+        *,
+        api_key: str | None,
+        timeout: float = 300.0,
+        connect: float = CONNECT,
+        keep: Keep = KEEP,
     ) -> None:
-        self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
+        self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
         self._field = field
         self._paused_until = 0.0
 

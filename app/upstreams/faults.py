@@ -144,6 +144,8 @@ def retry_seconds(headers: Mapping[str, str]) -> int:
         return _RETRY_SECONDS
 
 
+OUTAGES: Final = frozenset({502, 503, 504, 529})
+"""What a server says that is away for now, whatever it is asked."""
 PASSING: Final = frozenset({429, 502, 503, 529})
 """What a server says that may take the same ask in a moment."""
 

@@ -20,7 +20,7 @@ from app.upstreams.http_server import (
     HttpServer,
     did_not_answer_as_it_must,
 )
-from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke, UpstreamRefused
 from app.upstreams.refused_param import with_param
 
 Json = dict[str, Any]
@@ -50,19 +50,30 @@ class HttpChat:
         api_key: str | None = None,
         timeout: float = 300.0,
         connect: float = CONNECT,
+        keep: Keep = KEEP,
         manners: ChatManners = MANNERS,
     ) -> None:
         self._server = HttpServer(
-            f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect
+            f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect, keep=keep
         )
         root = base_url.rstrip("/")
         self._llama_counter = CountingAddress(
-            f"{root}/chat/completions/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect
+            f"{root}/chat/completions/input_tokens",
+            "input_tokens",
+            api_key=api_key,
+            timeout=timeout,
+            connect=connect,
+            keep=keep,
         )
         self._vllm_counter: CountingAddress | None = None
         if root.endswith(V1):
             self._vllm_counter = CountingAddress(
-                f"{root.removesuffix(V1)}/tokenize", "count", api_key=api_key, timeout=timeout, connect=connect
+                f"{root.removesuffix(V1)}/tokenize",
+                "count",
+                api_key=api_key,
+                timeout=timeout,
+                connect=connect,
+                keep=keep,
             )
         self._secret = api_key
         self._manners = manners

@@ -7,8 +7,7 @@ a turn that waits for another client. A connection goes back to the pool only wh
 that the last event need not wait for that end, an answer whose last word was heard is **let go**: what little still
 comes is read beside the turn, for a second at most. Any other answer is closed at once, which is what stops the model.
 
-A server may close an idle connection just when an ask is written to it. Such an ask was never read, and is asked once
-more; an ask that broke on a new connection is not, for it may have cost something.
+Which connections are used again, and when a request may be sent twice, is said in `connections.py`.
 
 No redirect is followed, for the key would go with it; cookies are not kept; nothing is compressed, because a
 compressed stream comes in lumps.
@@ -20,7 +19,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
-from types import SimpleNamespace
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -29,13 +27,12 @@ import aiohttp
 
 from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
+from app.upstreams.connections import Connector, sent
 from app.upstreams.faults import problem_told, wait_told
-from app.upstreams.port import TRACE
+from app.upstreams.port import KEEP, TRACE, Keep
 
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, TLS included, unless told otherwise."""
-KEPT: Final = 60
-"""Seconds an idle connection is kept: a new one costs a handshake."""
 LAST_WORDS: Final = 1
 """Seconds that an answer has to end after its last word."""
 LONGEST_WHOLE: Final = 64 * 1024 * 1024
@@ -60,8 +57,30 @@ class CompressedError(Exception):
     """The server compressed its answer although we asked it not to."""
 
 
+LOST: Final = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
+"""What an ask ends with whose connection ended before an answer."""
+
 TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, aiohttp.ClientError, OSError)
 """Whatever can go wrong between us and a server. `problem` says what it means."""
+
+
+class _Pieces:
+    """The bytes of a body as they arrive."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._read = response.content.readany
+
+    def __aiter__(self) -> "_Pieces":
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            piece = await self._read()
+        except RuntimeError as error:  # so aiohttp says it where nobody reads while the connection ends
+            raise aiohttp.ClientPayloadError from error
+        if not piece:
+            raise StopAsyncIteration
+        return piece
 
 
 class Answer:
@@ -73,7 +92,7 @@ class Answer:
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Bytes as they arrive."""
-        return self._response.content.iter_any()
+        return _Pieces(self._response)
 
     def let_go(self, *, heard_out: bool) -> None:
         """Done with it. `heard_out`: its last word was heard, and its end is near."""
@@ -87,7 +106,7 @@ class Answer:
     async def _hear_out(self) -> None:
         with suppress(aiohttp.ClientError, OSError):
             async with asyncio.timeout(LAST_WORDS):
-                async for _ in self._response.content.iter_any():
+                async for _ in self:
                     pass
 
     def _left(self, task: asyncio.Task[None]) -> None:
@@ -98,8 +117,11 @@ class Answer:
 class HttpServer:
     """One address that is asked. It must be closed, on the loop it was used on."""
 
-    def __init__(self, url: str, *, api_key: str | None, timeout: float, connect: float = CONNECT) -> None:
+    def __init__(
+        self, url: str, *, api_key: str | None, timeout: float, connect: float = CONNECT, keep: Keep = KEEP
+    ) -> None:
         self._url = url
+        self._keep = keep
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=timeout)
         self._proxy = _proxy_for(url)
         self._headers = {
@@ -118,13 +140,7 @@ class HttpServer:
 
         `key` takes the place of the server's own, for this ask alone.
         """
-        connection = SimpleNamespace(reused=False)
-        try:
-            response = await self._send(body, key, connection)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not connection.reused:
-                raise
-            response = await self._send(body, key, connection)
+        response = await sent(lambda: self._send(body, key), lost=LOST)
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
                 raise HttpRefusedError(response.status, await _words(response), response.headers)  # noqa: TRY301 — closed below
@@ -177,7 +193,7 @@ class HttpServer:
             case _:
                 return None
 
-    async def _send(self, body: bytes | None, key: str | None, connection: SimpleNamespace) -> aiohttp.ClientResponse:
+    async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = self._open()
         headers = dict(TRACE.get({}))
@@ -190,20 +206,16 @@ class HttpServer:
             headers=headers or None,
             allow_redirects=False,
             proxy=self._proxy,
-            trace_request_ctx=connection,
         )
 
     def _open(self) -> aiohttp.ClientSession:
-        tracing = aiohttp.TraceConfig()
-        tracing.on_connection_reuseconn.append(_note_reuse)
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT),
+            connector=Connector(self._keep, limit=0),
             timeout=self._timeout,
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
-            trace_configs=[tracing],
         )
 
 
@@ -237,16 +249,12 @@ def _failed(message: str) -> Problem:
     return Problem(code="upstream_error", message=message)
 
 
-async def _note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _told: Any) -> None:
-    context.trace_request_ctx.reused = True
-
-
 async def _words(response: aiohttp.ClientResponse) -> str:
     """What an error says, as far as it is worth reading."""
     pieces: list[bytes] = []
     with suppress(aiohttp.ClientError, OSError):
         async with asyncio.timeout(CONNECT):
-            async for piece in response.content.iter_any():
+            async for piece in _Pieces(response):
                 pieces.append(piece)
                 if sum(map(len, pieces)) > MOST_OF_A_REFUSAL:
                     break

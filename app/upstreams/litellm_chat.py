@@ -10,6 +10,7 @@ import os
 import threading
 import warnings
 from collections.abc import AsyncGenerator
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -19,11 +20,11 @@ from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_think, sends_as_is
 from app.upstreams.litellm_can import capabilities, is_claude
-from app.upstreams.litellm_chunks import chunks_of, response_of
-from app.upstreams.litellm_connect import HANDLER, connect_within, limit
-from app.upstreams.litellm_errors import problem_of, wait_of
-from app.upstreams.litellm_transport import TRANSPORT, restrain
-from app.upstreams.port import TRACE, Counted, UpstreamBroke, UpstreamRefused
+from app.upstreams.litellm_chunks import chunks_of, close
+from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
+from app.upstreams.litellm_errors import is_outage, is_translation_fault, problem_of, wait_of
+from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
+from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
 
 _ENVIRONMENT: Final = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
@@ -101,6 +102,7 @@ def warm() -> None:
     gc.freeze()
 
 
+@cache
 def providers() -> frozenset[str]:
     """Every provider prefix that litellm knows. Imports it."""
     return frozenset(str(getattr(provider, "value", provider)) for provider in load().provider_list)
@@ -147,12 +149,14 @@ class LitellmChat:
         base_url: str | None = None,
         timeout: float = 300.0,  # a plain number is what every provider of litellm obeys
         connect: float = CONNECT,
+        keep: Keep = KEEP,
     ) -> None:
         self._provider = provider
         self._api_key = api_key
         self._base_url = base_url
         self._timeout = timeout
         self._connect = connect
+        self._keep = keep
         self._known: dict[str, Capabilities] = {}
 
     async def capabilities(self, model: str) -> Capabilities:
@@ -215,14 +219,15 @@ class LitellmChat:
             kwargs |= _STATELESS
         if headers := TRACE.get({}):
             kwargs["extra_headers"] = dict(headers)
-        connect_within(self._connect)
+        connect_within(self._connect, self._keep)
+        begun = note_requests()
         spoken = False
         stream = None
         try:
             async with asyncio.timeout(self._timeout):
                 stream = await litellm.acompletion(**kwargs)
             async with contextlib.aclosing(chunks_of(stream)) as chunks:
-                async for chunk in _in_time(chunks, self._timeout):
+                async for chunk in in_time(chunks, self._timeout):
                     if is_error(chunk):
                         problem = problem_in_stream(chunk, model=model, secret=secret)
                         raise UpstreamBroke(problem) if spoken else UpstreamRefused(problem)  # noqa: TRY301 — let through below
@@ -234,14 +239,19 @@ class LitellmChat:
             if isinstance(error, NotAStreamError):
                 problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
             else:
-                problem = problem_of(error, model=model, secret=secret, spoken=spoken)
+                problem = problem_of(error, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
             if spoken:
                 raise UpstreamBroke(problem) from None
-            raise UpstreamRefused(problem, wait=wait_of(error)) from None
+            raise UpstreamRefused(
+                problem,
+                wait=wait_of(error),
+                outage=is_outage(error),
+                elsewhere=is_translation_fault(error, asked=bool(begun)),
+            ) from None
         finally:
             if stream is not None:
-                await asyncio.shield(_close(stream))
+                await asyncio.shield(close(stream))
 
     def _most_tokens(self, litellm: Any, model: str) -> int | None:
         """How much this model can write, as far as litellm knows. Asked for Claude only, whose thinking needs it."""
@@ -279,23 +289,3 @@ def _asks_for_a_response(litellm: Any, kwargs: Json) -> bool:
     except Exception:  # noqa: BLE001 — it is no documented function; without it such models keep what they thought
         return False
     return bool(info.get("mode") == "responses")
-
-
-async def _in_time(chunks: AsyncGenerator[Json], seconds: float) -> AsyncGenerator[Json]:
-    """The same chunks, with no longer silence between them than this. For some providers litellm forgets the limit."""
-    while True:
-        async with asyncio.timeout(seconds):
-            try:
-                chunk = await anext(chunks)
-            except StopAsyncIteration:
-                return
-        yield chunk
-
-
-async def _close(stream: Any) -> None:
-    """Close the response itself as well as the wrapper: not every parser of litellm closes what it reads from."""
-    response = response_of(stream) if stream.completion_stream is not None else None
-    for closing in (getattr(response, "aclose", None), stream.aclose):
-        if closing is not None:
-            with contextlib.suppress(Exception):  # it is gone already
-                await closing()

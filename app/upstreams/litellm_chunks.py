@@ -14,6 +14,7 @@ read what lies below it, in the best of five ways that fits:
 5. `wrapped`: anything else. The wrapper, and its ways.
 """
 
+import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import count
 from typing import Any, Final
@@ -106,6 +107,15 @@ def response_of(wrapper: Any) -> Any | None:
         frame.f_locals.get("self") if frame is not None else None,
     )
     return next((response for response in held if hasattr(response, "aiter_bytes")), None)
+
+
+async def close(stream: Any) -> None:
+    """Close the response itself as well as the wrapper: not every parser of litellm closes what it reads from."""
+    response = response_of(stream) if stream.completion_stream is not None else None
+    for closing in (getattr(response, "aclose", None), stream.aclose):
+        if closing is not None:
+            with contextlib.suppress(Exception):  # it is gone already
+                await closing()
 
 
 def _is_plain(kind: type) -> bool:

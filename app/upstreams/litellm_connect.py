@@ -1,14 +1,25 @@
-"""A limit on how long litellm may take to reach a server, which it has none for: there, every limit is the same one.
+"""How litellm's connections are made and kept: it is given a connector that gives up earlier, and the project's pool.
 
-It makes its connections with aiohttp, of which it is given a connector that stops earlier. No import of litellm here.
+litellm has no limit of its own for reaching a server: there, every limit is the same one. No import of litellm here.
 """
 
+import asyncio
+from collections.abc import AsyncGenerator
 from contextvars import ContextVar
 from typing import Any, Final
+from weakref import WeakSet
+
+from app.upstreams.port import KEEP, Keep
 
 _within: Final[ContextVar[float | None]] = ContextVar("am_proxy_connect", default=None)
 
+_keep: Final = [KEEP]
+_connectors: Final[WeakSet[Any]] = WeakSet()
+
 _KINDS: Final = {"ClientConnectorError", "ConnectTimeout", "ConnectionTimeoutError"}
+
+LONGEST_CHAIN: Final = 20
+"""Errors behind an error that are looked at: a chain is short, and must not be a circle."""
 
 HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
 """The module of litellm that makes connectors, all of them."""
@@ -18,8 +29,14 @@ def limit(handler: Any) -> None:
     """Have this module make connectors that obey `connect_within`, unless it has come to make its own."""
     import aiohttp  # noqa: PLC0415 — litellm's own library, which nothing needs without it
 
-    class Connector(aiohttp.TCPConnector):
+    from app.upstreams.connections import Connector  # noqa: PLC0415 — as above
+
+    class Impatient(Connector):
         """A connector in a hurry."""
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(_keep[0], **settings)
+            _connectors.add(self)
 
         async def connect(self, req: Any, traces: Any, timeout: aiohttp.ClientTimeout) -> Any:  # noqa: ASYNC109 — aiohttp's signature
             within = _within.get()
@@ -33,17 +50,35 @@ def limit(handler: Any) -> None:
             return await super().connect(req, traces, timeout)
 
     if getattr(handler, "TCPConnector", None) is aiohttp.TCPConnector:
-        handler.TCPConnector = Connector
+        handler.TCPConnector = Impatient
 
 
-def connect_within(seconds: float) -> None:
-    """Whatever this task connects to from now on is reached in this time, or given up."""
+def connect_within(seconds: float, keep: Keep = KEEP) -> None:
+    """Whatever this task connects to from now on is reached in this time, or given up.
+
+    `keep` says what is kept of idle connections. It is the same for the whole process, as litellm's pool is.
+    """
     _within.set(seconds)
+    if _keep[0] != keep:
+        _keep[0] = keep
+        for connector in list(_connectors):
+            connector.follow(keep)
+
+
+async def in_time(chunks: AsyncGenerator[dict[str, Any]], seconds: float) -> AsyncGenerator[dict[str, Any]]:
+    """The same chunks, with no longer silence between them than this. For some providers litellm forgets the limit."""
+    while True:
+        async with asyncio.timeout(seconds):
+            try:
+                chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+        yield chunk
 
 
 def never_connected(error: BaseException | None) -> bool:
     """Whether this error, or one it stands for, says that nobody was reached: in time, or at all."""
-    for _ in range(20):  # a chain is short, and must not be a circle
+    for _ in range(LONGEST_CHAIN):
         if error is None:
             return False
         if _KINDS & {kind.__name__ for kind in type(error).__mro__}:

@@ -1,7 +1,8 @@
 """What litellm raises, as problems a client may be shown. Pure: it knows the errors by their names and attributes.
 
 litellm's own classes, its providers' raw ones (which come out of a raw stream) and those of the HTTP libraries all pass
-through here. What they mean is said in `faults.py`.
+through here. What they mean is said in `faults.py`. litellm wraps errors in its own ones, with words of its own and a
+status that nobody sent, so that what happened is looked for in the chain of errors behind the one that comes out.
 """
 
 import json
@@ -12,50 +13,121 @@ from http import HTTPStatus
 from typing import Final
 
 from app.protocol.problems import Problem
-from app.upstreams.faults import problem_told, wait_told
-from app.upstreams.litellm_connect import never_connected
+from app.upstreams.faults import OUTAGES, problem_told, wait_told
+from app.upstreams.litellm_connect import LONGEST_CHAIN, never_connected
 from app.upstreams.refused_param import with_param
 
 _MOST_CAUSES: Final = 10
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
 OVERLOADED: Final = 529
+_SLOW: Final = frozenset({"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"})
+_LOST: Final = frozenset({"ClientError", "TransportError", "OSError", "HttpProcessingError"})
+"""Errors of a connection: aiohttp's, httpx's, the system's."""
+_NONSENSE: Final = frozenset({"ClientResponseError"})
+"""Of these, that of an answer that is not HTTP."""
+_ANSWERED: Final = frozenset({"HTTPStatusError", "APIStatusError"})
+"""Errors of an answer that came: its status says what is wrong."""
+_BROKE: Final = "The connection to the upstream broke off."
+_NOT_HTTP: Final = "The upstream did not answer as it must: the answer is not HTTP."
+_TRANSLATION: Final = (
+    "The request cannot be put into the form that this model's provider takes, so nobody was asked. A frequent cause "
+    "is the JSON Schema of a tool: `true` or `false` in the place of a schema, or a list as `items`."
+)
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
-def problem_of(error: BaseException, *, model: str, secret: str | None = None, spoken: bool = False) -> Problem:
+def problem_of(  # noqa: PLR0911 — one line per kind of trouble
+    error: BaseException, *, model: str, secret: str | None = None, asked: bool = True
+) -> Problem:
     """Say what this error means to the client who asked for `model`. `secret` is the key that was sent.
 
-    `spoken`: it had begun to answer, so that it was reached.
+    `asked`: a request to the server was at least begun.
     """
-    while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
-        error = inner  # an error in mid-stream comes wrapped in one that says less
+    error = _innermost(error)
     text = _text(error)
-    kinds = {kind.__name__ for kind in type(error).__mro__}
+    kinds = _kinds(error)
     if "ContextWindowExceededError" in kinds:
         return problem_told(400, "context_length_exceeded", model=model, headers={}, secret=secret)
     if "ContentPolicyViolationError" in kinds:
         return problem_told(400, "content_policy_violation", model=model, headers={}, secret=secret)
-    status = _status(error)
+    behind = _kinds_behind(error)
     if never_connected(error):
-        return Problem(code="upstream_error", message=_lost("cannot connect", spoken=spoken))
-    if kinds & {"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"}:
-        status = 408
-    elif kinds & {"APIConnectionError", "TransportError", "ConnectError"} or _unreachable(text):
-        return Problem(code="upstream_error", message=_lost(text, spoken=spoken))
-    return with_param(problem_told(status, text, model=model, headers=_headers(error), secret=secret), text)
+        return _failed("The upstream could not be reached.")
+    if kinds & _SLOW or (behind & _SLOW and not behind & _ANSWERED):
+        return problem_told(408, text, model=model, headers=_headers(error), secret=secret)
+    if behind & _LOST and not behind & _ANSWERED:
+        return _failed(_NOT_HTTP if behind & _NONSENSE else _BROKE)
+    if is_translation_fault(error, asked=asked):
+        return _translation_problem(behind)
+    if "APIConnectionError" in kinds or _NO_WAY.search(text):
+        return _failed(_BROKE if asked else "The upstream could not be reached.")
+    return with_param(problem_told(_status(error), text, model=model, headers=_headers(error), secret=secret), text)
+
+
+def is_translation_fault(error: BaseException, *, asked: bool) -> bool:
+    """Whether litellm failed before it asked anybody, over what it was to ask."""
+    error = _innermost(error)
+    behind = _kinds_behind(error)
+    return not asked and _status(error) >= HTTPStatus.INTERNAL_SERVER_ERROR and not behind & (_SLOW | _LOST | _ANSWERED)
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether this says nothing about the single request: the server was not reached, silent, or away for now."""
+    error = _innermost(error)
+    behind = _kinds_behind(error)
+    if never_connected(error) or (behind & _SLOW and not behind & _ANSWERED):
+        return True
+    return not (behind & _LOST and not behind & _ANSWERED) and _told_status(error) in OUTAGES
 
 
 def wait_of(error: BaseException) -> float | None:
     """Seconds after which asking again may help, if it may."""
-    while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
-        error = inner
-    text = _text(error)
+    error = _innermost(error)
     if never_connected(error):
         return 0
+    return wait_told(_told_status(error), _headers(error))
+
+
+def _told_status(error: BaseException) -> int:
+    """The status that the upstream meant."""
     status = _status(error)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR and "overloaded_error" in text:
-        status = OVERLOADED  # so Anthropic says it, and litellm says 500
-    return wait_told(status, _headers(error))
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR and "overloaded_error" in _text(error):
+        return OVERLOADED  # so Anthropic says it, and litellm says 500
+    return status
+
+
+def _translation_problem(behind: set[str]) -> Problem:
+    if "InvalidURL" in behind:
+        return Problem(code="model_not_found", message="No upstream has a model of this name.", param="model")
+    return Problem(code="invalid_value", message=_TRANSLATION)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
+        error = inner  # an error in mid-stream comes wrapped in one that says less
+    return error
+
+
+def _kinds(error: BaseException) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def _kinds_behind(error: BaseException | None) -> set[str]:
+    """The names of the classes of this error and of those that it stands for."""
+    found: set[str] = set()
+    for _ in range(LONGEST_CHAIN):
+        if error is None:
+            break
+        kinds = _kinds(error)
+        if type(error).__module__.startswith("litellm"):
+            kinds -= {"APIStatusError"}  # litellm's own errors are all made from it, whatever they stand for
+        found |= kinds
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def _failed(message: str) -> Problem:
+    return Problem(code="upstream_error", message=message)
 
 
 def _text(error: BaseException) -> str:
@@ -100,13 +172,3 @@ def _headers(error: BaseException | None) -> Mapping[str, str]:
                     return {str(key): str(value) for key, value in dict(told).items()}
         error = None if error is None else error.__cause__ or error.__context__
     return {}
-
-
-def _unreachable(text: str) -> bool:
-    return bool(_NO_WAY.search(text))
-
-
-def _lost(text: str, *, spoken: bool) -> str:
-    if not spoken and _unreachable(text):
-        return "The upstream could not be reached."
-    return "The connection to the upstream broke off."

@@ -1,13 +1,18 @@
-"""What litellm's HTTP transport may bring home: no redirect, and of an error no more than is worth reading.
+"""What litellm's HTTP transport does and what it returns: no redirect, and no more of an error than is worth reading.
 
 All of litellm's clients share one transport. They would go where an upstream sends them, key and prompt in hand; and
 litellm looks for keys in the text of an error so slowly that a few megabytes of it stop the server for many seconds.
 No import of litellm here.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any, Final
+
+from app.upstreams.litellm_connect import never_connected
+
+_begun: Final[ContextVar[list[bool] | None]] = ContextVar("am_proxy_requests_begun", default=None)
 
 TRANSPORT: Final = "litellm.llms.custom_httpx.aiohttp_transport"
 """The module of litellm that holds it."""
@@ -15,8 +20,15 @@ MOST_OF_AN_ERROR: Final = 64 * 1024
 """Bytes of an error's body that are read."""
 
 
+def note_requests() -> list[bool]:
+    """A list that is no longer empty once this task has begun to ask a server."""
+    begun: list[bool] = []
+    _begun.set(begun)
+    return begun
+
+
 def restrain(module: Any) -> None:
-    """Have this module's transport forget where an answer leads, and cut errors short."""
+    """Have this module's transport forget where an answer leads, cut errors short and send again what nobody read."""
     import httpx  # noqa: PLC0415 — litellm's own library, which nothing needs without it
 
     class Beginning(httpx.AsyncByteStream):
@@ -42,10 +54,27 @@ def restrain(module: Any) -> None:
     ask = transport.handle_async_request
 
     async def handle_async_request(self: Any, request: httpx.Request) -> httpx.Response:
-        answer: httpx.Response = await ask(self, request)
+        answer: httpx.Response = await _sent(lambda: ask(self, request))
         answer.headers.pop("location", None)  # without one it is an error like any other
         if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES and isinstance(answer.stream, httpx.AsyncByteStream):
             answer.stream = Beginning(answer.stream)
         return answer
 
     transport.handle_async_request = handle_async_request
+
+
+async def _sent(send: Callable[[], Awaitable[Any]]) -> Any:
+    """What `send` returns, as `connections.sent` has it."""
+    import httpx  # noqa: PLC0415 — as above
+
+    from app.upstreams.connections import sent  # noqa: PLC0415 — as above
+
+    if (begun := _begun.get()) is not None:
+        begun.append(True)
+    try:
+        return await sent(send, lost=(httpx.TransportError,))
+    except httpx.ConnectError as error:
+        if never_connected(error):
+            raise
+        # litellm sends again what «could not connect», and this may have been read
+        raise httpx.ReadError("The connection was reset.") from error

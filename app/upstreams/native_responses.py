@@ -22,7 +22,7 @@ from app.upstreams.http_server import (
     did_not_answer_as_it_must,
     json_object,
 )
-from app.upstreams.port import Counted, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke, UpstreamRefused
 from app.upstreams.response_events import EventReader, NotEventsError, ToldError
 
 Json = dict[str, Any]
@@ -39,17 +39,25 @@ class NativeResponses:
     """A server at `base_url` that speaks Responses. The key goes nowhere but to it."""
 
     def __init__(
-        self, base_url: str, *, api_key: str | None = None, timeout: float = 300.0, connect: float = CONNECT
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 300.0,
+        connect: float = CONNECT,
+        keep: Keep = KEEP,
     ) -> None:
         url = f"{base_url.rstrip('/')}/responses"
-        self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect)
+
+        def server(url: str) -> HttpServer:
+            return HttpServer(url, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
+
+        self._server = server(url)
         self._counter = CountingAddress(
-            f"{url}/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect
+            f"{url}/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect, keep=keep
         )
         self._secret = api_key
-        self.compactor = _Compactor(
-            self, HttpServer(f"{url}/compact", api_key=api_key, timeout=timeout, connect=connect)
-        )
+        self.compactor = _Compactor(self, server(f"{url}/compact"))
         """The same server, asked to sum a conversation up."""
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:

@@ -15,16 +15,33 @@ TRACE: Final[ContextVar[dict[str, str]]] = ContextVar("trace")
 """Headers that go out with the asks of this task: where they stand in a trace. Whoever traces sets them."""
 
 
+class Keep(NamedTuple):
+    """How many idle connections to a server are kept, and for how many seconds."""
+
+    connections: int = 32
+    seconds: float = 60
+
+
+KEEP: Final = Keep()
+"""What is kept unless told otherwise."""
+
+
 class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client
     """The upstream said no, or could not be reached, before its first payload.
 
-    `wait`: the seconds after which asking again may help, where it may at all.
+    `wait`: the seconds after which asking again may help, where it may at all. `outage`: this says nothing about the
+    single request, because the server was not reached, was silent, or said 502, 503, 504 or 529. `elsewhere`: another
+    upstream may be able to answer this request even though the problem is the client's.
     """
 
-    def __init__(self, problem: Problem, *, wait: float | None = None) -> None:
+    def __init__(
+        self, problem: Problem, *, wait: float | None = None, outage: bool = False, elsewhere: bool = False
+    ) -> None:
         super().__init__(problem.message)
         self.problem = problem
         self.wait = wait
+        self.outage = outage
+        self.elsewhere = elsewhere
 
 
 class UpstreamBroke(Exception):  # noqa: N818 — as above

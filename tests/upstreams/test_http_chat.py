@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.upstreams import http_server
+from app.upstreams import connections, http_server
 from tests.script import counts, delta, says, stops, talk
-from tests.upstream import Ask, ChatUpstream, End, Gate, Hang, Pause, Reset, Status, Step
+from tests.upstream import Ask, ChatUpstream, End, Gate, Hang, Pause, Status, Step
 from tests.upstreams.direct import direct, hear
 from tests.upstreams.lane import KEY, TOOLS, answers, asks, said
 
@@ -164,8 +164,11 @@ async def test_comments_are_no_payloads_but_keep_the_line_open() -> None:
     assert await hear(*pings, says("Hi"), patience=0.3) == ([says("Hi")], None)
 
 
-async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_connection_is_kept() -> None:
+async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_connection_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Many servers send the end of the body some time after `[DONE]`."""
+    monkeypatch.setattr(connections, "SETTLE_UNKNOWN", connections.SETTLE)
     late: list[Step] = [says("Hi"), stops(), b"data: [DONE]\n\n", Pause(0.2), End()]
     with ChatUpstream(late) as upstream:
         async with direct(upstream.url) as chat:
@@ -184,18 +187,6 @@ async def test_a_body_that_never_ends_behind_the_last_word_is_left(monkeypatch: 
             _, problem = await answers(chat, asks())
             assert problem is None
             assert await asyncio.to_thread(upstream.asks[0].wait_gone, 1)
-
-
-async def test_an_ask_that_met_a_connection_just_closed_is_asked_once_more() -> None:
-    """The server closes the idle connection as it reads the next ask."""
-    with ChatUpstream(talk("Hi"), [Reset()], talk("again")) as upstream:
-        async with direct(upstream.url) as chat:
-            told = []
-            for _ in range(2):
-                told.append(said((await answers(chat, asks()))[0])["text"])
-                await asyncio.to_thread(upstream.asks[0].answered.wait, 5)
-                await asyncio.sleep(0.05)  # the end of the answer is read beside the turn, and only then it is idle
-    assert (told, len(upstream.asks)) == (["Hi", "again"], 3)
 
 
 async def test_many_asks_at_a_time_do_not_mix_nor_wait_for_each_other() -> None:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams.port import UpstreamRefused
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.script import says, stops
 from tests.upstream import ChatUpstream, Cut, Gate, Hang, Reset, Status, Step
 from tests.upstreams.direct import direct, hear
@@ -133,3 +133,14 @@ async def test_no_traceback_holds_what_the_upstream_wrote(caplog: pytest.LogCapt
                 await anext(payloads)
     logging.getLogger().error("refused", exc_info=caught.value)
     assert KEY not in caplog.text
+
+
+async def test_a_connection_that_is_closed_under_an_answer_is_an_upstream_error() -> None:
+    """The client library then raises a bare RuntimeError."""
+    with ChatUpstream([says("Hi"), Hang()]) as upstream:
+        async with direct(upstream.url) as chat, aclosing(chat.open(asks())) as payloads:
+            assert said([await anext(payloads)]) == {"text": "Hi"}
+            await chat.close()
+            with pytest.raises(UpstreamBroke) as caught:
+                await anext(payloads)
+    assert caught.value.problem == BROKE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import http_server, native_responses
+from app.upstreams import connections, http_server, native_responses
 from app.upstreams.native_responses import NativeResponses
 from tests.upstream import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
 from tests.upstream.responses import answer, begins, ends, message
@@ -58,7 +58,10 @@ async def test_events_are_found_wherever_their_bytes_are_cut() -> None:
     assert await hear(*pieces) == (HELLO, None)
 
 
-async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_again() -> None:
+async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "SETTLE_UNKNOWN", 0.01)
     with ResponsesUpstream(HELLO) as upstream:
         native = NativeResponses(f"{upstream.url}/", api_key=KEY)
         for _ in range(3):

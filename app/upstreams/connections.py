@@ -1,0 +1,223 @@
+"""The connections to models' servers: how long one is kept, and when a request may be sent twice. For all lanes.
+
+Theory of operation
+-------------------
+Some servers close a connection behind every streamed answer without having announced it (llama.cpp), and every server
+closes an idle one some day. A request written to such a connection is lost. Three things are done against that:
+
+1. A connection goes back to the pool only after it has stayed open for a while behind its answer: `SETTLE_UNKNOWN`
+   seconds, or `SETTLE` at a server that has left many open. A server that closes one earlier, or loses a request on an
+   old one, gets a new connection for each request during the next `USED_ONCE` seconds.
+2. Before an idle connection is used, its socket is looked at: anything to be read there is the end, or nonsense.
+3. What is lost even so was closed at the very moment of writing. Then TCP says whether the server can have read the
+   request: what a server reads, its system has acknowledged before. A request of which no byte was acknowledged when
+   the server ended the connection is sent again. Any other is not, however soon the connection ended, for the server
+   may have worked on it. A reset proves nothing either way: it does not carry the last acknowledgement.
+
+Where the system does not say what was acknowledged (only Linux is asked), nothing is sent again.
+"""
+
+import asyncio
+import select
+import socket
+import struct
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+
+from app.upstreams.port import Keep
+
+_TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
+_ACKNOWLEDGED: Final = 120
+"""Where in Linux's `struct tcp_info` the count of acknowledged bytes stands."""
+
+SETTLE_UNKNOWN: Final = 0.25
+"""Seconds for which a connection must stay open behind an answer before it is used again."""
+SETTLE: Final = 0.02
+"""The same at a server that is known to leave connections open."""
+KNOWN: Final = 8
+"""Connections in a row that it must have left open for that."""
+USED_ONCE: Final = 60
+"""Seconds for which a server that closed a connection earlier than that gets a new one for each request."""
+
+ResultT = TypeVar("ResultT")
+
+
+class _Server:
+    """What is known of a server's ways with connections."""
+
+    def __init__(self) -> None:
+        self.left_open = 0
+        self.used_once_until = 0.0
+
+    def has_closed(self) -> None:
+        """It closed a connection that it had not said it would close."""
+        self.left_open = 0
+        self.used_once_until = time.monotonic() + USED_ONCE
+
+    @property
+    def settle(self) -> float:
+        """Seconds for which a connection must stay open before it is used again."""
+        return SETTLE if self.left_open >= KNOWN else SETTLE_UNKNOWN
+
+
+class _Use:
+    """The connection that a request goes out on, if it was used before."""
+
+    def __init__(self) -> None:
+        self.reused: _Handler | None = None
+        self.server: _Server | None = None
+
+    def begin(self) -> None:
+        """A request is about to be sent."""
+        self.reused = self.server = None
+
+    def may_send_again(self) -> bool:
+        """It was lost: whether nobody can have read it."""
+        if self.server is not None:
+            self.server.has_closed()
+        return self.reused is not None and self.reused.unread
+
+
+_use: Final[ContextVar[_Use | None]] = ContextVar("am_proxy_connection_use", default=None)
+
+
+async def sent(send: Callable[[], Awaitable[ResultT]], lost: tuple[type[BaseException], ...]) -> ResultT:
+    """What `send` returns. It is called again while its connection was an old one and the server read none of it.
+
+    `lost`: what `send` raises where its connection ended.
+    """
+    use = _Use()
+    token = _use.set(use)
+    try:
+        while True:
+            use.begin()
+            try:
+                return await send()
+            except lost:
+                if not use.may_send_again():
+                    raise
+    finally:
+        _use.reset(token)
+
+
+class _Handler(ResponseHandler):
+    """aiohttp's protocol, which also notes at its end whether any of the last request had been acknowledged."""
+
+    unread = False
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._before: int | None = None
+
+    def reuse(self) -> None:
+        """Another request is about to be written."""
+        self._before = _acknowledged(self.transport)
+
+    def eof_received(self) -> None:
+        """The server ended the connection."""
+        self._note()
+        super().eof_received()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The connection is gone."""
+        if isinstance(exc, BrokenPipeError):  # written to behind the server's end
+            self._note()
+        super().connection_lost(exc)
+
+    def _note(self) -> None:
+        self.unread = self.unread or (self._before is not None and _acknowledged(self.transport) == self._before)
+
+
+class Connector(aiohttp.TCPConnector):
+    """aiohttp's pool of connections, which keeps what is worth keeping."""
+
+    def __init__(self, keep: Keep, **settings: Any) -> None:
+        super().__init__(**{**settings, "keepalive_timeout": keep.seconds})
+        self._keep = keep
+        self._factory: Any = partial(_Handler, loop=self._loop)
+        self._servers: dict[Any, _Server] = {}
+        """By host, port and the like: as many as are configured."""
+
+    def follow(self, keep: Keep) -> None:
+        """From now on keep so many."""
+        self._keep, self._keepalive_timeout = keep, keep.seconds
+
+    async def _get(self, key: Any, traces: Any) -> Any:
+        idle = self._conns.get(key)
+        while idle and not _is_quiet(idle[0][0]):
+            idle.popleft()[0].close()
+        connection = await super()._get(key, traces)
+        use = _use.get()
+        if use is not None and connection is not None and isinstance(connection.protocol, _Handler):
+            connection.protocol.reuse()
+            use.reused, use.server = connection.protocol, self._server(key)
+        return connection
+
+    def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
+        server = self._server(key)
+        if server.used_once_until > time.monotonic():
+            should_close = True
+        if self._closed or should_close or protocol.should_close:
+            super()._release(key, protocol, should_close=should_close)
+        else:
+            self._loop.call_later(server.settle, self._settle, key, protocol)
+
+    def _settle(self, key: Any, protocol: Any) -> None:
+        """Take a connection into the pool if it has proved to stay open."""
+        if self._closed:
+            return
+        server = self._server(key)
+        quiet = _is_quiet(protocol)
+        if quiet:
+            server.left_open += 1
+        else:
+            server.has_closed()
+        super()._release(key, protocol, should_close=not quiet)
+        idle = self._conns.get(key)
+        while idle and len(idle) > self._keep.connections:
+            idle.popleft()[0].close()
+
+    def _server(self, key: Any) -> _Server:
+        return self._servers.setdefault(key, _Server())
+
+
+def _is_quiet(protocol: ResponseHandler) -> bool:
+    """Whether this idle connection is open, and nothing has come."""
+    descriptor = _descriptor(protocol.transport)
+    if descriptor is None or not protocol.is_connected():
+        return False
+    try:
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            return not poll.poll(0)
+        return not select.select([descriptor], [], [], 0)[0]  # pragma: no cover — Windows
+    except (OSError, ValueError):
+        return False
+
+
+def _acknowledged(transport: Any) -> int | None:
+    """How many bytes of all that was written the other side has acknowledged, if the system says."""
+    held = None if transport is None else transport.get_extra_info("socket")
+    if held is None or _TCP_INFO is None:
+        return None
+    with suppress(OSError, ValueError, struct.error):
+        told = held.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _ACKNOWLEDGED + 8)
+        return int(struct.unpack_from("Q", told, _ACKNOWLEDGED)[0])
+    return None
+
+
+def _descriptor(transport: Any) -> int | None:
+    held = None if transport is None else transport.get_extra_info("socket")
+    with suppress(OSError, ValueError, AttributeError):
+        if held is not None and (descriptor := held.fileno()) >= 0:
+            return int(descriptor)
+    return None
