@@ -17,7 +17,7 @@ from app.protocol.codex import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
-from app.protocol.seals import Sealers
+from app.protocol.seals import Sealer, Sealers
 from app.pump import Clocks
 from app.settings import Key, Secret
 from app.standing import Standing
@@ -84,6 +84,8 @@ class Route(NamedTuple):
     """The caller's own key, for an upstream that wants it."""
     others: tuple["Route", ...] = ()
     """The ways to try when this one fails."""
+    sealer: Sealer | None = None
+    """Seals and opens what the caller carries; none where nothing is sealed."""
 
     async def begin(
         self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
@@ -93,7 +95,7 @@ class Route(NamedTuple):
         Raises `ProblemError` where the request cannot be said in it.
         """
         model = self.entry.model or self.model
-        sealer = None if self.entry.sealers is None else self.entry.sealers.for_request()
+        sealer = None if self.sealer is None else self.sealer.fresh()
         match msgspec.structs.replace(self.entry.options, sealer=sealer):
             case ChatOptions() as chat:
                 can = chat.can.over(await self._known(model))
@@ -201,7 +203,7 @@ class Catalogue:
         others = [other for other in entry.others if not other.passthrough or caller.own is not None]
         if caller.is_guest:
             others = [other for other in others if other.passthrough]
-        return Route(model, entry, _key_for(entry, caller), tuple(Route(model, o, _key_for(o, caller)) for o in others))
+        return _route(model, entry, caller)._replace(others=tuple(_route(model, other, caller) for other in others))
 
     def _is_for(self, caller: Key, model: str) -> bool:
         entry = self._entries.get(model) or self._entries.get(ANY)
@@ -214,5 +216,8 @@ class Catalogue:
         return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")
 
 
-def _key_for(entry: Entry, caller: Key) -> Secret | None:
-    return caller.own if entry.passthrough else None
+def _route(model: str, entry: Entry, caller: Key) -> Route:
+    key = caller.own if entry.passthrough else None
+    sealers = entry.sealers
+    sealer = None if sealers is None else sealers.for_owner(caller.owner, alone=caller.own is not None)
+    return Route(model, entry, key, sealer=sealer)

@@ -211,4 +211,4 @@ def sealer_of(seal: Seal, own_key: str = "", max_body_bytes: int = 0) -> Envelop
     keys = [key.reveal() for key in seal.keys] or [own_key or os.urandom(32).hex()]
     max_age = None if seal.max_age_days is None else seal.max_age_days * DAY
     most = max(max_body_bytes, LEAST_OPENED)
-    return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age, most_opened=most)
+    return EnvelopeSealer(keys, chance=os.urandom, now=time.time, max_age=max_age, most_opened=most, shared=seal.shared)

@@ -1,17 +1,20 @@
 """The envelope in which a client carries what only this server may read. Needs the package `cryptography`.
 
-    "AM1." base64url( id of the key (4) | nonce (12) | AES-256-GCM( how | time and content ) with its tag (16) )
+    "AM2." base64url( id of the key (4) | nonce (12) | AES-256-GCM( how | time and content ) with its tag (16) )
 
 The first byte of the sealed text says how it is packed: 0 as it is, 1 compressed. What is compressed to less than an
 eighth of what it costs to hold is padded to that: an envelope never holds much more than its length says, and opening
-those of a request takes time and memory in proportion to the request. The beginning, the kind and the key's id are
-authenticated with it, so that an envelope opens only as what it was sealed as. The text of an envelope has one
-spelling: a bit flipped anywhere in it is noticed.
+those of a request takes time and memory in proportion to the request. The beginning, the kind, the key's id and
+the scope (one owner, or all that share) are authenticated with it, so that an envelope opens only as what it was sealed
+as, and for whom. The text of an envelope has one spelling: a bit flipped anywhere in it is noticed.
+
+Envelopes that begin with "AM1." name no scope. They open where seals are shared.
 """
 
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from hmac import digest
 from typing import Any, Final
@@ -19,10 +22,7 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.problems import ProblemError, refuse
-from app.protocol.seals import Kind
-
-VERSION: Final = "AM1."
-"""How every envelope begins. What changes its form changes this."""
+from app.protocol.seals import ENVELOPES, FORMER, VERSION, Kind
 
 MOST_OPENED: Final = 32 * 1024 * 1024
 """Bytes that the envelopes of one request may hold in all, where nothing else is said."""
@@ -39,6 +39,7 @@ _DENSEST: Final = 8
 _COSTS: Final = {b'{"': 192, b"{}": 64, b"[": 64, b',"': 48, b",": 16}
 """Bytes that values count for beside their text, by how they begin: so much memory they take when they are read. Quotes
 within a string are escaped, and are not among these."""
+_SHARED: Final = b"shared"
 _SKEW: Final = 300
 """Seconds by which another replica's clock may run ahead."""
 
@@ -64,8 +65,8 @@ class EnvelopeSealer:
     """Seals with the first key, opens with any: so keys are rotated, and replicas that share them read each other.
 
     `chance` gives random bytes, `now` seconds. Envelopes older than `max_age` seconds do not open; without it all do.
-    What the envelopes of one request hold may be `most_opened` bytes in all. Refuses to be made without a key, or
-    without `cryptography`.
+    What the envelopes of one request hold may be `most_opened` bytes in all. `shared`: callers open each other's.
+    Refuses to be made without a key, or without `cryptography`.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class EnvelopeSealer:
         now: Callable[[], float],
         max_age: float | None = None,
         most_opened: int = MOST_OPENED,
+        shared: bool = False,
     ) -> None:
         try:
             from cryptography.exceptions import InvalidTag  # noqa: PLC0415 — an optional package
@@ -91,31 +93,36 @@ class EnvelopeSealer:
         self._now = now
         self._max_age = max_age
         self._most_opened = most_opened
+        self._shared = shared
 
-    def for_request(self) -> "RequestSealer":
-        """A sealer that has opened nothing."""
-        return RequestSealer(self, self._most_opened)
+    def for_owner(self, owner: str, *, alone: bool = False) -> "RequestSealer":
+        """A sealer that has opened nothing, for this owner. One who is `alone` shares seals with nobody at all."""
+        own = b"owner " + owner.encode("utf-8", "surrogatepass")
+        scopes = (_SHARED, own) if self._shared and not alone else (own,)
+        return RequestSealer(self, scopes, self._most_opened)
 
-    def encrypted(self, kind: Kind, content: dict[str, Any]) -> str:
+    def encrypted(self, kind: Kind, content: dict[str, Any], scope: bytes) -> str:
         """An envelope. Its length tells how much it holds, and nothing else."""
         plain = msgspec.json.encode(_Sealed(int(self._now()), content))
         nonce = self._chance(_NONCE)
-        closed = self._ciphers[self._first].encrypt(nonce, _packed(plain), _bound(kind, self._first))
+        closed = self._ciphers[self._first].encrypt(nonce, _packed(plain), _bound(kind, self._first, scope))
         return VERSION + urlsafe_b64encode(self._first + nonce + closed).rstrip(b"=").decode()
 
-    def decrypted(self, kind: Kind, envelope: str) -> bytes | None:
-        """The packed text of an envelope that was sealed here, or None: why, an attacker must not know."""
-        raw = _spelled(envelope)
-        if raw is None or len(raw) <= _KEY_ID + _NONCE + _TAG:
+    def decrypted(self, kind: Kind, envelope: str, scopes: Sequence[bytes]) -> bytes | None:
+        """The packed text of an envelope of one of these scopes, or None: why, an attacker must not know."""
+        version, raw = _spelled(envelope)
+        if len(raw) <= _KEY_ID + _NONCE + _TAG:
             return None
         key_id, nonce, closed = raw[:_KEY_ID], raw[_KEY_ID : _KEY_ID + _NONCE], raw[_KEY_ID + _NONCE :]
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             return None
-        try:
-            return cipher.decrypt(nonce, closed, _bound(kind, key_id))
-        except self._invalid:
-            return None
+        if version == FORMER:
+            scopes = [b""] if _SHARED in scopes else []
+        for scope in scopes:
+            with suppress(self._invalid):
+                return cipher.decrypt(nonce, closed, _bound(kind, key_id, scope))
+        return None
 
     def content_of(self, plain: bytes) -> dict[str, Any] | None:
         """The content of a text that was unpacked. None if it is too old."""
@@ -125,21 +132,22 @@ class EnvelopeSealer:
 
 
 class RequestSealer:
-    """Seals and opens for one request. It counts what it opens."""
+    """Seals in the first of its scopes, opens what was sealed in any. It counts what it opens."""
 
-    def __init__(self, sealer: EnvelopeSealer, most_opened: int) -> None:
+    def __init__(self, sealer: EnvelopeSealer, scopes: Sequence[bytes], most_opened: int) -> None:
         self._sealer = sealer
+        self._scopes = scopes
         self._most_opened = most_opened
         self._left = most_opened
         """What may still be opened, in bytes; a value counts for some more than it is long."""
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
         """An envelope around this content."""
-        return self._sealer.encrypted(kind, content)
+        return self._sealer.encrypted(kind, content, self._scopes[0])
 
     def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
         """What is inside, or None. Raises `ProblemError` where the envelopes of this request hold too much."""
-        packed = self._sealer.decrypted(kind, envelope)
+        packed = self._sealer.decrypted(kind, envelope, self._scopes)
         if packed is None:
             return None
         # from here on it is our own writing, but the client chose what was written, and how often it is sent
@@ -151,7 +159,7 @@ class RequestSealer:
 
     def fresh(self) -> "RequestSealer":
         """The same sealer with nothing opened yet."""
-        return RequestSealer(self._sealer, self._most_opened)
+        return RequestSealer(self._sealer, self._scopes, self._most_opened)
 
     def _too_much(self, path: str) -> ProblemError:
         message = (
@@ -187,17 +195,20 @@ def _derived(key: str, purpose: str) -> bytes:
     return digest(sha256(key.encode()).digest(), b"am-proxy seal " + purpose.encode(), "sha256")
 
 
-def _bound(kind: Kind, key_id: bytes) -> bytes:
-    return b"|".join((VERSION.encode(), kind.encode(), key_id))
+def _bound(kind: Kind, key_id: bytes, scope: bytes) -> bytes:
+    """What is authenticated beside the text. Without a scope it is of the former version."""
+    if not scope:
+        return b"|".join((FORMER.encode(), kind.encode(), key_id))
+    return b"|".join((VERSION.encode(), kind.encode(), key_id, scope))
 
 
-def _spelled(envelope: str) -> bytes | None:
-    """The bytes of an envelope, if this is how we would have spelled them."""
-    if not envelope.startswith(VERSION) or not envelope.isascii():
-        return None
-    body = envelope.removeprefix(VERSION)
+def _spelled(envelope: str) -> tuple[str, bytes]:
+    """How an envelope begins and its bytes, of which there are none unless this is how we would have spelled them."""
+    version, body = envelope[: len(VERSION)], envelope[len(VERSION) :]
+    if version not in ENVELOPES or not envelope.isascii():
+        return version, b""
     try:
         raw = urlsafe_b64decode(body + "=" * (-len(body) % 4))
     except ValueError:
-        return None
-    return raw if urlsafe_b64encode(raw).rstrip(b"=").decode() == body else None
+        return version, b""
+    return version, raw if urlsafe_b64encode(raw).rstrip(b"=").decode() == body else b""

@@ -14,13 +14,16 @@ from hypothesis import strategies as st
 from app.cli.serve import serve
 from app.main import sealer_of
 from app.protocol.problems import ProblemError
-from app.sealing import MOST_OPENED, VERSION, EnvelopeSealer, RequestSealer, SealingUnavailableError, _unpacked
+from app.protocol.seals import VERSION
+from app.sealing import MOST_OPENED, EnvelopeSealer, RequestSealer, SealingUnavailableError, _unpacked
 from app.settings import Seal, Secret, Server, Settings
 from tests.scan import peak_of
 
 PATH = "input[0].encrypted_content"
 OLD, NEW, OTHER = "o" * 32, "n" * 32, "x" * 32
 THOUGHT: dict[str, Any] = {"text": "hm", "fields": {"thinking_blocks": [{"signature": "Eq0B" * 40}]}, "é": [1, None]}
+FORMER = "AM1.2_jtLAAAAAAAAAAAAAAAAM6j5mDCThe6oFZDI7ldKpGGTohMKyGX3BPsew49eAwpo4wRzDUhAQD5bk0"
+"""What an earlier release sealed under `OLD`: {"text": "hm"}."""
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -39,7 +42,7 @@ def sealer(
 ) -> RequestSealer:
     """A sealer whose clock stands still."""
     sealing = EnvelopeSealer(keys or [OLD], chance=counting(), now=lambda: at, max_age=max_age, most_opened=most_opened)
-    return sealing.for_request()
+    return sealing.for_owner("")
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=4))
@@ -103,9 +106,9 @@ def test_replicas_that_share_a_key_open_each_others_envelopes_and_strangers_do_n
     assert one
     assert other
     assert stranger
-    envelope = one.for_request().seal("reasoning", THOUGHT)
-    assert other.for_request().open("reasoning", envelope, PATH) == THOUGHT
-    assert stranger.for_request().open("reasoning", envelope, PATH) is None
+    envelope = one.for_owner("").seal("reasoning", THOUGHT)
+    assert other.for_owner("").open("reasoning", envelope, PATH) == THOUGHT
+    assert stranger.for_owner("").open("reasoning", envelope, PATH) is None
 
 
 def test_an_envelope_opens_until_it_is_too_old() -> None:
@@ -213,3 +216,62 @@ def test_without_its_package_the_server_does_not_start_rather_than_write_in_clea
 def test_a_sealer_without_a_key_cannot_be_made() -> None:
     with pytest.raises(ValueError, match="no key to seal with"):
         EnvelopeSealer([], chance=counting(), now=lambda: 0)
+
+
+def for_owner(owner: str, *, shared: bool = False, alone: bool = False) -> RequestSealer:
+    """The sealer of this owner."""
+    return EnvelopeSealer([OLD], chance=counting(), now=lambda: 1_700_000_000, shared=shared).for_owner(
+        owner, alone=alone
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "of", "opens"),
+    [
+        (for_owner("key:alice"), for_owner("key:alice"), True),
+        (for_owner("key:alice"), for_owner("key:bob"), False),
+        (for_owner("key:alice"), for_owner(""), False),
+        (for_owner(""), for_owner("key:alice"), False),
+        (for_owner("key:alice", shared=True), for_owner("key:bob", shared=True), True),
+        (for_owner("key:alice"), for_owner("key:alice", shared=True), True),
+        (for_owner("key:alice"), for_owner("key:bob", shared=True), False),
+        (for_owner("key:alice", shared=True), for_owner("key:alice"), False),
+        (for_owner("key:alice", shared=True), for_owner("guest:1", shared=True, alone=True), False),
+        (for_owner("guest:1", shared=True, alone=True), for_owner("key:alice", shared=True), False),
+        (for_owner("guest:1", shared=True, alone=True), for_owner("guest:2", shared=True, alone=True), False),
+        (for_owner("guest:1", shared=True, alone=True), for_owner("guest:1", alone=True), True),
+        (for_owner("shared"), for_owner("", shared=True), False),
+    ],
+    ids=[
+        "own", "another's", "keys were taken away", "keys came", "shared", "shared from now on", "shared too late",
+        "shared no longer", "a guest", "of a guest", "another guest", "the same guest", "a name that says shared",
+    ],
+)  # fmt: skip
+def test_an_envelope_opens_for_its_owner_and_for_others_only_if_seals_are_shared(
+    by: RequestSealer, of: RequestSealer, *, opens: bool
+) -> None:
+    envelope = by.seal("reasoning", THOUGHT)
+    assert of.open("reasoning", envelope, PATH) == (THOUGHT if opens else None)
+    assert of.fresh().open("reasoning", envelope, PATH) == (THOUGHT if opens else None)
+
+
+@pytest.mark.parametrize(
+    ("sealer", "opened"),
+    [
+        (for_owner(""), None),
+        (for_owner("key:alice"), None),
+        (for_owner("key:alice", shared=True), {"text": "hm"}),
+        (for_owner("guest:1", shared=True, alone=True), None),
+    ],
+    ids=["without keys", "bound", "shared", "a guest"],
+)
+def test_an_envelope_of_an_earlier_release_opens_where_seals_are_shared(sealer: RequestSealer, opened: Any) -> None:
+    """It was bound to nobody."""
+    assert sealer.open("reasoning", FORMER, PATH) == opened
+    assert sealer.open("reasoning", VERSION + FORMER[4:], PATH) is None
+
+
+def test_an_envelope_does_not_pass_for_one_of_an_earlier_release() -> None:
+    """Which would take off the owner it is bound to."""
+    envelope = for_owner("key:alice").seal("reasoning", THOUGHT)
+    assert for_owner("key:bob", shared=True).open("reasoning", "AM1." + envelope[4:], PATH) is None

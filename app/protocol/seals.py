@@ -1,15 +1,23 @@
 """Seals: what a client carries from turn to turn without being able to read or change it."""
 
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
+
+FORMER: Final = "AM1."
+"""How envelopes began that any caller of a server could open."""
+VERSION: Final = "AM2."
+"""How every envelope begins. What changes its form changes this."""
+ENVELOPES: Final = (FORMER, VERSION)
+"""How an envelope of an AM Proxy may begin, of this one or another."""
 
 Kind = Literal["reasoning", "compaction"]
 """What is sealed. A seal of one kind never opens as another."""
 
 
 class Sealer(Protocol):
-    """Seals and opens for one request. A stateless server's only memory: the client brings it back.
+    """Seals and opens for one request of one caller. A stateless server's only memory: the client brings it back.
 
-    What it opens has a bound in all, so that a small request cannot make the server hold and read a large one.
+    What it sealed for one caller opens for no other, unless seals are shared. What it opens has a bound in all, so
+    that a small request cannot make the server hold and read a large one.
     """
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
@@ -17,7 +25,7 @@ class Sealer(Protocol):
         ...
 
     def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
-        """What this envelope holds. None if it is forged, damaged, too old, or sealed by a key that is not here.
+        """What this envelope holds. None if it is forged, damaged, too old, another's, or its key is not here.
 
         Raises `ProblemError`, by the path of the envelope in the request, where the bound is passed.
         """
@@ -29,8 +37,8 @@ class Sealer(Protocol):
 
 
 class Sealers(Protocol):
-    """Makes the sealer of each request."""
+    """Makes the sealer of each caller."""
 
-    def for_request(self) -> Sealer:
-        """A sealer that has opened nothing."""
+    def for_owner(self, owner: str, *, alone: bool) -> Sealer:
+        """A sealer that has opened nothing, for this owner. One who is `alone` shares seals with nobody at all."""
         ...

@@ -108,6 +108,9 @@ class Seal(Table):
     """The first seals, every one opens. Without any, one is made at start that no other process has."""
     max_age_days: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Days after which a seal no longer opens; without it all do."""
+    shared: bool = False
+    """True: every key of this server opens what was sealed for another, for conversations that change keys, and what
+    earlier releases sealed, which is bound to none. False: only a key of the same name does."""
 
 
 class KeyTable(Table):

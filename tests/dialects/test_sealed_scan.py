@@ -29,14 +29,14 @@ SAYS: Final[Json] = {"type": "message", "role": "assistant", "content": "Yes."}
 
 def thought(text: str, **fields: Any) -> Json:
     """A sealed thought of the model that is asked."""
-    sealer = SEALING.for_request()
+    sealer = SEALING.for_owner("")
     content = {"origin": ORIGIN, "model": "m", "text": text, **fields}
     return {"type": "reasoning", "summary": [], "encrypted_content": sealer.seal("reasoning", content)}
 
 
 def window(**fields: Any) -> Json:
     """A compaction item."""
-    return {"type": "compaction", "encrypted_content": sealed_window(Window(**fields), SEALING.for_request())}
+    return {"type": "compaction", "encrypted_content": sealed_window(Window(**fields), SEALING.for_owner(""))}
 
 
 SHORT_THOUGHT: Final = thought("hm " * 700)
@@ -58,13 +58,13 @@ def by_chat(body: bytes) -> ChatTurn:
 
 def by_relay(body: bytes) -> RelayTurn:
     """What a server that speaks Responses is asked."""
-    options = RelayOptions(sealer=SEALING.for_request(), origin=ORIGIN)
+    options = RelayOptions(sealer=SEALING.for_owner(""), origin=ORIGIN)
     return RelayTurn(parse_request(body), options=options, **stage())
 
 
 def chat_options(most: int = MOST_OPENED) -> ChatOptions:
     sealing = EnvelopeSealer(["k" * 32], chance=bytes, now=lambda: 0.0, most_opened=most)
-    return ChatOptions(sealer=sealing.for_request(), origin=ORIGIN)
+    return ChatOptions(sealer=sealing.for_owner(""), origin=ORIGIN)
 
 
 def stage() -> Json:

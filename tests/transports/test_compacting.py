@@ -88,7 +88,7 @@ def test_the_answer_is_the_messages_of_the_user_and_one_item(demo: str) -> None:
         ("user", "completed", "input_text", "Remember the code word: slate."),
         ("user", "completed", "input_text", "Well done."),
     ]
-    assert (item["type"], item["id"][:7], item["encrypted_content"][:4]) == ("compaction", "cmp_AM-", "AM1.")
+    assert (item["type"], item["id"][:7], item["encrypted_content"][:4]) == ("compaction", "cmp_AM-", "AM2.")
     assert item.keys() == {"type", "id", "encrypted_content"}
     assert "slate" not in item["encrypted_content"]
     assert told["usage"]["total_tokens"] == told["usage"]["input_tokens"] + told["usage"]["output_tokens"] > 0

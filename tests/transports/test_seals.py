@@ -3,12 +3,15 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import httpx
 import pytest
+from websockets.sync.client import connect
 
-from app.settings import Model, Seal, Secret, Server, Settings, Upstream
+from app.settings import Key, Model, Seal, Secret, Server, Settings, Upstream
 from tests.script import opens, says, stops, thinks
 from tests.serving import serving
 from tests.upstream import ChatUpstream, ResponsesUpstream
@@ -17,7 +20,7 @@ from tests.upstream.responses import message
 
 Json = dict[str, Any]
 
-ASKING = {"include": ["reasoning.encrypted_content"], "store": False}
+ASKING: Json = {"include": ["reasoning.encrypted_content"], "store": False}
 THINK: Json = {"role": "user", "content": "Please think."}
 SHARED = Seal(keys=(Secret("s" * 32),))
 
@@ -76,7 +79,7 @@ def test_a_stranger_goes_on_as_well_and_says_what_it_ignored(replicas: dict[str,
 def test_the_setting_says_for_whom_is_sealed(seal: Seal, fields: Json, *, sealed: bool) -> None:
     with serving(Settings(seal=seal)) as url:
         [thought] = thoughts(post(url, [THINK], **fields))
-    assert thought.get("encrypted_content", "").startswith("AM1.") == sealed
+    assert thought.get("encrypted_content", "").startswith("AM2.") == sealed
     assert ("encrypted_content" in thought) == sealed
     assert thought["summary"][0]["text"] not in thought.get("encrypted_content", "")
 
@@ -123,3 +126,84 @@ def test_a_window_brought_back_many_times_is_opened_once() -> None:
         answer = post(url, [*[item] * 60, THINK])
     assert len(item["encrypted_content"]) > 2_000_000 // 8
     assert (answer.status_code, answer.headers.get("x-am-warnings")) == (200, None)
+
+
+ALICE, BOB, ALICE_AGAIN = "alice-1", "bob-1", "alice-2"
+
+
+def keyed(*, shared: bool = False, strict: bool = False) -> Settings:
+    """A server of two callers, one of whom has a second key of the same name."""
+    keys = [("alice", ALICE), ("bob", BOB), ("alice", ALICE_AGAIN)]
+    return Settings(
+        server=Server(strict=strict, ui=True),
+        seal=SHARED.model_copy(update={"shared": shared}),
+        keys=tuple(Key(name=name, digest=sha256(value.encode()).digest()) for name, value in keys),
+    )
+
+
+def by(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+def ask(url: str, key: str, items: list[Json], path: str = "/v1/responses", **fields: Any) -> httpx.Response:
+    """A request with this key."""
+    return httpx.post(f"{url}{path}", json={"model": "demo", "input": items, **fields}, headers=by(key), timeout=30)
+
+
+def test_what_was_sealed_for_one_key_opens_for_no_other() -> None:
+    """Neither as a turn, nor to be looked at. A key that was renewed under its name goes on."""
+    said: list[Json] = [{"role": "user", "content": "The word is slate."}, {"role": "assistant", "content": "OK."}]
+    with serving(keyed()) as url:
+        thoughts = ask(url, ALICE, [THINK], **ASKING).json()["output"]
+        window = ask(url, ALICE, said, "/v1/responses/compact").json()["output"][-1:]
+        warned = {
+            key: [ask(url, key, [THINK, *items, THINK]).headers.get("x-am-warnings") for items in (thoughts, window)]
+            for key in (ALICE, ALICE_AGAIN, BOB)
+        }
+        looked_at = {key: ask(url, key, [*window, THINK], "/inspector/ask").text for key in (ALICE, BOB)}
+    assert warned[ALICE] == warned[ALICE_AGAIN] == [None, None]
+    assert [(warning or "").partition(" ")[0] for warning in warned[BOB]] == [
+        '["input[1].encrypted_content',
+        '["input[1]',
+    ]
+    shown = {key: "was replaced by this summary" in text for key, text in looked_at.items()}
+    assert shown == {ALICE: True, BOB: False}
+
+
+def test_a_websocket_seals_for_the_key_that_opened_it() -> None:
+    with serving(keyed()) as url:
+        address = url.replace("http", "ws") + "/v1/responses"
+        with connect(address, additional_headers=by(ALICE)) as socket:
+            socket.send(json.dumps({"type": "response.create", "model": "demo", "input": [THINK], **ASKING}))
+            while (event := json.loads(socket.recv(timeout=20)))["type"] != "response.completed":
+                pass
+            output, said = event["response"]["output"], event["response"]["id"]
+            more = {"type": "response.create", "model": "demo", "previous_response_id": said, "input": [THINK]}
+            socket.send(json.dumps(more))
+            assert "x_am_warnings" not in json.loads(socket.recv(timeout=20))
+        answers = {key: ask(url, key, [THINK, *output, THINK]).headers.get("x-am-warnings") for key in (ALICE, BOB)}
+    assert answers[ALICE] is None
+    assert answers[BOB] is not None
+
+
+def test_keys_that_share_seals_go_on_with_each_others_conversations() -> None:
+    """Strict: a warning would be a 400."""
+    with serving(keyed(shared=True, strict=True)) as url:
+        output = ask(url, ALICE, [THINK], **ASKING).json()["output"]
+        assert ask(url, BOB, [THINK, *output, THINK]).status_code == 200
+
+
+def test_callers_who_come_with_a_key_of_the_upstream_share_nothing() -> None:
+    """Nor do they with those who have a key of this server, whatever the settings."""
+    with ChatUpstream([opens(), thinks("hm"), says("Yes."), stops()]) as upstream:
+        theirs = Upstream(via="chat", base_url=upstream.url, auth="passthrough")
+        ours = Upstream(via="chat", base_url=upstream.url)
+        models = {"demo": Model(upstream="theirs"), "ours": Model(upstream="ours")}
+        upstreams = {"theirs": theirs, "ours": ours}
+        with serving(replace(keyed(shared=True), upstreams=upstreams, models=models)) as url:
+            output = ask(url, "sk-stranger", [THINK], **ASKING).json()["output"]
+            warned = {
+                key: "x-am-warnings" in ask(url, key, [THINK, *output, THINK], model=model).headers
+                for key, model in (("sk-stranger", "demo"), ("sk-another", "demo"), (ALICE, "ours"))
+            }
+    assert warned == {"sk-stranger": False, "sk-another": True, ALICE: True}

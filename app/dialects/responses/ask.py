@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from app.dialects.responses.ids import original
 from app.dialects.responses.options import RelayOptions
-from app.dialects.responses.seals import OURS, original_seal, tag_of
+from app.dialects.responses.seals import original_seal, tag_of
 from app.protocol.request import CreateResponse
 from app.protocol.request.urls import check_url, is_data_uri
+from app.protocol.seals import ENVELOPES
 from app.turn.compaction import FOLDED, unfolded
 
 Json = dict[str, Any]
@@ -54,7 +55,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, 
 def _readable(item: Json, path: str, tag: str, options: RelayOptions, warnings: list[str]) -> Json | None:
     """The item as this upstream can read it. None if there is nothing in it that it could."""
     sealed = item.get("encrypted_content")
-    if item.get("type") in FOLDED and str(sealed).startswith(OURS) and options.ids == "am":
+    if item.get("type") in FOLDED and str(sealed).startswith(ENVELOPES) and options.ids == "am":
         warnings.append(f"{path} was left out: {UNREADABLE_SUMMARY}")
         return None
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
@@ -62,7 +63,7 @@ def _readable(item: Json, path: str, tag: str, options: RelayOptions, warnings: 
     sealer = options.sealer
     opens = sealer is not None and sealer.open("reasoning", sealed, f"{path}.encrypted_content") is not None
     # where nothing is marked, what does not open here may be of an AM Proxy behind us
-    strange = sealed.startswith(OURS) and not opens and options.ids == "am"
+    strange = sealed.startswith(ENVELOPES) and not opens and options.ids == "am"
     theirs = None if opens or strange else original_seal(sealed, tag)
     if theirs is not None:
         return {**item, "encrypted_content": theirs}

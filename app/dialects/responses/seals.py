@@ -5,9 +5,6 @@ from typing import Final
 
 MARK: Final = "AMR1."
 """How a marked seal begins."""
-OURS: Final = "AM1."
-"""How an envelope of an AM Proxy begins (`app/sealing.py`), of this one or another."""
-
 _TAG: Final = 10
 """Letters that tell upstreams apart."""
 

@@ -454,7 +454,7 @@ def streamed(message: Json, size: int) -> Iterable[Json]:
 @given(messages_said(), st.integers(1, 4), st.booleans())
 def test_whatever_an_upstream_said_is_told_to_it_again(message: Json, size: int, raw: bool) -> None:  # noqa: FBT001 — drawn
     """Through real envelopes, and through a client that keeps neither ids nor what raw reasoning says."""
-    sealer = EnvelopeSealer(["k" * 32], chance=lambda size: b"\x07" * size, now=lambda: 1_700_000_000).for_request()
+    sealer = EnvelopeSealer(["k" * 32], chance=lambda size: b"\x07" * size, now=lambda: 1_700_000_000).for_owner("")
     options = replace(HOME, sealer=sealer, raw_reasoning=raw)
     output = answered(streamed(message, size), options)
     for item in output:

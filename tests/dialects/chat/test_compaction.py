@@ -361,7 +361,7 @@ def test_any_conversation_goes_on_from_its_item_alone_as_from_the_whole(
     history: list[Json], summary: str, prompt: str
 ) -> None:
     """With a real seal. The item is all that is needed, it needs no warning, and the summary is in it to the letter."""
-    sealer = EnvelopeSealer(["k" * 32], chance=bytes, now=lambda: 0.0).for_request()
+    sealer = EnvelopeSealer(["k" * 32], chance=bytes, now=lambda: 0.0).for_owner("")
     options = ChatOptions(sealer=sealer)
     items = [user("Go."), assistant("So be it."), *history, user(prompt)]
     wanted = [{"type": "compaction", "compact_threshold": 1}]

@@ -77,14 +77,16 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: OpenBook 
         for event in heard(new_turn(origin="responses https://one.test/v1"), answer(reasoning("rs_1", "hm")))
         if event["type"] == "response.output_item.done"
     ]
-    unread = [sealed, {**sealed, "summary": []}, {**sealed, "encrypted_content": "AM1.of-a-key-that-is-gone"}]
+    ours = [{**sealed, "encrypted_content": f"{version}of-a-key-that-is-gone"} for version in ("AM1.", "AM2.")]
+    unread = [sealed, {**sealed, "summary": []}, *ours]
     turn = new_turn(body={"input": unread}, origin="responses https://other.test/v1", sealer=sealer)
     left = {"type": "reasoning", "status": "completed", "summary": sealed["summary"]}
-    assert turn.ask["input"] == [left, left]
+    assert turn.ask["input"] == [left, left, left]
     assert turn.warnings == [
         f"input[0].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
         f"input[1] was left out: {UNREADABLE}",
         f"input[2].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
+        f"input[3].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
     ]
     back = new_turn(body={"input": [sealed]}, origin="responses https://one.test/v1", sealer=sealer)
     assert back.ask["input"] == [reasoning("rs_1", "hm").done]
