@@ -22,7 +22,7 @@ from app.upstreams.port import KEEP, Compacting, Connected, Counting, Keep
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
 
-DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai"}
+DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai", "vertex_ai_beta"}
 """Providers that refuse a history of calls in an ask without tools."""
 TAKE_HINTS: Final = {"openai", "azure"}
 """Providers that know the parameters which do not change the answer."""

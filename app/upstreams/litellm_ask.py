@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
-from app.upstreams import litellm_cohere
+from app.upstreams import litellm_cohere, litellm_gemini
 from app.upstreams.chat_manners import thoughtful
 from app.upstreams.litellm_can import is_claude, lost_parts
 from app.upstreams.port import UpstreamRefused
@@ -117,6 +117,8 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
         settings["messages"] = _copied(ask["messages"])
     if name == "deepseek" and ask.get("reasoning_effort") != "none":
         settings["messages"] = [thoughtful(message) for message in settings["messages"]]
+    if litellm_gemini.drops_equal_calls(name, str(ask["model"])):
+        settings["messages"] = litellm_gemini.in_steps(settings["messages"])
     if name in litellm_cohere.PROVIDERS:
         settings = litellm_cohere.prepared(settings)
     if name == "anthropic":

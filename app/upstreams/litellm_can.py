@@ -27,9 +27,11 @@ LOST_PARTS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Content parts that litellm leaves out for a provider, silently."""
 
-_STRICT_LOST: Final = frozenset({"anthropic", "cohere", "cohere_chat", "fireworks_ai", "gemini", "vertex_ai", "xai"})
+GEMINI_PROVIDERS: Final = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
+"""litellm's names of those who serve Gemini."""
+_STRICT_LOST: Final = GEMINI_PROVIDERS | {"anthropic", "cohere", "cohere_chat", "fireworks_ai", "xai"}
 """Providers for which it, or we, take `strict` off tools."""
-_PARALLEL_LOST: Final = frozenset({"gemini", "vertex_ai"})
+_PARALLEL_LOST: Final = GEMINI_PROVIDERS
 """Providers for which it takes, and then drops, `parallel_tool_calls`."""
 _TOOLS_AS_PROMPT: Final = frozenset({"ollama"})
 """Providers for which it writes tools into the prompt, and forces every answer into JSON. (`ollama_chat` is better.)"""
@@ -46,7 +48,7 @@ _OBJECTS_ONLY: Final = frozenset({"deepseek"})
 """Providers that refuse a schema, whatever the map says."""
 _NOT_BESIDE_TOOLS: Final = frozenset({"fireworks_ai"})
 """Providers for which it drops the format when there are tools."""
-_CLAUDES: Final = frozenset({"bedrock", "vertex_ai"})
+_CLAUDES: Final = frozenset({"bedrock", "vertex_ai", "vertex_ai_beta"})
 """Providers that run Claude beside others."""
 
 _LEVELS: Final = ("low", "medium", "high")
@@ -123,11 +125,8 @@ def _formats(provider: str, model: str, says: _Map, known: Collection[str]) -> t
         return _SCHEMA  # it drops a plain `json_object`
     if provider in _OBJECTS_ONLY or says("response_schema") is False:
         return _JSON
-    if provider in {
-        "gemini",
-        "groq",
-        "vertex_ai",
-    }:  # it makes a prompt, or a tool, of a schema for models it does not know
+    if provider == "groq" or provider in GEMINI_PROVIDERS:
+        # it makes a prompt, or a tool, of a schema for models it does not know
         return _BOTH if says("response_schema") else _JSON
     return None
 
@@ -152,7 +151,7 @@ def _efforts(provider: str, model: str, says: _Map) -> tuple[str, ...] | None:
             return ("none", *_BUDGETS)
         extra = [name for name in ("xhigh", "max") if says(f"{name}_reasoning_effort")]
         return ("none", "minimal", *_LEVELS, *extra)
-    if provider in {"gemini", "vertex_ai"}:
+    if provider in GEMINI_PROVIDERS:
         return _gemini_efforts(model)
     if provider in {"openai", "azure"}:
         return _openai_efforts(says)

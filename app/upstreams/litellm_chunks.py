@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any, Final
 
 from app.protocol.sse_lines import SseLines
-from app.upstreams import litellm_cohere
+from app.upstreams import litellm_cohere, litellm_gemini
 from app.upstreams.chat_lines import ChatLines
 
 Json = dict[str, Any]
@@ -173,7 +173,6 @@ async def _texts(response: Any, endings: list[str]) -> AsyncIterator[str]:
 
 async def _parsed(source: Any, endings: list[str]) -> AsyncGenerator[Json]:
     spoken = False
-    parser = type(source).__module__
     seats = count()
     async for chunk in source:
         if thoughts := getattr(source, "reasoning_content_chunks", None):
@@ -181,17 +180,29 @@ async def _parsed(source: Any, endings: list[str]) -> AsyncGenerator[Json]:
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser waits for more; or a line held nothing, or is the end
         told = chunk_dict(chunk)
-        for choice in told["choices"]:
-            if parser.startswith(_GEMINI) and not endings and choice.get("finish_reason") in _GUESSED:
-                del choice["finish_reason"]  # litellm calls every piece the last one
-            for call in choice["delta"].get("tool_calls", ()) if parser.startswith(_OLLAMA) else ():
-                call["index"] = next(seats)  # all have the same, and not all an id: they would be taken for one
+        failed = _mended(told, type(source).__module__, endings, seats)
+        if failed is not None:
+            if spoken or told["choices"] != _SILENCE["choices"]:
+                yield told
+            yield failed
+            return
         if spoken and told == _SILENCE:
             if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun to gather another
                 yield _BLOCK_BEGINS
             continue
         spoken = True
         yield told
+
+
+def _mended(told: Json, parser: str, endings: list[str], seats: "count[int]") -> Json | None:
+    """Put right what these parsers get wrong. Gives the error that the chunk stands for, if any."""
+    failed = None
+    for choice in told["choices"]:
+        if parser.startswith(_GEMINI) and choice.get("finish_reason") in _GUESSED:
+            failed = litellm_gemini.mend_reason(choice, endings)
+        for call in choice["delta"].get("tool_calls", ()) if parser.startswith(_OLLAMA) else ():
+            call["index"] = next(seats)  # all have the same, and not all an id: they would be taken for one
+    return failed
 
 
 async def _whole(answer: Any) -> AsyncGenerator[Json]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.lanes import DEMAND_TOOLS
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.upstreams import litellm_ask
 from app.upstreams.litellm_can import LOST_PARTS, capabilities, lost_parts
@@ -281,3 +282,11 @@ async def test_no_two_efforts_of_a_gemini_come_to_the_same(model: str) -> None:
     assert len(told) == len(known)
     alike = [{key: value for key, value in one.items() if key != "includeThoughts"} for one in told]
     assert [one for seat, one in enumerate(alike) if one in alike[:seat]] == []
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-3-pro-preview", "claude-sonnet-4-5"])
+def test_both_names_of_vertex_mean_the_same(model: str) -> None:
+    info = {"supports_response_schema": False, "supports_function_calling": True}
+    known = ["tools", "reasoning_effort", "response_format", "parallel_tool_calls"]
+    assert capabilities("vertex_ai_beta", model, info, known) == capabilities("vertex_ai", model, info, known)
+    assert {"vertex_ai", "vertex_ai_beta"} <= DEMAND_TOOLS

@@ -1,0 +1,95 @@
+"""What litellm gets wrong for Gemini: equal calls of one step, and some reasons of the end. Pure.
+
+Up to Gemini 2.5 a call has no id, and litellm (1.106) drops every part of a message that is equal to one before it: of
+three equal calls one is told, with three outputs, which Google refuses. So equal calls are told as successive steps:
+the call and its output, then the next call and its output. From Gemini 3 on calls have ids, and no two are equal.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from app.upstreams.litellm_can import GEMINI_PROVIDERS, is_claude
+
+Json = dict[str, Any]
+
+_WITH_IDS: Final = re.compile(r"(?:.*/)?gemini-(?:[3-9]|[1-9]\d|.*latest$)")
+_REASON: Final = re.compile(r'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
+_BLOCKED: Final = frozenset({"MODEL_ARMOR"})
+_MODEL_FAILED: Final = frozenset(
+    {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"}
+)
+"""Ends of an answer in which the model did something that its server could not use: nobody can go on with it."""
+_FAILED: Final = "tool_use_failed"
+"""Groq's word for such an end, which all lanes know."""
+
+
+def drops_equal_calls(provider: str, model: str) -> bool:
+    """Whether litellm tells this model one of several equal calls only."""
+    if provider not in GEMINI_PROVIDERS or is_claude(provider, model) or _WITH_IDS.match(model.lower()):
+        return False
+    return provider == "gemini" or "gemini" in model.lower() or model.isdigit()
+
+
+def in_steps(messages: Sequence[Json]) -> list[Json]:
+    """The same conversation, in which no message holds two equal calls."""
+    told: list[Json] = []
+    place = 0
+    while place < len(messages):
+        message = messages[place]
+        place += 1
+        groups = _without_twins(message.get("tool_calls") or [])
+        if len(groups) < 2:  # noqa: PLR2004 — nothing to part
+            told.append(message)
+            continue
+        outputs: dict[str, Json] = {}
+        while place < len(messages) and messages[place].get("role") == "tool":
+            outputs[str(messages[place].get("tool_call_id"))] = messages[place]
+            place += 1
+        for number, calls in enumerate(groups):
+            step = {"role": "assistant", "content": None} if number else message
+            told.append(step | {"tool_calls": calls})
+            told += [outputs[call["id"]] for call in calls if call["id"] in outputs]
+    return told
+
+
+def _without_twins(calls: Sequence[Json]) -> list[list[Json]]:
+    """These calls in their order, in groups without equal ones."""
+    groups: list[list[Json]] = []
+    known: set[str] = set()
+    for call in calls:
+        call_as_read = _as_read(call)
+        if not groups or call_as_read in known:
+            groups.append([])
+            known.clear()
+        known.add(call_as_read)
+        groups[-1].append(call)
+    return groups
+
+
+def _as_read(call: Json) -> str:
+    function = call["function"]
+    try:
+        arguments = json.loads(function["arguments"])
+    except (ValueError, RecursionError):
+        arguments = function["arguments"]
+    return json.dumps([function["name"], arguments], sort_keys=True)
+
+
+def mend_reason(choice: Json, lines: Sequence[str]) -> Json | None:
+    """Mend the finish reason that litellm guessed, by the lines in which Gemini gave one. Gives an error it stands for.
+
+    Without such a line there was no reason: litellm calls every piece the last one.
+    """
+    found = [match[1] for line in lines for match in _REASON.finditer(line)]
+    reason = found[-1] if found else ""
+    if reason in _BLOCKED:
+        choice["finish_reason"] = "content_filter"
+    elif not lines or reason in _MODEL_FAILED:
+        del choice["finish_reason"]
+    if reason in _MODEL_FAILED:
+        return {
+            "error": {"message": f"The model ended with {reason}.", "type": "invalid_request_error", "code": _FAILED}
+        }
+    return None
