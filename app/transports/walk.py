@@ -174,7 +174,11 @@ class Walk:
     async def count(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str
     ) -> tuple[Counted, list[str]]:
-        """How long this request is for its model, and what of it the model is not told. Raises as `begin` does."""
+        """How long this request is for its model, and what of it the model is not told. Raises as `begin` does.
+
+        All of it is counted, also where it would be summed up first: a client asks before it decides that.
+        """
+        create = create.model_copy(update={"context_management": []})
         route, turn = await self._translate(create, caller, turn_log, originator)
         try:
             async with asyncio.timeout(route.entry.clocks.first_payload):

@@ -75,6 +75,15 @@ def test_a_picture_counts_as_what_a_picture_costs(demo: str) -> None:
     assert 500 < tokens < 2_000
 
 
+def test_a_request_that_would_be_summed_up_first_is_counted_itself(demo: str) -> None:
+    """Not what its model would be asked for the summary, which leaves out the last step."""
+    said = [{"role": role, "content": "word " * 400} for role in ("user", "assistant", "user")]
+    managed: Json = {"context_management": [{"type": "compaction", "compact_threshold": 100}]}
+    plain = count(demo, input=said)
+    assert count(demo, input=said, **managed).json() == plain.json()
+    assert plain.json()["input_tokens"] > 1_200
+
+
 @pytest.mark.parametrize("prefix", ["/v1", ""])
 def test_the_openai_package_counts(demo: str, prefix: str) -> None:
     client = OpenAI(base_url=f"{demo}{prefix}", api_key="any")
