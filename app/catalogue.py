@@ -21,6 +21,7 @@ from app.protocol.seals import Sealer, Sealers
 from app.pump import Clocks
 from app.settings import Key, Secret
 from app.standing import Standing
+from app.turn.compaction import expanded
 from app.upstreams.callers_key import at_callers_expense, callers_fault
 from app.upstreams.port import Counted, Counting, Knowing, Upstream, UpstreamRefused
 
@@ -101,6 +102,7 @@ class Route(NamedTuple):
                 can = chat.can.over(await self._known(model))
                 options = msgspec.structs.replace(chat, can=can)
                 if self.entry.resolved is not None:
+                    request = await off_loop(request.size, expanded, request, sealer)
                     request = await self.entry.resolved(request, can)
                 turn = await off_loop(
                     request.size,

@@ -1,7 +1,7 @@
 """A request whose attachments lie elsewhere becomes one that holds them."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -23,6 +23,8 @@ class _Place(NamedTuple):
     """A part that lies elsewhere, and where it stands."""
 
     item: int
+    position: int
+    """That of its item in the `input` that was posted."""
     key: str
     part: int
     wanted: Wanted
@@ -31,7 +33,7 @@ class _Place(NamedTuple):
     @property
     def path(self) -> str:
         name = "image_url" if self.wanted == "image" else "file_url"
-        return f"input[{self.item}].{self.key}[{self.part}].{name}"
+        return f"input[{self.position}].{self.key}[{self.part}].{name}"
 
 
 class Attachments:
@@ -47,7 +49,7 @@ class Attachments:
 
         Raises `ProblemError` by the path of what cannot be fetched.
         """
-        places = list(self._places(request.items, can))
+        places = list(self._places(request.items, request.positions or range(len(request.items)), can))
         if not places:
             return request
         wanted = {(place.url, place.wanted): place.path for place in reversed(places)}  # the first path is told
@@ -60,18 +62,18 @@ class Attachments:
             items[place.item] = _with(items[place.item], place, found[place.url, place.wanted])
         return request.model_copy(update={"input": items})
 
-    def _places(self, items: list[InputItem], can: Capabilities) -> Iterator[_Place]:
-        for seat, item in enumerate(items):
+    def _places(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_Place]:
+        for seat, (item, position) in enumerate(zip(items, positions, strict=True)):
             for key in _CONTENT:
                 content = getattr(item, key, None)
                 for index, part in enumerate(content if isinstance(content, list) else ()):
                     if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
                         if can.vision is not False and self._fetches_image(part.image_url):
-                            yield _Place(seat, key, index, "image", part.image_url)
+                            yield _Place(seat, position, key, index, "image", part.image_url)
                     elif not isinstance(part, InputFilePart) or can.files is False:
                         continue
                     elif part.file_url and not part.file_data:
-                        yield _Place(seat, key, index, "file", part.file_url)
+                        yield _Place(seat, position, key, index, "file", part.file_url)
 
     async def _fetch_all(self, wanted: dict[tuple[str, Wanted], str]) -> dict[tuple[str, Wanted], Fetched]:
         budget = Budget(self._most_bytes)

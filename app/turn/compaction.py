@@ -21,11 +21,13 @@ import msgspec
 from app.protocol.compaction import SUM_UP, TOLD, Window, opened_window
 from app.protocol.ids import Mint
 from app.protocol.request import (
+    CompactionItem,
     CompactionTriggerItem,
     CreateResponse,
     InputItem,
     MessageItem,
     PlainFormat,
+    parse_item,
 )
 from app.protocol.seals import Sealer
 
@@ -46,6 +48,17 @@ class Unfolded(NamedTuple):
 
     items: list[Any]
     seats: list[int]
+
+
+def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
+    """The request with what its last compaction item holds in the place of that. What was expanded stays as it is.
+
+    Raises `ProblemError` as `Sealer.open` does.
+    """
+    if request.positions is not None or not any(isinstance(item, CompactionItem) for item in request.items):
+        return request
+    found = unfolded(request.items, lambda item: parse_item(item, "input"), sealer)
+    return request.model_copy(update={"input": found.items, "positions": found.seats})
 
 
 def unfolded(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> Unfolded:

@@ -161,3 +161,37 @@ def test_what_a_model_cannot_take_is_not_fetched_for_it() -> None:
         assert answer.status_code == 200
         assert len(json.loads(answer.headers["x-am-warnings"])) == 2
         assert site.asked == []
+
+
+def test_what_a_compaction_item_names_by_address_is_fetched_as_well() -> None:
+    """The item was made where the upstream fetched pictures itself; the conversation goes on where it does not."""
+    talks = [talk("A summary."), talk("A cat."), talk("Still a cat.")]
+    with Site({"/a.png": page(PNG)}) as site, ChatUpstream(*talks) as upstream:
+        settings = Settings(
+            server=Server(allow_private_urls=True),
+            upstreams={"there": chat(upstream), "blind": chat(upstream, takes_image_urls=False)},
+            models={"m": Model(upstream="there"), "blind": Model(upstream="blind")},
+        )
+        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "word " * 200}]
+        managed = {"context_management": [{"type": "compaction", "compact_threshold": 10}]}
+        with serving(settings) as url:
+
+            def asked(model: str, items: list[Any], **fields: Any) -> httpx.Response:
+                body = {"model": model, "input": items, **fields}
+                return httpx.post(f"{url}/v1/responses", json=body, timeout=20)
+
+            first = asked("m", [*said, says(image(f"{site.url}/a.png"))], **managed)
+            window = first.json()["output"][0]
+            assert (window["type"], site.paths) == ("compaction", [])
+            answer = asked("blind", [said[0], window, says()])
+            site.pages.clear()
+            missed = asked("blind", [said[0], window, says()])
+    assert (answer.status_code, site.paths) == (200, ["/a.png", "/a.png"])
+    pictures = [
+        part["image_url"]["url"]
+        for message in upstream.asks[2].body["messages"]
+        for part in message["content"]
+        if isinstance(part, dict) and part["type"] == "image_url"
+    ]
+    assert pictures == [PICTURE]
+    assert (missed.status_code, missed.json()["error"]["param"]) == (400, "input[1].content[1].image_url")

@@ -15,18 +15,18 @@ from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
-from app.protocol.request import CompactionItem, CreateResponse, parse_item
+from app.protocol.request import CreateResponse, parse_item
 from app.protocol.response import Usage
 from app.protocol.seals import Sealer
 from app.turn.compaction import (
     LETTER,
     SET_UP,
     Parted,
+    expanded,
     fits_a_window,
     parted,
     summing,
     triggered,
-    unfolded,
     whole_window,
 )
 from app.turn.deltas import Compacted, Delta, ReasoningDelta, UsageReported
@@ -52,7 +52,7 @@ class ChatTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        request, seats = _unfolded(request, options)
+        request = expanded(request, options.sealer)
         self._model, self._options = model, options
         self._table = BridgeTable(
             request.tools,
@@ -68,7 +68,7 @@ class ChatTurn:
         """What is to be asked when the summary is there."""
         self._spent: Usage | None = None
         """What the summary used."""
-        chat = self._begun(request, seats)
+        chat = self._begun(request)
         self.ask = chat.body
         """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
         self._asked = 0
@@ -220,7 +220,7 @@ class ChatTurn:
             return deltas
         return [hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
-    def _begun(self, request: CreateResponse, seats: list[int] | None) -> ChatAsk:
+    def _begun(self, request: CreateResponse) -> ChatAsk:
         """The first ask: for a summary if nothing else is wanted or the conversation has grown too long."""
         if triggered(request):
             if self._options.sealer is None:
@@ -228,8 +228,8 @@ class ChatTurn:
             if len(request.items) == 1:
                 raise refuse("invalid_value", "'input' holds nothing that could be summed up.", "input")
             self._summary, self._compacts = Summary(), "asked for"
-            return self._said(summing(request, request.items), self._options.sealer, seats)
-        chat = self._said(request, self._options.sealer, seats)
+            return self._said(summing(request, request.items), self._options.sealer, request.positions)
+        chat = self._said(request, self._options.sealer, request.positions)
         threshold = request.compact_threshold
         if threshold is None or tokens_of(chat.body) <= threshold:
             return chat
@@ -272,14 +272,6 @@ class ChatTurn:
     def _estimate(self) -> Usage:
         said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
         return Usage(input_tokens=self._asked, output_tokens=said, total_tokens=self._asked + said, estimated=True)
-
-
-def _unfolded(request: CreateResponse, options: ChatOptions) -> tuple[CreateResponse, list[int] | None]:
-    """The request with what its compaction items hold in their place, and the seat of each item in `input`."""
-    if not any(isinstance(item, CompactionItem) for item in request.items):
-        return request, None
-    found = unfolded(request.items, lambda item: parse_item(item, "input"), options.sealer)
-    return request.model_copy(update={"input": found.items}), found.seats
 
 
 def _most_kept(threshold: int | None) -> int:

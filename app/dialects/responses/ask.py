@@ -38,10 +38,10 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, 
     body = {**request.raw, "model": model, "stream": True}
     items = body["input"]
     if isinstance(items, list):
-        for url, path in _urls(items):
+        found = unfolded(items, lambda item: item, options.sealer)
+        for url, path in _urls(found.items, found.seats):
             if not is_data_uri(url):
                 check_url(url, path, allow_private=options.allow_private_urls)
-        found = unfolded(items, lambda item: item, options.sealer)
         tag = tag_of(options.origin)
         told = [
             _readable(item, f"input[{seat}]", tag, options, warnings)
@@ -80,8 +80,8 @@ def _restored(item: Json) -> Json:
     return {**item, **ids} if ids else item
 
 
-def _urls(items: list[Json]) -> Iterator[tuple[str, str]]:
-    for index, item in enumerate(items):
+def _urls(items: list[Json], positions: list[int]) -> Iterator[tuple[str, str]]:
+    for position, item in zip(positions, items, strict=True):
         for key in _PARTS:
             held = item.get(key)
             parts = held if isinstance(held, list) else [held]
@@ -89,4 +89,4 @@ def _urls(items: list[Json]) -> Iterator[tuple[str, str]]:
                 for name in _URLS if isinstance(part, dict) else ():
                     if isinstance(part.get(name), str):
                         spot = f"{key}[{seat}]" if isinstance(held, list) else key
-                        yield part[name], f"input[{index}].{spot}.{name}"
+                        yield part[name], f"input[{position}].{spot}.{name}"

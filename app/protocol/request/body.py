@@ -101,6 +101,8 @@ class CreateResponse(Shape, extra="ignore"):
     """The response that this one continues on its connection, for the echo: what was said is in `input` already."""
     compacts: bool = False
     """It was posted to be summed up, and for nothing else."""
+    positions: Annotated[list[int] | None, SkipValidation] = None
+    """The position that each item had in the `input` that was posted, where a compaction item was expanded."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
     """The body as it was posted, for upstreams that speak Responses themselves."""
     size: int = 0
@@ -120,7 +122,9 @@ class CreateResponse(Shape, extra="ignore"):
         return [] if isinstance(self.input, str) else self.input
 
 
-_OURS: Final = {"compacts", "previous_response_id", "raw", "size", "warnings", "raw_tools", "raw_tool_choice"}
+_OURS: Final = {
+    "compacts", "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "size", "warnings",
+}  # fmt: skip
 _LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "metadata": MAX_PAIRS}
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 

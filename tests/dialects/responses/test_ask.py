@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.responses.ask import UNREADABLE
+from app.protocol.compaction import Window, sealed_window
 from app.protocol.problems import ProblemError
 from tests.dialects.responses.relaying import heard, new_turn
 from tests.stage import OpenBook
@@ -125,3 +126,15 @@ def test_no_upstream_is_made_to_fetch_a_private_address(item: dict[str, Any], pa
         new_turn(body=body)
     assert (caught.value.problem.code, caught.value.problem.param) == ("invalid_value", f"input[1].{path}")
     assert new_turn(body=body, allow_private_urls=True).ask["input"] == body["input"]
+
+
+def test_what_a_compaction_item_holds_is_checked_by_the_same_rule() -> None:
+    """It was sealed where private addresses were allowed, or would not have been told to anybody."""
+    picture = {"role": "user", "content": [TEXT, {"type": "input_image", "image_url": PRIVATE}]}
+    window = sealed_window(Window(summary="So.", whole=True, after=[picture]), OpenBook())
+    body = {"input": [{"role": "user", "content": "x"}, {"type": "compaction", "encrypted_content": window}]}
+    with pytest.raises(ProblemError) as caught:
+        new_turn(body=body, sealer=OpenBook())
+    problem = caught.value.problem
+    assert (problem.code, problem.param) == ("invalid_value", "input[1].content[1].image_url")
+    assert new_turn(body=body, sealer=OpenBook(), allow_private_urls=True).ask["input"][-1] == picture
