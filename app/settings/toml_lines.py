@@ -8,7 +8,7 @@ import tomllib
 
 from app.settings.mistakes import Path
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _SPACE = re.compile(r"[ \t]*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'")

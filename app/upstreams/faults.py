@@ -18,7 +18,7 @@ _RETRY_SECONDS: Final = 5
 
 _LONGEST: Final = 500
 _LONGEST_SEARCHED: Final = 1500
-"""Of a message; looking for addresses takes the square of its length."""
+"""Of a message, from which addresses and keys are taken out."""
 _MOST_READ: Final = 20_000
 
 _TOO_LONG: Final = re.compile(
@@ -56,12 +56,12 @@ _SECRETS: Final = re.compile(
     r"|\b[A-Za-z0-9_\-]{40,}",
     re.IGNORECASE,
 )
-_TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n\s+at \S+[ (]|\bgoroutine \d+ \[")
+_TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
 """Where an upstream begins to tell of its insides."""
 _ADDRESSES: Final = re.compile(
-    r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+"
+    r"\b[a-z][a-z0-9+.-]{0,30}://[^\s'\"<>]+"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?"
-    r"|\b(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost(?::\d+)?",
+    r"|\b(?:[a-z0-9-]{1,63}\.){1,20}[a-z]{2,24}:\d+|\blocalhost(?::\d+)?",
     re.IGNORECASE,
 )
 
@@ -171,7 +171,7 @@ def short(text: str, secret: str | None = None) -> str:
     if secret:
         told = told.replace(secret, "…")
     told = _TRACE.split(told, maxsplit=1)[0][:_LONGEST_SEARCHED]
-    told = _SECRETS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^>]*>", " ", told)))
+    told = _SECRETS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", told)))
     told = " ".join(told.split())
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
 

@@ -10,7 +10,7 @@ from app.protocol.events import Event, LastEvent, RelayedLast
 from app.protocol.json_bytes import json_value
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
-from app.witnesses.redaction import redacted
+from app.witnesses.redaction import redacted, shown
 
 log = logging.getLogger("am_proxy.bodies")
 
@@ -33,7 +33,7 @@ class LoggedTurn:
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:  # noqa: ARG002 — the log has the warnings already
         """What the client wanted, and what its upstream is asked."""
-        self._tell("asked", request=redacted(request.raw), ask=redacted(ask))
+        self._tell("asked", **shown(request, ask))
 
     def told(self, events: list[Event]) -> None:
         """The last event holds the whole response."""

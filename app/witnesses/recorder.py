@@ -12,7 +12,7 @@ from app.protocol.events import Event, Relayed
 from app.protocol.json_bytes import json_bytes, json_value
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
-from app.witnesses.redaction import redacted
+from app.witnesses.redaction import redacted, shown
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Kept of one turn: the request, the ask and the events. What comes later is counted only."""
@@ -53,7 +53,7 @@ class Recorded:
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
         """What the client wanted, and what its upstream is asked."""
-        self._tell("asked", {"request": redacted(request.raw), "ask": redacted(ask), "warnings": warnings})
+        self._tell("asked", {**shown(request, ask), "warnings": warnings})
 
     def told(self, events: list[Event]) -> None:
         """What the client is told."""

@@ -1,25 +1,41 @@
 """What a person who watches need not see: sealed text, pictures and files by the megabyte, anything like a key."""
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from app.protocol.request import CreateResponse
+
+LONGEST: Final = 1024 * 1024
+"""Bytes of a request that is shown."""
 _LONG: Final = 256
 _SEALED: Final = {"encrypted_content", "signature", "thought_signature"}
 _DATA: Final = {"file_data", "data", "result", "b64_json"}
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
 
-SECRETS: Final = re.compile(
+_VALUE: Final = r"(?P<secret>[A-Za-z0-9._~+/:%-]{6,}=*)"
+_ANNOUNCED: Final = re.compile(
     r"""(?ix)
-    ( \b(?:bearer|basic)\s+
-    | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
-      \\?["']?\s*[:=]\s*\\?["']?(?!bearer\s|basic\s)
-    | \b[a-z][a-z0-9+.-]*://(?=[^\s/@"']+@)                     # what stands before the @ of an address
-    | \b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am)[-_]|AKIA|ASIA|AIza|eyJ)
-      (?=[^\s"']*[0-9])                                          # a word that only begins so has no digit
-    )
-    [A-Za-z0-9._~+/:%-]{6,}=*
-    """
+    (?: \b(?:bearer|basic)\s+
+      | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
+        \\?["']?\s*[:=]\s*\\?["']?(?!bearer\s|basic\s)
+      | \b[a-z][a-z0-9+.-]{0,30}://(?=[^\s/@"']{1,256}@)            # what stands before the @ of an address
+    )"""
+    + _VALUE
 )
+_MARKED: Final = re.compile(
+    r"""(?ix)
+    \b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am)[-_]|AKIA|ASIA|AIza|eyJ)
+    """
+    + _VALUE
+)
+"""Keys that are known by how they begin. A word that only begins so has no digit."""
+_REST: Final = re.compile(r"[A-Za-z0-9._~+/:%-]*=*")
+_DIGIT: Final = re.compile(r"[0-9]")
+_PIECE: Final = 64 * 1024
+"""Characters that are searched at once: while a search runs, nothing else in the process does."""
+_OVERLAP: Final = 1024
+"""How far a search looks beyond its piece, for what begins in it."""
 _MARKS: Final = (
     *("bearer", "basic", "apikey", "api_key", "api-key", "authorization", "password", "secret", "://"),
     *("accesstoken", "access_token", "access-token", "akia", "asia", "aiza", "eyj", "xox"),
@@ -28,8 +44,7 @@ _MARKS: Final = (
         f"{word}{end}" for word in ("ghp", "gho", "github_pat", "glpat") for end in "-_"
     ),  # those of gsk and csk end in sk
 )
-"""One of these stands in whatever `SECRETS` finds. Looking for them takes a tenth of the time."""
-_BLOT: Final = r"\1***"
+"""One of these stands in every line that holds a secret. Looking for them takes a tenth of the time."""
 
 
 def blotted(line: str) -> str:
@@ -38,7 +53,29 @@ def blotted(line: str) -> str:
         low = line.lower().replace("_am-", "_")  # our own ids
         if not any(mark in low for mark in _MARKS):
             return line
-    return SECRETS.sub(_BLOT, line)
+    return without_secrets(line)
+
+
+def without_secrets(line: str) -> str:
+    """The same, without a look at what would show first that there is nothing to be found."""
+    line = "".join(_cut(line, _ANNOUNCED, lambda _: True))
+    return "".join(_cut(line, _MARKED, lambda secret: _DIGIT.search(secret) is not None))
+
+
+def _cut(line: str, pattern: re.Pattern[str], is_secret: Callable[[str], bool]) -> Iterator[str]:
+    """The line without its secrets, piece by piece."""
+    done = 0
+    for start in range(0, len(line), _PIECE):
+        end = min(start + _PIECE + _OVERLAP, len(line))
+        for found in pattern.finditer(line, max(start, done), end):
+            if found.start() >= start + _PIECE:
+                break  # the next piece begins with it
+            if is_secret(found["secret"]):
+                yield line[done : found.start("secret")]
+                yield "***"
+                rest = _REST.match(line, found.end()) if found.end() == end else None
+                done = found.end() if rest is None else rest.end()
+    yield line[done:]
 
 
 def redacted(value: Any) -> Any:
@@ -55,6 +92,14 @@ def redacted(value: Any) -> Any:
             return blotted(value)
         case _:
             return value
+
+
+def shown(request: CreateResponse, ask: Any) -> dict[str, Any]:
+    """A request and what its upstream is asked; of a very long one that it is long."""
+    if request.size <= LONGEST:
+        return {"request": redacted(request.raw), "ask": redacted(ask)}
+    left_out = {"model": request.model, "left_out": f"… ({request.size} bytes)"}
+    return {"request": left_out, "ask": left_out}
 
 
 def _entry(key: str, value: Any) -> Any:

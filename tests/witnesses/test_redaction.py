@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from app.witnesses.redaction import redacted
+from app.protocol.request import CreateResponse
+from app.witnesses.redaction import LONGEST, blotted, redacted, shown
 
 PICTURE = "data:image/png;base64," + "A" * 1000
 CASES: dict[str, tuple[Any, Any]] = {
@@ -18,5 +19,24 @@ CASES: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_left_out_is_told_in_words(name: str) -> None:
-    given, shown = CASES[name]
-    assert redacted(given) == shown
+    given, told = CASES[name]
+    assert redacted(given) == told
+
+
+def test_a_secret_is_found_wherever_the_line_is_cut_for_the_search() -> None:
+    """A long line is searched in pieces, so that nothing else in the process waits for it."""
+    for before in range(65_510, 65_545, 7):
+        for secret in ("password=hunter2hunter2", "sk-" + "a1" * 40, "Bearer abc.def1234"):
+            told = blotted(f"{'x ' * (before // 2)}{secret} {'y' * 2000}")
+            assert "***" in told
+            assert "hunter2" not in told
+            assert "a1a1" not in told
+            assert "abc.def" not in told
+    assert blotted("sk-" + "a1" * 100_000 + " end") == "sk-*** end"
+
+
+def test_a_very_long_request_is_not_shown() -> None:
+    request = CreateResponse(model="m", input="Hi", raw={"input": "Hi"}, size=LONGEST + 1)
+    left_out = {"model": "m", "left_out": f"… ({LONGEST + 1} bytes)"}
+    assert shown(request, {"messages": []}) == {"request": left_out, "ask": left_out}
+    assert shown(request.model_copy(update={"size": 10}), {"a": "b"}) == {"request": {"input": "Hi"}, "ask": {"a": "b"}}
