@@ -16,6 +16,7 @@ from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.admission import LEAVING, Admission, Ticket
 from app.transports.turn_log import TurnLog
+from app.transports.warnings import bounded
 from app.transports.witness import Witness
 from app.turn.compaction import kept_messages
 from app.turn.prepared import prepared
@@ -164,7 +165,7 @@ class Walk:
             return turn
 
         turn = await self._turn(route, create, turn_log, originator, face)
-        turn_log.asked(create, turn.ask, turn.warnings)
+        turn_log.asked(create, turn.ask, bounded(turn.warnings))
         attempts = Attempts((route, *route.others), turn, elsewhere, turn_log.note)
         clocks = route.entry.clocks
         told = attempts if route.others else turn
@@ -190,7 +191,7 @@ class Walk:
         """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""
         unheard = TurnLog()
         _, turn = await self._translate(await self.read(body, unheard), caller, unheard, originator)
-        return turn.ask, turn.warnings
+        return turn.ask, bounded(turn.warnings)
 
     async def _translate(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
@@ -205,9 +206,9 @@ class Walk:
         codex = originator.startswith("codex")
         turn = await route.begin(create, face.mint, face.clock(), for_codex=codex)
         if turn.warnings:
-            turn_log.note(warnings=turn.warnings)
+            turn_log.note(warnings=bounded(turn.warnings))
             if self._server.strict:
-                raise refuse("unsupported_value", "This server is strict. " + " ".join(turn.warnings))
+                raise refuse("unsupported_value", "This server is strict. " + " ".join(bounded(turn.warnings)))
         return turn
 
 

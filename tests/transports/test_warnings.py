@@ -105,3 +105,40 @@ def test_our_own_fault_is_a_500_that_shows_nothing(
     )
     assert answer.headers["x-request-id"] == "mine"
     assert "a secret of the house" in caplog.text
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "\N{LINEAR B SYLLABLE B008 A}"])
+def test_thousands_of_warnings_are_one_short_header_and_one_short_line(
+    caplog: pytest.LogCaptureFixture, letter: str
+) -> None:
+    """Whatever alphabet they are in: a header is measured as it is written."""
+    unknown = {f"{letter * 60}{number}": 1 for number in range(20_000)}
+    items = [{"role": "user", "content": ""}] * 1_000
+    with caplog.at_level("INFO", "am_proxy.turn"), serving() as url:
+        answer = httpx.post(
+            f"{url}/v1/responses",
+            json={"model": "demo", "input": [*items, {"role": "user", "content": "Hi"}], **unknown},
+        )
+    header = answer.headers["x-am-warnings"]
+    *told, rest = json.loads(header)
+    assert rest == f"and {51 + 1_000 - len(told)} more, in the server's log"
+    assert len(header.encode()) < 4_100
+    [fields] = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
+    assert fields["warnings"][49:52] == [
+        f"'{letter * 60}49' has no effect on this server.",
+        "19950 other parameters have no effect on this server either.",
+        "input[0] was left out: it is empty.",
+    ]
+    assert fields["warnings"][100:] == ["and 951 more"]
+
+
+def test_a_strict_server_refuses_thousands_of_them_in_few_words() -> None:
+    items = [{"role": "user", "content": ""}] * 5_000
+    with serving(Settings(server=Server(strict=True))) as url:
+        answer = httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": [*items, *items[:1]]})
+        told = httpx.post(
+            f"{url}/v1/responses", json={"model": "demo", "input": [*items, {"role": "user", "content": "Hi"}]}
+        )
+    assert (answer.status_code, told.status_code) == (400, 400)
+    assert told.json()["error"]["message"].endswith(" and 4900 more")
+    assert len(told.content) < 10_000

@@ -42,6 +42,8 @@ _BACKGROUND: Final = (
     "leave it out, and use 'stream: true' for long answers."
 )
 
+MOST_NAMED: Final = 50
+"""Unknown parameters that are named, each in a warning of its own."""
 QUIET: Final = frozenset(
     {
         "client_metadata",  # Codex sends it with every request; it is for its own servers' logs
@@ -75,9 +77,10 @@ def refuse_stateful(given: dict[str, Any]) -> None:
 
 def warnings_about(given: dict[str, Any], known: Container[str], include: list[str]) -> list[str]:
     """A sentence for each parameter that a caller could miss the effect of."""
-    warnings = [
-        f"'{key[:SHOWN]}' has no effect on this server." for key in given if key not in known and key not in QUIET
-    ]
+    unknown = [key for key in given if key not in known and key not in QUIET]
+    warnings = [f"'{key[:SHOWN]}' has no effect on this server." for key in unknown[:MOST_NAMED]]
+    if len(unknown) > MOST_NAMED:
+        warnings.append(f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either.")
     if given.get("truncation") == "auto":
         warnings.append("'truncation: auto' has no effect on this server: an input that is too long is an error.")
     for index, entry in enumerate(given.get("context_management") or ()):
