@@ -58,6 +58,10 @@ _FETCHING: Final = ("gemini", "vertex_ai", "bedrock", "ollama", "sagemaker", "gi
 _WHOLE_WITH_FORMAT: Final = frozenset({"groq"})
 """Providers of which litellm wants a whole answer when there is a format, and forgets to take back `stream_options`."""
 
+_CLAUDE: Final = re.compile(r"claude-(?:[a-z]{1,20}-)?(\d{1,2})(?!\d)")
+"""The name of a Claude, and its version."""
+_UNASKED_FROM: Final = 5
+
 _STRICT_MESSAGES: Final = frozenset({"openai", "azure", "azure_ai", "mistral", "codestral", "groq", "cerebras"})
 """Providers that refuse keys they do not know in a message, such as `reasoning_content`."""
 
@@ -126,7 +130,8 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
     if is_claude(name, str(ask["model"])):
         settings |= {} if may_think(ask) else {"reasoning_effort": None}
         settings = {key: value for key, value in settings.items() if value is not None}
-        if settings.get("reasoning_effort") in (None, "none"):
+        thinks = ask.get("reasoning_effort") is None and thinks_unasked(str(ask["model"]))
+        if settings.get("reasoning_effort") in (None, "none") and not thinks:
             settings["messages"] = [_without_blocks(message) for message in settings["messages"]]
     if not (name in _WHOLE_WITH_FORMAT and "response_format" in settings):
         settings["stream_options"] = {"include_usage": True}
@@ -198,6 +203,12 @@ def may_think(ask: Json) -> bool:
             loop.append(message)
         before = message["role"]
     return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
+
+
+def thinks_unasked(model: str) -> bool:
+    """Whether this Claude thinks without being asked to, and therefore takes earlier thoughts back at any time."""
+    version = _CLAUDE.search(model)
+    return version is not None and int(version[1]) >= _UNASKED_FROM
 
 
 def _without_blocks(message: Json) -> Json:

@@ -63,6 +63,34 @@ async def test_a_loop_that_claude_cannot_think_in_is_told() -> None:
     assert await chat.dropped(asks("anthropic", messages=messages)) == []
 
 
+EMPTY: Final[Json] = {**CALLED, "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "c2ln"}]}
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "first"),
+    [
+        ("claude-sonnet-5", {}, "thinking"),
+        ("claude-sonnet-5-20270101", {}, "thinking"),
+        ("claude-sonnet-5", {"reasoning_effort": "none"}, "tool_use"),
+        ("claude-sonnet-4-5", {}, "tool_use"),
+        ("claude-opus-4-20250514", {}, "tool_use"),
+        ("claude-3-7-sonnet-20250219", {}, "tool_use"),
+    ],
+)
+async def test_a_claude_that_thinks_unasked_gets_its_thoughts_back(model: str, settings: Json, first: str) -> None:
+    """Signed and empty as they may be. An older one refuses them where it was not asked to think."""
+    with server("anthropic", [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()]) as upstream:
+        chat = LitellmChat("anthropic", api_key=KEY, base_url=upstream.url)
+        ask = asks("anthropic", messages=[ASKED, EMPTY, ANSWERED], tools=TOOLS, **settings) | {"model": model}
+        assert (await answers(chat, ask))[1] is None
+    [sent] = upstream.asks
+    block = sent.body["messages"][1]["content"][0]
+    assert block["type"] == first
+    assert "thinking" not in sent.body or settings
+    if first == "thinking":
+        assert block == {"type": "thinking", "thinking": "", "signature": "c2ln"}
+
+
 @pytest.mark.parametrize(
     ("provider", "model", "effort"),
     [
