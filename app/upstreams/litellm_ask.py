@@ -156,6 +156,9 @@ def check_contents(messages: list[Json], provider: str, model: str) -> None:
     lost = lost_parts(provider, model)
     for message in messages:
         content = message.get("content")
+        blank = message.get("role") == "user" and isinstance(content, str) and not content.strip()
+        if blank and (provider == "bedrock" or is_claude(provider, model)):  # litellm puts words of its own there
+            raise _refused("This model takes no empty input.")
         for part in content if isinstance(content, list) else ():
             kind = part.get("type")
             if kind in lost:

@@ -8,6 +8,7 @@ import pytest
 from tests.acceptance.behaviours import WEATHER
 from tests.script import Chunk, calls, chunk, delta, more, says, stops
 from tests.upstream import End, Status, Step
+from tests.wires import Says
 from tests.wires.lanes import Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
@@ -271,3 +272,41 @@ def test_an_error_before_anything_is_told_by_its_status(everything: Wired, lane:
     step = chunk({"index": 0, "delta": {"content": ""}}, error=LONG, usage=usage_of(43, 0))
     error = answered(everything, lane, [step])["error"]
     assert (error["type"], error["code"]) == ("invalid_request_error", "context_length_exceeded")
+
+
+EMPTY: Final = pytest.mark.parametrize("blank", ["", " ", [{"role": "user", "content": ""}]], ids=repr)
+TAKES_EMPTY: Final = ("gemini", "ollama", "openai, directly", "openrouter, directly")
+
+
+@EMPTY
+@pytest.mark.parametrize("lane", TAKES_EMPTY)
+def test_an_empty_prompt_is_asked_as_it_is(everything: Wired, lane: str, blank: Any) -> None:
+    """OpenAI and Gemini answer it; a server that does not says so itself."""
+    wire = everything.wires[lane]
+    wire.say([Says("Hello.")])
+    wire.may_violate = True  # these servers are stricter than the real ones
+    try:
+        response = httpx.post(f"{everything.url}/v1/responses", json={"model": lane, "input": blank}, timeout=20)
+        [ask] = wire.asks
+        refused = list(wire.violations)
+    finally:
+        wire.violations.clear()
+        wire.may_violate = False
+    [message] = ask.body.get("messages") or ask.body["contents"]
+    assert message["role"] == "user"
+    assert message.get("content", message.get("parts")) in (blank, "", [{"text": blank}], [{"text": ""}])
+    assert (response.status_code, refused) in (
+        (200, []),
+        (400, ["messages[0].content is empty"]),
+    )
+
+
+@EMPTY
+def test_an_empty_prompt_is_no_other_to_claude(everything: Wired, blank: Any) -> None:
+    """It refuses one, and litellm would tell it something else instead."""
+    wire = everything.wires["anthropic"]
+    wire.say([Says("Hello.")])
+    answer = httpx.post(f"{everything.url}/v1/responses", json={"model": "anthropic", "input": blank}, timeout=20)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"], error["message"]) == (400, "input", "This model takes no empty input.")
+    assert wire.asks == []

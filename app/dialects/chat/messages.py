@@ -65,6 +65,8 @@ def to_messages(
     warnings: list[str],
 ) -> list[ChatMessage]:
     """All that a chat server is told, the instructions first. Never empty."""
+    if (blank := _empty_prompt(request)) is not None:
+        return [{"role": "user", "content": blank}]
     teller = _Teller(table, options, carrying, warnings)
     if request.instructions:
         teller.instruct(request.instructions, "instructions")
@@ -76,6 +78,30 @@ def to_messages(
     if not messages:
         raise refuse("invalid_value", "'input' holds nothing that a model could be told.", "input")
     return messages
+
+
+def _empty_prompt(request: CreateResponse) -> str | None:
+    """The user's empty text, if there is nothing else: some servers answer it, and the others say why they do not."""
+    if (request.instructions or "").strip():
+        return None
+    if isinstance(request.input, str):
+        return None if request.input.strip() else request.input
+    text = None
+    for item in request.items:
+        text = _text_alone(item)
+        if text is None or text.strip():
+            return None
+    return text
+
+
+def _text_alone(item: InputItem) -> str | None:
+    """What the user says in this item, if it is a message of text alone."""
+    if not isinstance(item, MessageItem) or item.role != "user":
+        return None
+    if isinstance(item.content, str):
+        return item.content
+    texts = [getattr(part, "text", None) for part in item.content]
+    return "".join([text for text in texts if isinstance(text, str)]) if None not in texts else None
 
 
 class _Teller:

@@ -193,7 +193,21 @@ def test_empty_messages_are_left_out_with_a_warning(item: object) -> None:
     assert (asked.body["messages"], asked.warnings) == ([HEARD], ["input[0] was left out: it is empty."])
 
 
-@pytest.mark.parametrize("nothing", ["", "  ", [], [user("")], [{"type": "mcp_list_tools", "tools": []}]])
+@pytest.mark.parametrize(
+    ("blank", "told"),
+    [("", ""), (" \n", " \n"), ([user("")], ""), ([user(text(""))], ""), ([user(""), user(text(" "))], " ")],
+    ids=repr,
+)
+def test_an_empty_prompt_is_the_servers_to_answer(blank: object, told: str) -> None:
+    """Some do. It is only left out beside something else."""
+    asked = ask(input=blank)
+    assert (asked.body["messages"], asked.warnings) == ([{"role": "user", "content": told}], [])
+    assert ask(input=blank, instructions="Greet.").body["messages"] == [{"role": "system", "content": "Greet."}]
+
+
+@pytest.mark.parametrize(
+    "nothing", [[], [{"type": "mcp_list_tools", "tools": []}], [{"role": "assistant", "content": ""}]], ids=repr
+)
 def test_a_request_that_says_nothing_is_refused(nothing: object) -> None:
     """There is nothing to answer."""
     with pytest.raises(Exception, match="'input' holds nothing that a model could be told"):
