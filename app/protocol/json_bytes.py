@@ -5,6 +5,12 @@ from typing import Any, Final
 
 import msgspec
 
+
+class _AnyObject(msgspec.Struct):
+    """Any JSON object: all its members are checked, and none is built."""
+
+
+_object: Final = msgspec.json.Decoder(_AnyObject)
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder()
 
@@ -32,3 +38,12 @@ def json_value(written: bytes) -> Any:
         return _decoder.decode(written)
     except msgspec.DecodeError:
         return json.loads(written)
+
+
+def is_json_object(text: str) -> bool:
+    """Whether this is one JSON object. A text of many small values costs no memory."""
+    try:
+        _object.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -7,10 +7,12 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
+from app.protocol.json_bytes import is_json_object
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_request
 from app.protocol.request.json_values import count_values
 from app.protocol.request.tool_items import ShellCallItem
+from app.protocol.request.urls import check_url
 from tests.scan import peak_of
 
 LONG: Final = "x" * 100_000
@@ -160,3 +162,36 @@ def test_pydantic_stops_at_the_first_wrong_entry() -> None:
     with pytest.raises(ValidationError) as raised:
         ShellCallItem.model_validate({"type": "shell_call", "call_id": "c", "action": {"commands": [1, 2, 3]}})
     assert raised.value.error_count() == 1
+
+
+def test_an_address_is_short() -> None:
+    """The standard library remembers those that it has split, a hundred of them whole."""
+    check_url("https://example.com/" + "a" * 8_000, "here", allow_private=False)
+    with pytest.raises(ProblemError, match="longer than 8192 characters"):
+        check_url("https://example.com/" + "a" * 9_000, "here", allow_private=False)
+
+
+OBJECTS: Final = ("{}", '{"a":1}', '{"a":[{}],"b":"\\ud83d\\ude00"}', ' {"a":null} ', '{"a":' * 100 + "1" + "}" * 100)
+OTHERS: Final = (
+    "",
+    "[]",
+    "1",
+    "null",
+    '{"a":tru}',
+    '{"a":1,}',
+    '{"a":"\\x"}',
+    '{"a":01}',
+    "{a:1}",
+    "{} x",
+    '{"a":' * 9_000,
+)
+
+
+@pytest.mark.parametrize("text", [*OBJECTS, *OTHERS])
+def test_an_object_is_known_without_being_built(text: str) -> None:
+    assert is_json_object(text) is (text in OBJECTS)
+
+
+def test_an_object_of_many_values_costs_nothing_to_know() -> None:
+    text = '{"a":[' + "{}," * 100_000 + "{}]}"
+    assert peak_of(lambda: is_json_object(text)) < 1_000

@@ -34,6 +34,7 @@ from app.dialects.chat.call_ids import id_for
 from app.dialects.chat.kept import Fields, laid_together
 from app.dialects.chat.options import CallIds
 from app.dialects.chat.parts import ChatPart, joined
+from app.protocol.json_bytes import is_json_object
 
 ChatMessage = dict[str, Any]
 
@@ -251,16 +252,10 @@ class History:
 
     def _arguments(self, call: _Call) -> str:
         arguments = call.told.arguments
-        if not arguments.strip():
+        if arguments.strip() in {"", "null"}:  # some models write `null` for a tool without parameters
             return "{}"
-        try:
-            told = msgspec.json.decode(arguments)
-            if told is None:  # some models write `null` for a tool without parameters
-                return "{}"
-            if isinstance(told, dict):
-                return arguments
-        except (msgspec.MsgspecError, RecursionError):
-            pass  # what the model wrote is not JSON
+        if is_json_object(arguments):
+            return arguments
         self._warnings.append(f"{call.path}.arguments were wrapped: chat servers refuse what is not a JSON object.")
         return msgspec.json.encode({"arguments": arguments}).decode()
 

@@ -18,6 +18,7 @@ _CLEAR_NUMBER: Final = re.compile(r"0x[0-9a-f]+|0|[1-9][0-9]*", re.ASCII)
 """A leading zero means octal to some fetchers and nothing to others."""
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _INTERNAL: Final = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa", ".corp")
+_LONGEST_URL: Final = 8192
 _LONGEST_NAME: Final = 253
 _IPV4_BITS: Final = 32
 _OCTETS: Final = 4
@@ -29,6 +30,8 @@ _UNICAST: Final = 0b001
 
 def check_url(url: str, path: str, *, allow_private: bool) -> None:
     """Refuses what is not plain http(s) to a public host."""
+    if len(url) > _LONGEST_URL:  # the standard library remembers the last ones that it has split
+        raise _refuse(path, f"it is longer than {_LONGEST_URL} characters")
     if _UNSAFE.search(url):
         raise _refuse(path, "it holds a space, a control character or a backslash")
     try:
