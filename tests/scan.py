@@ -41,7 +41,6 @@ def seconds_of(work: Callable[[], Any], *, runs: int = 3) -> float:
     """Processor seconds of the best run."""
     best = float("inf")
     collects = gc.isenabled()
-    gc.collect()
     for _ in range(runs):
         gc.disable()
         began = time.thread_time()
