@@ -1,6 +1,6 @@
 """The only list of bridges, and one turn's tools by the name of the function that carries each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -66,6 +66,7 @@ class BridgeTable:
         tool_choice: ToolChoice = "auto",
         *,
         items: Sequence[InputItem] = (),
+        positions: Sequence[int] | None = None,
         web_search: bool = False,
         image_output: bool = False,
     ) -> None:
@@ -74,7 +75,7 @@ class BridgeTable:
         self.web_search: Tool | None = None
         """The search that the model's own server runs, where it has one and the client wants and permits it."""
         self._called = False
-        offers = list(_offers(tools, items))
+        offers = list(_offers(tools, zip(positions or range(len(items)), items, strict=True)))
         self._runs_web_search = web_search
         self._writes_images = image_output
         self._names = Names(_functions(offers))
@@ -193,10 +194,10 @@ class BridgeTable:
         return Carrier(member.name, spec, bridge, tool)
 
 
-def _offers(tools: Sequence[Tool], items: Sequence[InputItem]) -> Iterator[Offer]:
-    """Every tool, in the order in which the client speaks of it."""
+def _offers(tools: Sequence[Tool], items: Iterable[tuple[int, InputItem]]) -> Iterator[Offer]:
+    """Every tool, in the order in which the client speaks of it. Items have their positions in what was posted."""
     yield from _offers_in(tools, "tools", found=False)
-    for index, item in enumerate(items):
+    for index, item in items:
         if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
             found = isinstance(item, ToolSearchOutputItem)
             yield from _offers_in(item.tools, f"input[{index}].tools", found=found)

@@ -58,6 +58,7 @@ class ChatTurn:
             request.tools,
             "none" if triggered(request) else request.tool_choice,
             items=request.items,
+            positions=request.positions,
             web_search=options.web_search,
             image_output=options.image_output,
         )

@@ -383,3 +383,10 @@ def test_the_ask_is_the_same_in_every_turn(history: list[Json], summary: str) ->
     items = [*history, compaction(summary), user("Go on.")]
     first, later = new_turn(items).ask["messages"], new_turn([*items, assistant("Yes."), user("More.")]).ask["messages"]
     assert json.dumps(later[: len(first)]) == json.dumps(first)
+
+
+def test_tools_behind_a_compaction_item_are_named_by_the_position_at_which_they_were_posted() -> None:
+    added = {"type": "additional_tools", "tools": [{"type": "of_tomorrow"}]}
+    turn = new_turn([assistant("Before."), compaction("So.", whole=True, after=[user("Hi")] * 3), added])
+    [warning] = turn.warnings
+    assert warning.startswith("input[2].tools[0] was left out: ")
