@@ -46,10 +46,12 @@ _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
 _READ_BY_US: Final = frozenset(
     {
+        "CometAPIChatCompletionStreamingHandler",
         "EdenAIChatCompletionStreamingHandler",
         "FireworksAIChatCompletionStreamingHandler",
         "GroqChatCompletionStreamingHandler",
         "MistralChatResponseIterator",
+        "OVHCloudChatCompletionStreamingHandler",
         "OpenRouterChatCompletionStreamingHandler",
         "VertexAILlama3StreamingHandler",
         "XAIChatCompletionStreamingHandler",
@@ -78,7 +80,7 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
     source = wrapper.completion_stream
     response = response_of(wrapper)
     kind = type(source)
-    if response is not None and _is_plain(kind):
+    if response is not None and (_is_plain(kind) or _speaks_chat(kind, response)):
         reading = _lines(response)
     elif response is not None and kind.__name__ == litellm_cohere.PARSER:
         reading = litellm_cohere.chunks(response)
@@ -124,6 +126,12 @@ def _is_plain(kind: type) -> bool:
     if kind.__name__ in _READ_BY_US:
         return True
     return getattr(getattr(kind, "chunk_parser", None), "__qualname__", "") == f"{_PLAIN_CLASS}.chunk_parser"
+
+
+def _speaks_chat(kind: type, response: Any) -> bool:
+    """Whether this parser of two formats, Snowflake's, has chat completions before it: it loses their counts."""
+    address = str(getattr(response, "url", ""))
+    return kind.__name__ == "SnowflakeStreamingHandler" and address.endswith("/chat/completions")
 
 
 # The lines of a response

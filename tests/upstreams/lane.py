@@ -6,7 +6,7 @@ from typing import Any
 
 from app.protocol.problems import Problem
 from app.upstreams.port import Upstream, UpstreamBroke, UpstreamRefused
-from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
+from tests.upstream import AnthropicUpstream, Ask, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
 
 Json = dict[str, Any]
 
@@ -31,6 +31,14 @@ TOOLS = [
         },
     }
 ]
+
+
+class Lenient(ChatUpstream):
+    """A chat server to which paths and settings do not matter."""
+
+    def faults(self, ask: Ask) -> list[str]:  # noqa: ARG002 — it refuses nothing
+        """Refuse nothing."""
+        return []
 
 
 def server(provider: str | None, *scripts: Script) -> ScriptedUpstream:

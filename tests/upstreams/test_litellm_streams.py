@@ -9,7 +9,7 @@ from tests.script import calls, chunk, counts, delta, more, refuses, says, stops
 from tests.upstream import Cut, End, Pause, Status, Step
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate
-from tests.upstreams.lane import KEY, TOOLS, answers, asks, said, server
+from tests.upstreams.lane import KEY, TOOLS, Lenient, answers, asks, said, server
 
 Json = dict[str, Any]
 
@@ -280,3 +280,30 @@ async def test_usage_without_details_is_told_as_it_came() -> None:
 
 async def test_a_chunk_without_choices_is_no_trouble() -> None:
     assert await hear("groq", [chunk(), says("Hi"), stops()]) == {"text": "Hi", "finish": "stop"}
+
+
+@pytest.mark.parametrize(
+    "provider", ["groq", "xai", "fireworks_ai", "edenai", "cometapi", "ovhcloud", "openrouter", "snowflake"]
+)
+async def test_dialects_of_chat_are_read_without_loss(provider: str) -> None:
+    """Two calls in one chunk, thoughts under either name, text that looks like the end, and an end without a reason."""
+    script = [
+        thinks("hm", field="reasoning"),
+        says("a [DONE] b\u2028c"),
+        delta(tool_calls=[FIRST_CALL, {**FIRST_CALL, "index": 1, "id": "c2"}]),
+        counts(7, 5),
+    ]
+    with Lenient(script) as upstream:
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=5)
+        chunks, problem = await answers(chat, asks(provider))
+    assert problem is None
+    assert said(chunks) == {
+        "reasoning": "hm",
+        "text": "a [DONE] b\u2028c",
+        "calls": [[0, "c1", "weather", "{}"], [1, "c2", "weather", "{}"]],
+        "finish": "unstated",
+        "usage": CHAT_USAGE,
+    }
+
+
+FIRST_CALL: Json = {"index": 0, "id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
