@@ -122,7 +122,12 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     counting = upstream if isinstance(upstream, Counting) else None
     if told.via == "responses":
         allow_private = settings.server.allow_private_urls
-        relay = RelayOptions(ids=told.ids, allow_private_urls=allow_private, origin=_origin(told))
+        relay = RelayOptions(
+            ids=told.ids,
+            allow_private_urls=allow_private,
+            origin=_origin(told),
+            max_answer_bytes=settings.server.max_answer_bytes,
+        )
         return Entry(
             model.upstream,
             upstream,
@@ -154,6 +159,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
         one_maker=told.provider in ONE_MAKER,
         can=Capabilities(**model.can.model_dump(), efforts=model.reasoning_efforts or None),
         lenient=settings.server.lenient,
+        max_answer_bytes=settings.server.max_answer_bytes,
     )
     knowing = upstream if isinstance(upstream, LitellmChat) else None
     return Entry(

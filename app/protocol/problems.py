@@ -86,6 +86,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+TOO_LONG_AN_ANSWER: Final = Problem(
+    code="upstream_error", message="The model's server sent more than one answer may hold here (`max_answer_bytes`)."
+)
+
+
 class ProblemError(Exception):
     """Raised where a request cannot be served; it carries the problem to whoever answers the client."""
 

@@ -9,6 +9,10 @@ from typing import Final
 LONGEST: Final = 32 * 1024 * 1024
 """Bytes of one line, and of one event. The largest that is known, a picture in base64, is far below."""
 
+MOST_VALUES: Final = 250_000
+"""JSON values of one event. Each takes memory, however short it is on the wire."""
+TOO_MANY_VALUES: Final = f"an event holds more than {MOST_VALUES} JSON values"
+
 _BOM: Final = b"\xef\xbb\xbf"
 
 

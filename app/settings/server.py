@@ -42,6 +42,8 @@ class Server(Table):
     """Tools of a request."""
     max_json_values: int = Field(default=250_000, ge=1000)
     """JSON values of a request: every object, list, string, number, `true`, `false` and `null` in it."""
+    max_answer_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)
+    """Bytes that one answer may hold (text, thoughts, arguments, images, items); a longer one fails."""
     websocket: bool = True
     """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)

@@ -61,18 +61,18 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any, Final, Literal, Protocol, assert_never
 
-import msgspec
 from msgspec.structs import replace
 
 from app.protocol import events as e
 from app.protocol.ids import Mint
-from app.protocol.items import Compaction, ItemStatus, Message, OutputItem
+from app.protocol.items import Compaction, ItemStatus, OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 from app.turn import deltas as d
 from app.turn.open_image import OpenImage
 from app.turn.open_items import OpenCall, OpenItem, OpenMessage, Place
 from app.turn.open_reasoning import Carried, Keepsake, OpenRawReasoning, OpenSummary, Seal, unspoken
+from app.turn.waiting import HeldText, WholeCalls
 
 CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
@@ -143,8 +143,10 @@ class Emitter:
         self._call_ids: set[str] = set()
         self._kept: list[Keepsake] = []
         """What waits for a reasoning item to carry it."""
-        self._held: list[d.TextDelta] = []
-        self._held_thought = ""
+        self._held = HeldText()
+        self._held_thought: list[str] = []
+        self._whole_calls = WholeCalls()
+        self._has_spoken = False
         self._usage: Usage | None = None
         self._stopped: d.Stopped | None = None
         self.ruled_out: list[str] = []
@@ -258,27 +260,26 @@ class Emitter:
             return []
         if isinstance(self._prose, OpenMessage):
             return self._prose.add_text(delta)
-        self._held.append(delta)
+        self._held.add(delta)
         return self._say_held() if delta.text.strip() else []
 
     def _say_held(self) -> list[e.Event]:
-        if not self._held:
+        if not (held := self._held.take()):
             return []
-        held, self._held = self._held, []
         events, message = self._message()
         for delta in held:
             events += message.add_text(delta)
         return events
 
     def _refuse(self, text: str) -> list[e.Event]:
-        self._held = []
+        self._held.take()
         events, message = self._message()
         return [*events, *message.add_refusal(text)]
 
     def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
         """A citation of what is open. One of text that is told already comes too late."""
-        held = sum(len(text.text) for text in self._held)
-        told_already = not delta.is_of(held) or (not held and self._has_spoken())
+        held = self._held.length
+        told_already = not delta.is_of(held) or (not held and self._has_spoken)
         if told_already and not isinstance(self._prose, OpenMessage):
             self.late_citations += 1
             return []
@@ -289,16 +290,13 @@ class Emitter:
             self.late_citations += 1
         return [*events, *more, *(cited or ())]
 
-    def _has_spoken(self) -> bool:
-        return any(isinstance(item, Message) for item in self._finished.values())
-
     def _think(self, text: str) -> list[e.Event]:
         if isinstance(self._prose, OpenSummary | OpenRawReasoning):
             return self._prose.add(text)
-        thought = self._held_thought + text
-        if not thought.strip():
-            self._held_thought = thought
+        self._held_thought.append(text)
+        if not text.strip():
             return []
+        thought = "".join(self._held_thought)
         events = self._make_room()
         self._prose = item = self._reasoning(self._place("rs"), self._carried())
         return [*events, *item.open(), *item.add(thought)]
@@ -334,7 +332,7 @@ class Emitter:
         return [*events, *item.open()], item
 
     def _draw(self, image: d.ImageWritten) -> list[e.Event]:
-        self._held = []
+        self._held.take()
         events = self._make_room()
         item = OpenImage(self._place("ig"))
         events += item.open()
@@ -343,7 +341,7 @@ class Emitter:
 
     def _compact(self, compacted: d.Compacted) -> list[e.Event]:
         """An item that is whole as soon as it opens."""
-        self._held = []
+        self._held.take()
         events = self._make_room()
         place = self._place("cmp")
         item = Compaction(id=place.id, encrypted_content=compacted.encrypted_content)
@@ -356,7 +354,7 @@ class Emitter:
             self.ruled_out.append(delta.name)
             self._seat_of_key[delta.key] = None
             return []
-        self._held = []
+        self._held.take()
         call_id = delta.call_id
         if not call_id or call_id in self._call_ids:
             call_id = self._mint("call")
@@ -374,6 +372,7 @@ class Emitter:
         if seat is None or not delta.text:
             return []
         if seat in self._calls:
+            self._whole_calls.add(seat, delta.text)
             return self._calls[seat].add(delta.text)
         if seat in self._finished and not delta.text.strip():  # white space behind a whole call says nothing
             return []
@@ -381,8 +380,8 @@ class Emitter:
 
     def _make_room(self) -> list[e.Event]:
         """Closes what cannot stay open beside a new item."""
-        self._held_thought = ""
-        closing: list[OpenItem] = [call for call in self._calls.values() if _is_whole(call)]
+        self._held_thought.clear()
+        closing: list[OpenItem] = [*self._whole_calls.found(self._calls)]
         if self._prose is not None:
             closing.append(self._prose)
         events = [event for item in closing for event in self._close(item)]
@@ -390,15 +389,15 @@ class Emitter:
 
     def _stop_short(self, reason: Literal["max_output_tokens", "content_filter"]) -> list[e.Event]:
         items = self._open_items()
-        whole = [call for call in self._calls.values() if _is_whole(call)]
+        whole = {call.place.seat for call in self._whole_calls.found(self._calls)}
         last = max([*self._finished, *(item.place.seat for item in items)], default=0)
-        if any(item not in whole and item.place.seat < last for item in items):
+        if any(item.place.seat not in whole and item.place.seat < last for item in items):
             return self.fail(CUT_IN_SEVERAL_CALLS)
         if self._for_codex and len(whole) < len(self._calls):
             return self.fail(CUT_IN_A_CALL)
-        events = [
-            event for item in items for event in self._close(item, "completed" if item in whole else "incomplete")
-        ]
+        events = []
+        for item in items:
+            events += self._close(item, "completed" if item.place.seat in whole else "incomplete")
         details = IncompleteDetails(reason=reason)
         response = replace(self._response, status="incomplete", incomplete_details=details)
         return [*events, self._last(e.ResponseCompleted if self._for_codex else e.ResponseIncomplete, response)]
@@ -412,7 +411,7 @@ class Emitter:
 
     def _close(self, item: OpenItem, status: ItemStatus = "completed") -> list[e.Event]:
         if item is self._prose:
-            self._prose = None
+            self._prose, self._has_spoken = None, self._has_spoken or isinstance(item, OpenMessage)
         else:
             del self._calls[item.place.seat]
         closed = item.close(status)
@@ -434,11 +433,3 @@ class Emitter:
     def _expect(self, phase: Literal["new", "talking"]) -> None:
         if self._phase != phase:
             raise MisuseError(f"the response is {self._phase}, not {phase}")
-
-
-def _is_whole(call: OpenCall) -> bool:
-    """Whether a call says one complete JSON object: nothing the model could still add would belong to it."""
-    try:
-        return isinstance(msgspec.json.decode(call.said()), dict)
-    except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
-        return False

@@ -91,6 +91,7 @@ class _OpenText:
         self._place = place
         self._index = index
         self._texts: list[str] = []
+        self._written = 0
         self._logprobs: list[dict[str, Any]] = []
         self._annotations: list[dict[str, Any]] = []
 
@@ -99,6 +100,7 @@ class _OpenText:
 
     def add(self, delta: TextDelta) -> e.Event:
         self._texts.append(delta.text)
+        self._written += len(delta.text)
         if delta.logprobs:
             self._logprobs.extend(delta.logprobs)
         return e.OutputTextDelta(  # spelled out: this is the hot path
@@ -111,7 +113,7 @@ class _OpenText:
         )
 
     def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
-        written = sum(map(len, self._texts))
+        written = self._written
         if not cited.is_of(written):
             return None
         start, end = max(0, written - cited.from_start), max(0, written - cited.from_end)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from app.protocol.sse_lines import LONGEST, SseLines, TooLongError
+from app.protocol.request.json_values import holds_more_values
+from app.protocol.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 
 Json = dict[str, Any]
 
@@ -128,6 +129,7 @@ class ChatLines:
             told = self._begun + b"\n" + told
             if len(told) > LONGEST or told.count(b"\n") > _MOST_LINES:
                 raise NotAStreamError(TOO_LONG)
+        _refuse_dense(told)
         try:
             chunk = _decode(told)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
@@ -202,6 +204,7 @@ def _old_error(line: bytes) -> Json | None:
 
 def whole(body: bytes) -> Json:
     """An answer that was not streamed although we asked for it, as the one chunk it amounts to."""
+    _refuse_dense(body)
     try:
         told = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -213,9 +216,14 @@ def whole(body: bytes) -> Json:
         delta = dict(choice["message"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise NotAStreamError("the answer is no chat completion") from error
-    if delta.get("tool_calls"):
-        delta["tool_calls"] = [{"index": seat, **call} for seat, call in enumerate(delta["tool_calls"])]
+    if isinstance(calls := delta.get("tool_calls"), list):
+        delta["tool_calls"] = [{"index": seat, **call} for seat, call in enumerate(calls) if isinstance(call, dict)]
     said = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason") or UNSTATED}
     if choice.get("logprobs"):
         said["logprobs"] = choice["logprobs"]
     return {"choices": [said]} | {key: told[key] for key in (*_BESIDE, "error") if told.get(key)}
+
+
+def _refuse_dense(written: bytes) -> None:
+    if len(written) > MOST_VALUES and holds_more_values(written, MOST_VALUES):
+        raise NotAStreamError(TOO_MANY_VALUES)

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from app.protocol.sse_lines import SseEvents
+from app.protocol.request.json_values import holds_more_values
+from app.protocol.sse_lines import MOST_VALUES, TOO_MANY_VALUES, SseEvents
 
 Json = dict[str, Any]
 
@@ -105,6 +106,8 @@ class EventReader:
 
 
 def _parsed(text: bytes) -> Json:
+    if len(text) > MOST_VALUES and holds_more_values(text, MOST_VALUES):
+        raise NotEventsError(TOO_MANY_VALUES)
     try:
         event = _decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key

@@ -46,6 +46,7 @@ max_items = 7                               # AM_MAX_ITEMS
 max_parts = 32768                           # default
 max_tools = 1024                            # default
 max_json_values = 250000                    # default
+max_answer_bytes = 67108864                 # default
 websocket = true                            # default
 websocket_memory_bytes = 16777216           # default
 websocket_idle = 600                        # default
@@ -74,6 +75,7 @@ insecure_no_auth = false                    # default
 [seal]
 when = "asked"                              # default
 keys = ["***"]                              # set, from AM_SEAL_KEY
+shared = false                              # default
 
 [[keys]]
 name = "alice"                              # config.toml:7

@@ -22,6 +22,13 @@ from app.turn.deltas import Broke, CallArguments, CallOpened, Delta, Kept
 RUN_UPSTREAM: Final = "srvtoolu_"
 """What ids of calls begin with that Claude's own server runs and answers: they are nobody's to run."""
 
+MOST: Final = 2048
+"""Calls of one answer. Each is an item with several events, however short it is on the wire."""
+
+TOO_MANY: Final = Problem(
+    code="upstream_error", message=f"The model's server sent more than {MOST} tool calls in one answer."
+)
+
 NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
 
 
@@ -88,8 +95,8 @@ class CallReader:
         if not (call_id or name or function.get("arguments") or self._calls):
             return []  # an empty entry where there is no call at all
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
-        if call.call_id.startswith(RUN_UPSTREAM):
-            return []
+        if len(self._calls) > MOST or call.call_id.startswith(RUN_UPSTREAM):
+            return [Broke(TOO_MANY)] if len(self._calls) > MOST else []
         kept = self._kept(call, fragment)
         deltas: list[Delta] = []
         if call.name and kept:

@@ -16,8 +16,13 @@ referred to from nowhere, is left out and counted.
 """
 
 import re
+from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
+from app.dialects.chat.letters import Letters
 from app.dialects.chat.surrogates import mended_all
 from app.dialects.chat.usage import count
 from app.turn.deltas import AnnotationAdded, Delta
@@ -27,6 +32,10 @@ BLOCK_BEGINS: Final = "begins"
 BESIDE: Final = ("citations", "vertex_ai_grounding_metadata")
 """Keys of a chunk that citations stand under."""
 _MARKER: Final = re.compile(r"\[(\d{1,3})\]", re.ASCII)
+
+
+MOST: Final = 2048
+"""Citations of one answer. Any more are left out and counted: each is an event, however short it is on the wire."""
 
 
 class _Cited(NamedTuple):
@@ -43,8 +52,10 @@ class Citations:
     def __init__(self) -> None:
         self._said: list[str] = []
         self._written = 0
-        self.waiting: list[_Cited] = []
-        """Those whose text is still to come."""
+        self.waiting: list[tuple[int, int, _Cited]] = []
+        """Those whose text is still to come, as a heap: where it ends, and which number each has."""
+        self._count = 0
+        self._seen: set[tuple[bytes, int, int]] = set()
         self._block = 0
         """Where Claude's current block begins."""
         self._of_block: list[dict[str, Any]] = []
@@ -69,9 +80,10 @@ class Citations:
         if "citations" in chunk:
             self._list(chunk["citations"], chunk.get("search_results"))
         if self.waiting and self._written:
-            due = [cited for cited in self.waiting if cited.end <= self._written]
-            self.waiting = [cited for cited in self.waiting if cited.end > self._written]
-            deltas += [self._told(cited) for cited in due]
+            due = []
+            while self.waiting and self.waiting[0][0] <= self._written:
+                due.append(heappop(self.waiting)[1:])
+            deltas += [self._told(cited) for _, cited in sorted(due, key=itemgetter(0))]
         return deltas
 
     def settle(self) -> list[Delta]:
@@ -83,17 +95,15 @@ class Citations:
     def rest(self) -> list[Delta]:
         """Nothing more is written: what only the whole text can place, and what waited for text that did not come."""
         deltas = self.settle()
-        waiting = [cited._replace(end=min(cited.end, self._written)) for cited in self.waiting]
+        waited = sorted(self.waiting, key=itemgetter(1))
+        waiting = [cited._replace(end=min(cited.end, self._written)) for _, _, cited in waited]
         if self._supports or self._sources:
             text = "".join(self._said)
             waiting += self._grounded(text)
             waiting += self._marked(text)
         self.waiting, self._supports, self._sources = [], [], []
-        told: list[_Cited] = []
-        for cited in waiting:
-            if cited not in told:  # some say all of them again with every chunk
-                told.append(cited)
-        return deltas + [self._told(cited) for cited in told]
+        # some say all of them again with every chunk
+        return deltas + [self._told(cited) for cited in {_key(cited): cited for cited in waiting}.values()]
 
     def _annotate(self, annotation: dict[str, Any]) -> None:
         nested = annotation.get("url_citation")
@@ -104,7 +114,17 @@ class Citations:
         start, end = count(flat, "start_index"), count(flat, "end_index")
         if end <= start:
             start = end = self._written
-        self.waiting.append(_Cited(_page(flat["url"], flat.get("title"), flat), start, end))
+        cited = _Cited(_page(flat["url"], flat.get("title"), flat), start, end)
+        if (key := _key(cited)) not in self._seen and self._is_room():
+            self._seen.add(key)
+            heappush(self.waiting, (end, self._count, cited))
+
+    def _is_room(self) -> bool:
+        """Whether one more citation may be told."""
+        self._count += 1
+        if self._count > MOST:
+            self.left_out += 1
+        return self._count <= MOST
 
     def _fields(self, fields: Any) -> list[Delta]:
         """What Claude cites. Only pages have an address; a document of the request has none."""
@@ -114,7 +134,7 @@ class Citations:
         citation = fields.get("citation")
         if isinstance(citation, dict):
             address = mended_all(citation.get("url") or citation.get("source"))
-            if isinstance(address, str) and address.startswith(("http://", "https://")):
+            if isinstance(address, str) and address.startswith(("http://", "https://")) and self._is_room():
                 self._of_block.append(_page(address, mended_all(citation.get("title"))))
             else:
                 self.left_out += 1
@@ -130,7 +150,7 @@ class Citations:
         found = [
             _Cited(self._sources[int(marker[1]) - 1], marker.start(), marker.end())
             for marker in _MARKER.finditer(text)
-            if 0 < int(marker[1]) <= len(self._sources)
+            if 0 < int(marker[1]) <= len(self._sources) and self._is_room()
         ]
         cited = {page["url"] for page, _, _ in found}
         self.left_out += sum(1 for page in self._sources if page["url"] not in cited)
@@ -139,18 +159,18 @@ class Citations:
     def _grounded(self, text: str) -> list[_Cited]:
         """What Gemini's answer rests on, segment by segment."""
         found = []
-        written = text.encode("utf-8", "surrogatepass")
+        letters = Letters(text)
         for metadata in self._supports:
             chunks = objects(metadata.get("groundingChunks"))
             for support in objects(metadata.get("groundingSupports")):
-                place = _segment(support.get("segment"), text, written)
+                place = _segment(support.get("segment"), letters)
                 seats = support.get("groundingChunkIndices")
                 for seat in seats if isinstance(seats, list) else ():
                     web = chunks[seat].get("web") if type(seat) is int and 0 <= seat < len(chunks) else None
                     if place is None or not isinstance(web, dict) or not isinstance(web.get("uri"), str):
                         self.left_out += 1
-                        continue
-                    found.append(_Cited(_page(mended_all(web["uri"]), mended_all(web.get("title"))), *place))
+                    elif self._is_room():
+                        found.append(_Cited(_page(mended_all(web["uri"]), mended_all(web.get("title"))), *place))
         return found
 
     def _told(self, cited: _Cited) -> Delta:
@@ -168,17 +188,18 @@ def _page(url: str, title: Any, extras: dict[str, Any] | None = None) -> dict[st
     return {**(extras or {}), "type": "url_citation", "url": url, "title": title if isinstance(title, str) else ""}
 
 
-def _segment(segment: Any, text: str, written: bytes) -> tuple[int, int] | None:
+def _key(cited: _Cited) -> tuple[bytes, int, int]:
+    return msgspec.json.encode(cited.page), cited.start, cited.end
+
+
+def _segment(segment: Any, letters: Letters) -> tuple[int, int] | None:
     """From where to where the segment goes, in letters. Its numbers are believed only where its text stands there."""
     if not isinstance(segment, dict):
         return None
     start, end, cited = count(segment, "startIndex"), count(segment, "endIndex"), segment.get("text")
-    try:
-        before, within = written[:start].decode(), written[start:end].decode()
-    except UnicodeDecodeError:
-        before, within = "", ""
+    before, within = letters.between(start, end)
     if within and (cited == within or not isinstance(cited, str)):
-        return len(before), len(before) + len(within)
-    if isinstance(cited, str) and cited and text.count(cited) == 1:
-        return text.index(cited), text.index(cited) + len(cited)
+        return before, before + len(within)
+    if isinstance(cited, str) and cited and (found := letters.only(cited)) is not None:
+        return found, found + len(cited)
     return None

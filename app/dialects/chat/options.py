@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from app.protocol.capabilities import ANYTHING, Capabilities
+from app.protocol.response import MAX_ANSWER
 from app.protocol.seals import Sealer
 
 CallIds = Literal["keep", "plain64", "plain40", "alphanumeric9"]
@@ -50,6 +51,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Its models are all of one maker, and take back what another of them gave."""
     can: Capabilities = ANYTHING
     """What the model takes, as far as that is known."""
+    max_answer_bytes: int = MAX_ANSWER
+    """What one answer may hold."""
     lenient: bool = False
     """Leave out what it does not take, with a warning, instead of refusing the request."""
     image_output: bool = False

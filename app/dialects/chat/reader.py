@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from app.dialects.chat.calls import CallReader
 from app.dialects.chat.citations import BESIDE, Citations, objects
 from app.dialects.chat.kept import kept_of_delta, thought_in_details
@@ -41,6 +43,11 @@ UNSTATED: Final = "unstated"
 
 REPORTED: Final = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
 
+LOGPROB: Final = 128
+"""Bytes for which one log probability counts."""
+MOST_ALTERNATIVES: Final = 20
+"""Log probabilities of one place, as many as a client may ask for."""
+
 ONLY_SOUND: Final = Problem(
     code="unsupported_value",
     message="The model answered in sound without any words, which this server cannot tell. Ask one that writes.",
@@ -69,8 +76,15 @@ class ChunkReader:
         """How many characters the model has written: what usage is estimated from where the upstream counts nothing."""
         self._plain_thoughts = False
         """Whether thoughts come as plain text: what `reasoning_details` say is then a repetition."""
+        self._beside = 0
+        """What the answer holds beside that, in bytes."""
         self._sound = False
         self._transcript = False
+
+    @property
+    def held(self) -> int:
+        """How much of the answer there is, in bytes, or nearly so."""
+        return self.said + self._beside
 
     @property
     def wordless_sound(self) -> bool:
@@ -148,7 +162,8 @@ class ChunkReader:
         elif not self._plain_thoughts and (thought := thought_in_details(delta)):
             deltas.append(self._think(thought))
         if self._keeps and (kept := kept_of_delta(delta)):
-            deltas.append(Kept(mended_all(kept)))
+            self._beside += len(msgspec.json.encode(whole := mended_all(kept)))
+            deltas.append(Kept(whole))
         content = delta.get("content")
         if isinstance(content, str) and content:
             deltas += self._say(content, logprobs)
@@ -168,6 +183,8 @@ class ChunkReader:
         self.said += len(text)
         self.citations.wrote(text)
         said = TextDelta(self._text.whole(text), _logprobs(logprobs) if logprobs else [])
+        for entry in said.logprobs:
+            self._beside += LOGPROB * (1 + len(entry["top_logprobs"]))
         return self._tags.split(said) if self._tags else [said]
 
     def _hear(self, spoken: dict[str, Any]) -> list[Delta]:
@@ -206,6 +223,7 @@ class ChunkReader:
         if not is_data_uri(url):
             return self._say(f"![image]({mended(url)})", None) if url.startswith(("https://", "http://")) else []
         data = url.partition(",")[2]
+        self._beside += len(data)
         kind = sniffed_base64(data) or url[5:].partition(";")[0].lower()
         return [
             *self.citations.settle(),
@@ -222,9 +240,14 @@ def _logprobs(logprobs: Any) -> list[dict[str, Any]]:
     if not isinstance(logprobs, dict):
         return []
     return [
-        {**_logprob(entry), "top_logprobs": [_logprob(top) for top in objects(entry.get("top_logprobs"))]}
-        for entry in objects(logprobs.get("content"))
+        {**_logprob(entry), "top_logprobs": [_logprob(top) for top in _tokens(entry.get("top_logprobs"))]}
+        for entry in _tokens(logprobs.get("content"), most=None)
     ]
+
+
+def _tokens(entries: Any, *, most: int | None = MOST_ALTERNATIVES) -> list[dict[str, Any]]:
+    """The entries that are about a token."""
+    return [entry for entry in objects(entries) if isinstance(entry.get("token"), str)][:most]
 
 
 def _logprob(entry: dict[str, Any]) -> dict[str, Any]:

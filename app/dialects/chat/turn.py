@@ -14,7 +14,7 @@ from app.protocol.compaction import Window, sealed_window
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
-from app.protocol.problems import Problem, refuse
+from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
 from app.protocol.request import CreateResponse, parse_item
 from app.protocol.response import Usage
 from app.protocol.seals import Sealer
@@ -159,7 +159,10 @@ class ChatTurn:
 
     def receive(self, chunk: dict[str, Any]) -> list[Event]:
         """What the client is told of one chunk."""
-        return self._emitter.feed(self._told(self._reader.read(chunk)))
+        events = self._emitter.feed(self._told(self._reader.read(chunk)))
+        if self._reader.held > self._options.max_answer_bytes and not self.over:
+            events += self.fail(TOO_LONG_AN_ANSWER)
+        return events
 
     def keep_alive(self) -> list[Event]:
         """A sign of life."""

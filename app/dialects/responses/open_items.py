@@ -25,6 +25,8 @@ KINDS: Final = {
         "response.reasoning_summary_part", "response.reasoning_summary_text", "summary_index", "text", "summary"
     ),
 }
+AN_EVENT: Final = 256
+"""Bytes that an item or a part takes at least, however short it is on the wire."""
 PROSE: Final = {"message": ("content",), "reasoning": ("summary", "content")}
 """Items that can be closed when they are cut, and where they keep their parts. Of anything else, a call above all, the
 beginning is worth nothing: clients run what is done."""
@@ -137,11 +139,18 @@ class OpenItems:
     def __init__(self) -> None:
         self._items: dict[Any, _Item] = {}
         self._done: dict[Any, Json] = {}
+        self.held = 0
+        """How much is remembered of the answer, in bytes, or nearly so."""
 
     @property
     def done(self) -> list[Json]:
         """The items that are done, in the order of their seats."""
         return [self._done[seat] for seat in sorted(self._done)]
+
+    def weigh(self, event: Json, size: int) -> None:
+        """Counts an event of this size: of one that only brings more text that text, of any other all of it."""
+        delta = event.get("delta")
+        self.held += len(delta) if isinstance(delta, str) and not event.get("logprobs") else size + AN_EVENT
 
     def missing(self, name: str, event: Json) -> list[Json]:
         """What an upstream must say before this event and did not: clients look for the part that a delta is of."""

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from app.protocol.response import MAX_ANSWER
 from app.protocol.seals import Sealer
 
 
@@ -16,5 +17,7 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Images and files may lie on private addresses."""
     sealer: Sealer | None = None
     """Tells what this server sealed itself from what the upstream did."""
+    max_answer_bytes: int = MAX_ANSWER
+    """What one answer may hold."""
     origin: str = ""
     """Which upstream this is: what it sealed goes back to no other."""

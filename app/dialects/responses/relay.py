@@ -22,9 +22,8 @@ We speak in the upstream's stead only where it does not:
     its last event's name      the worse of both
     and status differ
 
-A call of a function whose arguments are no whole JSON object waits for the event behind it: if the answer turns out to
-be incomplete, a limit cut it, and it is told as incomplete, whatever its server says of it. Codex reads no status and
-would run half a script; told that it talks to Codex, the relay fails instead, and tells refusals as text.
+A function call without whole arguments waits for the event behind it: in an incomplete answer a limit cut it, and it
+is told as incomplete. For Codex, which would run half a script, the relay fails then; it tells refusals as text, too.
 """
 
 from collections.abc import Callable
@@ -53,7 +52,7 @@ from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
-from app.protocol.problems import Problem
+from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request import CreateResponse
 from app.turn.emitter import CUT_IN_A_CALL
 
@@ -98,6 +97,7 @@ class RelayTurn:
         """Until the beginning of the answer, which may have to be made of it."""
         self._previous = request.previous_response_id
         self._marks = Marks(options)
+        self._most = options.max_answer_bytes
         self._mint = mint
         self._now = now
         self._for_codex = for_codex
@@ -122,8 +122,7 @@ class RelayTurn:
     @property
     def length(self) -> int:
         """How many tokens the ask has, roughly. It is known until the answer begins."""
-        read = {key: self.ask[key] for key in READ if key in self.ask}
-        return len(json_bytes(read)) // CHARACTERS_PER_TOKEN + 1
+        return len(json_bytes({key: self.ask[key] for key in READ if key in self.ask})) // CHARACTERS_PER_TOKEN + 1
 
     def begin(self) -> list[Event]:
         """Nothing: the first events are the upstream's own, unless it keeps the client waiting. It was asked."""
@@ -150,7 +149,8 @@ class RelayTurn:
         if self._for_codex and name == DONE and is_cut_call(event.get("item")):
             self._cut_for_codex = True
             return events
-        return [*events, *self._release(), *self._about_item(name, event)]
+        events += [*self._release(), *self._about_item(name, event)]
+        return events if self._items.held <= self._most else events + self.fail(TOO_LONG_AN_ANSWER)
 
     def keep_alive(self) -> list[Event]:
         """A sign of life."""
@@ -254,8 +254,7 @@ class RelayTurn:
         told = {**response, "model": self._model, "id": self._id_of(response)}
         if self._previous is not None:  # the upstream was asked as if nothing had been before
             told["previous_response_id"] = self._previous
-        output = response.get("output")
-        if isinstance(output, list):
+        if isinstance(output := response.get("output"), list):
             told["output"] = [self._marks.item(item) for item in self._positions.final(output)]
         told["created_at"] = whole_seconds(told.get("created_at"), self._response.get("created_at") or self._now())
         if self._ours and told.get("completed_at") is not None:
@@ -277,8 +276,9 @@ class RelayTurn:
         for supplied in missing:
             self._items.see(supplied["type"], supplied)
         self._items.see(name, event)
-        events = [self._relayed(supplied["type"], supplied, RelayedItem) for supplied in missing]
-        return [*events, self._relayed(name, event, RelayedItem)]
+        told = [self._relayed(each["type"], each, RelayedItem) for each in (*missing, event)]
+        self._items.weigh(event, len(told[-1].data))
+        return list(told)
 
     def _last(self, name: str, event: Json) -> Event:
         self._phase = "over"
@@ -294,7 +294,7 @@ class RelayTurn:
             response=ending(event["response"], name),
         )
 
-    def _relayed(self, name: str, event: Json, kind: type[Relayed]) -> Event:
+    def _relayed(self, name: str, event: Json, kind: type[Relayed]) -> Relayed:
         number, self._number = self._number, self._number + 1
         event["sequence_number"] = number
         return kind(sequence_number=number, name=name.encode(), data=json_bytes(event))
