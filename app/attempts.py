@@ -30,8 +30,8 @@ ELSEWHERE: Final = frozenset(
     }
 )  # fmt: skip
 """What another upstream may do better."""
-FAILURES: Final = frozenset({"internal_error", "overloaded", "upstream_error", "upstream_timeout"})
-"""What counts against an upstream."""
+FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"})
+"""What counts against an upstream, though it may be due to the request. A fault of this server never counts."""
 
 Begin = Callable[[Route], Awaitable[AnyTurn]]
 
@@ -45,8 +45,10 @@ class Attempts:
         self._routes = routes
         self._begin = begin
         self._note = note
-        """Told, as `retries`, how often each upstream was asked in vain before another ask."""
+        """Called with what the log should say: how often each upstream was asked in vain (`retries`), the name and the
+        warnings of another one that is asked, or that all were left alone (`left_alone`)."""
         self._retries: dict[str, int] = {}
+        self._asked = False
         self._turn = turn
         self._unsaid = turn.ask
         """The ask, which a turn that has begun no longer holds."""
@@ -90,22 +92,27 @@ class Attempts:
             try:
                 if number:
                     await self._move_to(route)
-                return await self._ask(route)
+                return await self._ask(route, elsewhere=number > 0)
             except UpstreamRefused as refused:
                 refusal = refused
-                if refused.problem.code not in ELSEWHERE:
+                if refused.problem.code not in ELSEWHERE and not refused.elsewhere:
                     break
                 if number + 1 < len(self._routes):
                     self._count(route)
             except ProblemError:
                 continue  # it cannot be said there
+        if not self._asked:
+            self._note(left_alone=True)
         raise refusal
 
-    async def _ask(self, route: Route) -> dict[str, Any]:
+    async def _ask(self, route: Route, *, elsewhere: bool) -> dict[str, Any]:
         """The upstream's first payload, at the second try if need be."""
         standing = route.entry.standing
         if wait := standing.enter():
             raise UpstreamRefused(_left_alone(wait))
+        self._asked = True
+        if elsewhere:  # the log has the first one's name and warnings already
+            self._note(upstream=route.entry.upstream_name, warnings=self._turn.warnings)
         answered = False
         try:
             for left in range(standing.retries, -1, -1):
@@ -117,13 +124,13 @@ class Attempts:
                         await asyncio.sleep(refused.wait or 0)
                         continue
                     answered = True
-                    if refused.problem.code in FAILURES:
-                        standing.failed()
+                    if refused.outage or refused.problem.code in FAILURES:
+                        standing.failed(route.owner, outage=refused.outage)
                     else:
-                        standing.heard()
+                        standing.heard(route.owner)
                     raise
                 answered = True
-                standing.heard()
+                standing.heard(route.owner)
                 return payload
         finally:
             if not answered:
@@ -145,7 +152,7 @@ class Attempts:
             raise UpstreamRefused(SILENT) from None
         except TimeoutError:
             await source.aclose()
-            raise UpstreamRefused(too_slow("did not answer", patience)) from None
+            raise UpstreamRefused(too_slow("did not answer", patience), outage=True) from None
         # there is nothing more to ask, and a stream should not hold what it will not need
         self._next = source.__anext__
         self._route = route
@@ -169,8 +176,8 @@ class Attempts:
         turn = await self._begin(route)
         self._unsaid = turn.ask
         events = turn.begin() if self._begun else []
-        while len(events) < self._told:
-            events += turn.keep_alive()
+        while len(events) < self._told and (more := turn.keep_alive()):
+            events += more
         self._owed = events[self._told :]
         self._turn = turn
 

@@ -55,6 +55,8 @@ class Entry(NamedTuple):
     model: str | None
     """The model's name upstream; none means the public one, unchanged."""
     options: ChatOptions | RelayOptions
+    standing: Standing
+    """How this upstream stands: the same for all models that it serves."""
     clocks: Clocks = Clocks()
     """How long the upstream may take."""
     card: Card = Card()
@@ -66,8 +68,6 @@ class Entry(NamedTuple):
     """The same upstream, asked to sum a conversation up, if it speaks Responses itself."""
     passthrough: bool = False
     """Whether this upstream is given the caller's own key."""
-    standing: Standing = Standing()
-    """How this upstream stands."""
     others: tuple["Entry", ...] = ()
     """Which upstreams are asked when this one fails, in this order."""
     sealers: Sealers | None = None
@@ -87,6 +87,9 @@ class Route(NamedTuple):
     """The ways to try when this one fails."""
     sealer: Sealer | None = None
     """Seals and opens what the caller carries; none where nothing is sealed."""
+    owner: str = ""
+    """The caller, as the breaker tells callers apart: all who come with keys of their own are one, for keys that are
+    not configured can be made up."""
 
     async def begin(
         self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
@@ -222,4 +225,5 @@ def _route(model: str, entry: Entry, caller: Key) -> Route:
     key = caller.own if entry.passthrough else None
     sealers = entry.sealers
     sealer = None if sealers is None else sealers.for_owner(caller.owner, alone=caller.own is not None)
-    return Route(model, entry, key, sealer=sealer)
+    owner = caller.owner if caller.own is None else "guests"
+    return Route(model, entry, key, sealer=sealer, owner=owner)

@@ -71,10 +71,8 @@ def build_catalogue(
 
     def entry(model: Model, upstream: str) -> Entry:
         model = model.model_copy(update={"upstream": upstream, "name": model.names.get(upstream, model.name)})
-        return _entry(model, settings, upstreams[upstream])._replace(
-            sealers=sealers,
-            resolved=_resolving(settings, settings.upstreams[upstream], fetcher),
-            standing=standings[upstream],
+        return _entry(model, settings, upstreams[upstream], standings[upstream])._replace(
+            sealers=sealers, resolved=_resolving(settings, settings.upstreams[upstream], fetcher)
         )
 
     return Catalogue(
@@ -103,7 +101,7 @@ def _resolving(
     return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
 
 
-def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
+def _entry(model: Model, settings: Settings, upstream: AnyUpstream, standing: Standing) -> Entry:
     told = settings.upstreams[model.upstream]
     passthrough = told.auth == "passthrough"
     clocks = Clocks(
@@ -133,6 +131,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
             upstream,
             model.name,
             relay,
+            standing,
             clocks,
             card,
             counting=counting,
@@ -163,7 +162,16 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream) -> Entry:
     )
     knowing = upstream if isinstance(upstream, LitellmChat) else None
     return Entry(
-        model.upstream, upstream, model.name, options, clocks, card, knowing, counting, passthrough=passthrough
+        model.upstream,
+        upstream,
+        model.name,
+        options,
+        standing,
+        clocks,
+        card,
+        knowing,
+        counting,
+        passthrough=passthrough,
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from app.attempts import Attempts
@@ -78,6 +79,8 @@ class Running:
         self._log.note(**self._turn.notes)
         if self._turn.problem is not None:
             self._log.note(cause=self._turn.problem.code)
+        if self.cut_short:
+            self._log.note(cut_short=True)
         self._log.tell()
 
 
@@ -160,13 +163,13 @@ class Walk:
         route = self._catalogue.route_for(create.model, caller)
 
         async def elsewhere(route: Route) -> AnyTurn:
-            turn = await self._turn(route, create, turn_log, originator, face)
+            turn = await self._elsewhere(route, create, originator, face)
             pump.clocks = route.entry.clocks
             return turn
 
-        turn = await self._turn(route, create, turn_log, originator, face)
+        turn = await self._logged_turn(route, create, turn_log, originator, face)
         turn_log.asked(create, turn.ask, bounded(turn.warnings))
-        attempts = Attempts((route, *route.others), turn, elsewhere, turn_log.note)
+        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log))
         clocks = route.entry.clocks
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
@@ -197,19 +200,38 @@ class Walk:
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
     ) -> tuple[Route, AnyTurn]:
         route = self._catalogue.route_for(create.model, caller)
-        return route, await self._turn(route, create, turn_log, originator, _Face(self._mint, self._now))
+        face = _Face(self._mint, self._now)
+        return route, await self._logged_turn(route, create, turn_log, originator, face)
 
-    async def _turn(
+    async def _logged_turn(
         self, route: Route, create: CreateResponse, turn_log: TurnLog, originator: str, face: "_Face"
     ) -> AnyTurn:
+        """The turn for the first of a model's upstreams. That of another is logged only once it is asked."""
         turn_log.note(upstream=route.entry.upstream_name)
-        codex = originator.startswith("codex")
-        turn = await route.begin(create, face.mint, face.clock(), for_codex=codex)
+        turn = await self._turn(route, create, originator, face)
         if turn.warnings:
             turn_log.note(warnings=bounded(turn.warnings))
-            if self._server.strict:
-                raise refuse("unsupported_value", "This server is strict. " + " ".join(bounded(turn.warnings)))
+        return self._obeyed(turn)
+
+    async def _elsewhere(self, route: Route, create: CreateResponse, originator: str, face: "_Face") -> AnyTurn:
+        return self._obeyed(await self._turn(route, create, originator, face))
+
+    @staticmethod
+    async def _turn(route: Route, create: CreateResponse, originator: str, face: "_Face") -> AnyTurn:
+        return await route.begin(create, face.mint, face.clock(), for_codex=originator.startswith("codex"))
+
+    def _obeyed(self, turn: AnyTurn) -> AnyTurn:
+        """The same turn. Raises `ProblemError` for one that cannot be asked as it is if the server is strict."""
+        if turn.warnings and self._server.strict:
+            raise refuse("unsupported_value", "This server is strict. " + " ".join(bounded(turn.warnings)))
         return turn
+
+
+def _note(turn_log: TurnLog, **fields: Any) -> None:
+    """What the log should say, with no more warnings than it takes."""
+    if "warnings" in fields:
+        fields["warnings"] = bounded(fields["warnings"])
+    turn_log.note(**fields)
 
 
 class _Face:

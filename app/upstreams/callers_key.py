@@ -23,5 +23,7 @@ async def at_callers_expense(payloads: AsyncGenerator[PayloadT]) -> AsyncGenerat
         try:
             async for payload in payloads:
                 yield payload
-        except (UpstreamRefused, UpstreamBroke) as error:
-            raise type(error)(callers_fault(error.problem)) from None
+        except UpstreamRefused as error:
+            raise error.with_problem(callers_fault(error.problem)) from None
+        except UpstreamBroke as error:
+            raise UpstreamBroke(callers_fault(error.problem)) from None

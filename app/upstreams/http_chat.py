@@ -107,7 +107,7 @@ class HttpChat:
             # not `from error`: its text may hold the key, and a traceback would print it
             if spoken:
                 raise UpstreamBroke(problem) from None
-            raise UpstreamRefused(problem, wait=self._server.wait(error)) from None
+            raise UpstreamRefused(problem, wait=self._server.wait(error), outage=self._server.outage(error)) from None
         finally:
             if answer is not None:
                 answer.let_go(heard_out=lines.done)

@@ -28,7 +28,7 @@ import aiohttp
 from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
 from app.upstreams.connections import Connector, sent
-from app.upstreams.faults import problem_told, wait_told
+from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.port import KEEP, TRACE, Keep
 
 CONNECT: Final = 5
@@ -192,6 +192,17 @@ class HttpServer:
                 return 0
             case _:
                 return None
+
+    @staticmethod
+    def outage(error: Exception) -> bool:
+        """Whether this says nothing about the single request: not reached, silent, or away for now."""
+        match error:
+            case HttpRefusedError():
+                return error.status in OUTAGES
+            case aiohttp.ClientConnectorError() | TimeoutError():
+                return True
+            case _:
+                return False
 
     async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
         if self._session is None:

@@ -43,6 +43,10 @@ class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an 
         self.outage = outage
         self.elsewhere = elsewhere
 
+    def with_problem(self, problem: Problem) -> "UpstreamRefused":
+        """The same with another problem."""
+        return UpstreamRefused(problem, wait=self.wait, outage=self.outage, elsewhere=self.elsewhere)
+
 
 class UpstreamBroke(Exception):  # noqa: N818 — as above
     """The upstream broke off after its first payload."""

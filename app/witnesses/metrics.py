@@ -158,7 +158,8 @@ class Metrics:
             self._rejected.labels(code).inc()
         if finish == "disconnected":
             self._disconnects.labels(model).inc()
-        if asked and finish in {"failed", "refused"}:  # whatever the code: an upstream may refuse as we do
+        of_ours = fields.get("left_alone") or fields.get("cut_short")
+        if asked and not of_ours and finish in {"failed", "refused"}:  # an upstream may refuse with any code
             self._upstream_errors.labels(upstream, code).inc()
         for name, count in fields.get("retries", {}).items():
             self._retries.labels(name).inc(count)

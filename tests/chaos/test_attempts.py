@@ -190,11 +190,11 @@ def test_if_all_fail_the_last_one_is_told() -> None:
 
 def test_a_dead_upstream_is_left_alone_until_it_answers_again() -> None:
     def script(ask: Ask) -> Any:
-        return talk("Hi") if ask.body["messages"][-1]["content"] == "well" else [Status(500)]
+        return talk("Hi") if ask.body["messages"][-1]["content"] == "well" else [Status(504)]
 
     with asking(("chat", [script]), breaker_failures=3, breaker_pause=0.5) as setting:
         codes = [setting.whole().json()["error"]["code"] for _ in range(5)]
-        assert (codes, setting.asked) == (["upstream_error"] * 3 + ["overloaded"] * 2, [3])
+        assert (codes, setting.asked) == (["upstream_timeout"] * 3 + ["overloaded"] * 2, [3])
         assert int(setting.whole().headers["retry-after"]) >= 1
         time.sleep(0.6)
         assert text_of(setting.whole(input="well")) == "Hi"
