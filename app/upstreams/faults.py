@@ -1,6 +1,7 @@
 """What an upstream's refusal means, as a problem that a client may be shown. Shared by every lane.
 
-What an upstream wrote is shown only where it helps, shortened, and without keys and addresses.
+What an upstream wrote is shown only where it helps: the message of a JSON error, shortened, and without keys and
+addresses. A page, or anything else that is no JSON, is never quoted: it may hold anything.
 """
 
 import json
@@ -9,6 +10,7 @@ import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, Final
 
 from app.protocol.problems import Problem
@@ -23,7 +25,8 @@ _MOST_READ: Final = 20_000
 
 _TOO_LONG: Final = re.compile(
     r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|exceed_context_size"
-    r"|prompt is too long|input token count.{0,60}exceeds|input is too long|too many (input )?tokens",
+    r"|prompt (is )?too long|input token count.{0,60}exceeds|input is too long|too many (input )?tokens"
+    r"|exceeded max context|total length of all messages is too long|input tokens exceeded",
     re.IGNORECASE,
 )
 _POLICY: Final = re.compile(
@@ -33,6 +36,16 @@ _POLICY: Final = re.compile(
 _MODEL_FAILED: Final = re.compile(r"tool_use_failed", re.IGNORECASE)
 """Groq's 400 for a call that its model wrote wrongly: the request has no fault, and may be made again."""
 _QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_UNSUPPORTED: Final = re.compile(
+    r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b", re.IGNORECASE
+)
+"""How a server says with status 500 that it cannot do what the request holds: llama.cpp without a projector."""
+_WAIT: Final = re.compile(
+    r"\bretryDelay\W{1,6}(?P<delay>\d{1,6}(?:\.\d{1,9})?)s"
+    r"|\b(?:retry|try again) in (?P<time>\d{1,6}(?:\.\d{1,9})?) ?(?P<unit>ms|s|seconds?|m|minutes?)\b",
+    re.IGNORECASE,
+)
+"""A time to wait, as Google and others write it into an error."""
 _TOO_LARGE: Final = re.compile(r"request_too_large|exceeds the maximum size|(entity|payload) too large", re.IGNORECASE)
 _BAD_KEY: Final = re.compile(r"API_KEY_INVALID|API key not valid|invalid.api.key|incorrect api key", re.IGNORECASE)
 
@@ -53,7 +66,10 @@ _SECRETS: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|csk|r8|key|AIza|AKIA|ghp)[-_]?[A-Za-z0-9_\-*.]{8,}"
     r"|\b(?:Bearer|Basic)\s+\S+"
     r"|\b(?:api[-_ ]?key|authorization|token|secret)\b['\"]?\s*[:=]\s*\S+"
-    r"|\b[A-Za-z0-9_\-]{40,}",
+    r"|\b(?!(?:rs|msg|fc|fco|ctc|resp|call|item|cmp)_[A-Za-z0-9_\-]{1,128}(?![A-Za-z0-9_\-]))"  # an item's id
+    r"(?!(?-i:[a-z]{1,15}|\d{1,4}|[a-z]\d{1,2}|\d{1,3}[a-z])"  # a name of small words and numbers
+    r"(?-i:[-_](?:[a-z]{1,15}|\d{1,4}|[a-z]\d{1,2}|\d{1,3}[a-z])){3,30}(?![A-Za-z0-9_\-]))"
+    r"[A-Za-z0-9_\-]{40,}",
     re.IGNORECASE,
 )
 _TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
@@ -89,12 +105,12 @@ def problem_told(status: int, text: str, *, model: str, headers: Mapping[str, st
     retry_after = None
     match code:
         case "rate_limit_exceeded":
-            retry_after = retry_seconds(headers)
+            retry_after = retry_seconds(headers, text)
             message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
         case "model_not_found":
             message = f"The upstream does not know the model {model[:100]!r}, or its address is wrong."
         case "invalid_value" | "upstream_error":
-            detail = short(text, secret)
+            detail = quoted(text, secret)
             message = f"{message}: {detail}" if detail else f"{message}."
         case _:
             pass
@@ -106,7 +122,7 @@ def problem_told(status: int, text: str, *, model: str, headers: Mapping[str, st
 def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 — one line per kind of trouble
     """The code of a problem and the start of its message."""
     client = status in {400, 413, 422}
-    if status == 402 or (status in {400, 403, 429} and _QUOTA.search(text)):  # noqa: PLR2004 — 402 Payment Required
+    if status == 402 or (status in {400, 403, 429} and _is_used_up(status, text)):  # noqa: PLR2004 — 402 Payment Required
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
     if status in {401, 403} or (client and _BAD_KEY.search(text)):
         return "upstream_auth_error", "The upstream refused this server's key. Its operator must check the key."
@@ -116,6 +132,8 @@ def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 —
         return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
     if client and _POLICY.search(text):
         return "content_policy_violation", "The upstream refused the input because of its content policy."
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR and _UNSUPPORTED.search(_json_message(text[:_MOST_READ])):
+        return "invalid_value", "The upstream refused the request"
     if client and _MODEL_FAILED.search(text):
         return "upstream_error", "The model wrote a call that its server could not read. Please try again"
     if status in {408, 504}:
@@ -129,8 +147,29 @@ def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 —
     return fixed.get(status, ("upstream_error", f"The upstream failed with status {status}"))
 
 
-def retry_seconds(headers: Mapping[str, str]) -> int:
-    """How long to wait: from `retry-after-ms` or `retry-after` (seconds or a date), rounded up; five where unsaid."""
+def _is_used_up(status: int, text: str) -> bool:
+    """Whether a quota is used up for good. Google says «exceeded your current quota» of a minute's quota as well."""
+    if not _QUOTA.search(text):
+        return False
+    return status != HTTPStatus.TOO_MANY_REQUESTS or "insufficient_quota" in text or _named_wait(text) is None
+
+
+def _named_wait(text: str) -> float | None:
+    """The seconds that an error's text asks us to wait."""
+    found = _WAIT.search(text[:_MOST_READ])
+    if found is None:
+        return None
+    if found["delay"] is not None:
+        return float(found["delay"])
+    unit = found["unit"].lower()
+    return float(found["time"]) * (0.001 if unit == "ms" else 60 if unit.startswith("m") else 1)
+
+
+def retry_seconds(headers: Mapping[str, str], text: str = "") -> int:
+    """How long to wait: from `retry-after-ms` or `retry-after` (seconds or a date), or from the error's text.
+
+    Rounded up; five where it is unsaid.
+    """
     told = {str(name).lower(): str(value) for name, value in headers.items()}
     try:
         if "retry-after-ms" in told:
@@ -138,7 +177,7 @@ def retry_seconds(headers: Mapping[str, str]) -> int:
         elif "retry-after" in told:
             wait = _seconds(told["retry-after"])
         else:
-            return _RETRY_SECONDS
+            wait = named if (named := _named_wait(text)) is not None else _RETRY_SECONDS
         return max(1, math.ceil(wait))
     except (ValueError, OverflowError):
         return _RETRY_SECONDS
@@ -150,12 +189,13 @@ PASSING: Final = frozenset({429, 502, 503, 529})
 """What a server says that may take the same ask in a moment."""
 
 
-def wait_told(status: int, headers: Mapping[str, str]) -> float | None:
+def wait_told(status: int, headers: Mapping[str, str], text: str = "") -> float | None:
     """Seconds after which an ask with this outcome may be repeated, at once where no time is named; else none."""
     if status not in PASSING:
         return None
     names = {str(name).lower() for name in headers}
-    return retry_seconds(headers) if names & {"retry-after", "retry-after-ms"} else 0
+    named = names & {"retry-after", "retry-after-ms"} or _named_wait(text) is not None
+    return retry_seconds(headers, text) if named else 0
 
 
 def _seconds(told: str) -> float:
@@ -165,9 +205,19 @@ def _seconds(told: str) -> float:
         return parsedate_to_datetime(told).timestamp() - time.time()
 
 
-def short(text: str, secret: str | None = None) -> str:
-    """What the upstream wrote, if it can be shown: its message alone, without keys, addresses and markup."""
-    told = _innermost(text[:_MOST_READ])
+def quoted(text: str, secret: str | None = None) -> str:
+    """The message of the JSON error in this body, if there is one and it can be shown."""
+    return _clean(_json_message(text[:_MOST_READ]), secret)
+
+
+def short(message: str, secret: str | None = None) -> str:
+    """An error's message, as it can be shown: if it holds JSON, that one's message alone."""
+    message = message[:_MOST_READ]
+    return _clean(_json_message(message) if "{" in message else message, secret)
+
+
+def _clean(told: str, secret: str | None) -> str:
+    """The text without keys, addresses and markup, cut short."""
     if secret:
         told = told.replace(secret, "…")
     told = _TRACE.split(told, maxsplit=1)[0][:_LONGEST_SEARCHED]
@@ -176,8 +226,8 @@ def short(text: str, secret: str | None = None) -> str:
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
 
 
-def _innermost(text: str) -> str:
-    """The message inside the JSON inside litellm's message. Without JSON: what follows litellm's own words."""
+def _json_message(text: str) -> str:
+    """The message inside the JSON in this text, which litellm's words may surround; empty without any."""
     start = text.find("{")
     while start != -1:
         try:
@@ -193,4 +243,4 @@ def _innermost(text: str) -> str:
                     told = told[key]
                     break
         return told if isinstance(told, str) else ""
-    return re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Exception)\b[:\s-]*(?:litellm\.)?)+", "", text)
+    return ""

@@ -185,7 +185,7 @@ class HttpServer:
         """Seconds after which asking again may help, if it may."""
         match error:
             case HttpRefusedError():
-                return wait_told(error.status, error.headers)
+                return wait_told(error.status, error.headers, error.text)
             case aiohttp.ClientSSLError():
                 return None
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():

@@ -8,7 +8,7 @@ status that nobody sent, so that what happened is looked for in the chain of err
 import json
 import re
 from ast import literal_eval
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -29,6 +29,7 @@ _ANSWERED: Final = frozenset({"HTTPStatusError", "APIStatusError"})
 """Errors of an answer that came: its status says what is wrong."""
 _BROKE: Final = "The connection to the upstream broke off."
 _NOT_HTTP: Final = "The upstream did not answer as it must: the answer is not HTTP."
+_OF_THE_REQUEST: Final = frozenset({400, 422})
 _TRANSLATION: Final = (
     "The request cannot be put into the form that this model's provider takes, so nobody was asked. A frequent cause "
     "is the JSON Schema of a tool: `true` or `false` in the place of a schema, or a list as `items`."
@@ -68,7 +69,8 @@ def is_translation_fault(error: BaseException, *, asked: bool) -> bool:
     """Whether litellm failed before it asked anybody, over what it was to ask."""
     error = _innermost(error)
     behind = _kinds_behind(error)
-    return not asked and _status(error) >= HTTPStatus.INTERNAL_SERVER_ERROR and not behind & (_SLOW | _LOST | _ANSWERED)
+    of_the_request = _status(error) in _OF_THE_REQUEST or _status(error) >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return not asked and of_the_request and not behind & (_SLOW | _LOST | _ANSWERED)
 
 
 def is_outage(error: BaseException) -> bool:
@@ -85,7 +87,7 @@ def wait_of(error: BaseException) -> float | None:
     error = _innermost(error)
     if never_connected(error):
         return 0
-    return wait_told(_told_status(error), _headers(error))
+    return wait_told(_told_status(error), _headers(error), _text(error))
 
 
 def _told_status(error: BaseException) -> int:
@@ -112,17 +114,23 @@ def _kinds(error: BaseException) -> set[str]:
     return {kind.__name__ for kind in type(error).__mro__}
 
 
-def _kinds_behind(error: BaseException | None) -> set[str]:
-    """The names of the classes of this error and of those that it stands for."""
-    found: set[str] = set()
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those that it stands for."""
     for _ in range(LONGEST_CHAIN):
         if error is None:
-            break
-        kinds = _kinds(error)
-        if type(error).__module__.startswith("litellm"):
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _kinds_behind(error: BaseException) -> set[str]:
+    """The names of the classes of this error and of those that it stands for."""
+    found: set[str] = set()
+    for behind in _chain(error):
+        kinds = _kinds(behind)
+        if type(behind).__module__.startswith("litellm"):
             kinds -= {"APIStatusError"}  # litellm's own errors are all made from it, whatever they stand for
         found |= kinds
-        error = error.__cause__ or error.__context__
     return found
 
 
@@ -135,8 +143,9 @@ def _text(error: BaseException) -> str:
     if isinstance(message, bytes):
         return message.decode("utf-8", "replace")
     text = _unquoted(message if isinstance(message, str) and message else str(error))
-    body = getattr(error, "body", None)
-    return f"{text} {json.dumps(body, default=str)}" if body and isinstance(body, dict) else text
+    bodies = (getattr(behind, "body", None) for behind in _chain(error))
+    body = next((body for body in bodies if body and isinstance(body, dict)), None)  # litellm may quote it in part
+    return text if body is None else f"{text} {json.dumps(body, default=str)}"
 
 
 def _unquoted(text: str) -> str:

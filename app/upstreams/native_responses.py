@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -139,8 +140,9 @@ class _Compactor:
                 raise self._native.refused(error, str(ask["model"]), key) from None
         else:
             return
-        async for event in self._native.open(ask["otherwise"], key):
-            yield event
+        async with aclosing(self._native.open(ask["otherwise"], key)) as events:
+            async for event in events:
+                yield event
 
 
 async def _whole(answer: Answer) -> Json:
@@ -172,6 +174,10 @@ def _clean(event: Json, secret: str | None) -> None:
         error["message"] = short(error["message"], secret) or "The upstream failed."
 
 
+def _has_status(code: str, status: int) -> bool:
+    return code in ANSWERS and ANSWERS[code].status == status
+
+
 def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:
     """The client spoke the upstream's own language: what no word of ours fits is told in the upstream's."""
     if problem.code not in {"invalid_value", "upstream_error"}:
@@ -181,7 +187,9 @@ def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) ->
         message, param, code = told["message"], told.get("param"), told.get("code")
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return problem
-    if isinstance(code, str) and code in ANSWERS and ANSWERS[code].status == refusal.status:
+    if code == "model_not_found":  # OpenAI says so with 400
+        param = "model"
+    if isinstance(code, str) and (code == "model_not_found" or _has_status(code, refusal.status)):
         wait = retry_seconds(refusal.headers) if code == "overloaded" else None
         problem = replace(problem, code=code, retry_after=wait)
     if refusal.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:

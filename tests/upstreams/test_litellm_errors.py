@@ -6,15 +6,17 @@ import pytest
 
 from app.protocol.problems import Problem
 from app.upstreams.faults import retry_seconds, short
+from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
+from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.script import breaks, says
-from tests.upstream import Gate, Hang, Reset, Status, Step
+from tests.upstream import ChatUpstream, Gate, Hang, Reset, ResponsesUpstream, Status, Step
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate
 from tests.upstreams.lane import KEY, answers, asks, server
-from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
+from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, QUOTA, REFUSALS, SLOW, TOO_LONG, UNREACHABLE, busy, error
 
 PROVIDERS = [None, "moonshot", "anthropic", "gemini"]
 
@@ -165,7 +167,18 @@ def test_a_date_to_wait_for_is_counted_from_now() -> None:
         ('litellm.BadRequestError: XException - {"error": {"message": "Too hot"}}', "Too hot"),
         ('b\'{"type":"error","error":{"type":"x","message":"Too hot"}}\'', "Too hot"),
         ('{"detail": "Too hot"}', "Too hot"),
-        ("litellm.APIError: APIError: OpenAIException - Too hot", "Too hot"),
+        ("Too hot", "Too hot"),
+        (
+            "No item 'rs_0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071'",
+            "No item 'rs_0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071'",
+        ),
+        (
+            "Model not found: grok-nonexistent-model-for-identity-edge",
+            "Model not found: grok-nonexistent-model-for-identity-edge",
+        ),
+        ("Key 0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d refused", "Key … refused"),
+        ("Key AbCdEfGhIjKl-MnOpQrStUvWx-YzAbCdEfGh-IjKlMn refused", "Key … refused"),
+        ("Key 550e8400-e29b-41d4-a716-446655440000-e29b-41d4 refused", "Key … refused"),
         ("<p>Too <b>hot</b></p>", "Too hot"),
         ("key sk-abcdefgh1234 and Bearer abc.def and api_key=xyz", "key … and … and …"),
         ("at http://10.1.2.3:80/x or 10.1.2.3:80 or db.internal:5432 or localhost:1", "at … or … or … or …"),
@@ -180,6 +193,89 @@ def test_a_date_to_wait_for_is_counted_from_now() -> None:
 )
 def test_what_an_upstream_wrote_is_shown_short_and_clean(written: str, shown: str) -> None:
     assert short(written) == shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html><head><title>502</title></head><body>nginx, our data centre 7, ask Bob</body></html>",
+        b"upstream connect error or disconnect/reset before headers, ask Bob",
+        b'["ask Bob"]',
+        b'"ask Bob"',
+        b"{ask Bob",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 500, 502])
+@pytest.mark.parametrize("lane", ["chat", "responses", *PROVIDERS, "llamafile"])
+async def test_a_page_is_named_by_its_status_alone(lane: str | None, status: int, body: bytes) -> None:
+    step = Status(status, body, {"content-type": "text/html"})
+    if lane in {"chat", "responses"}:
+        with ChatUpstream([step]) if lane == "chat" else ResponsesUpstream([step]) as upstream:
+            own = (HttpChat if lane == "chat" else NativeResponses)(upstream.url, api_key=KEY)
+            ask = asks() if lane == "chat" else {"model": "m", "input": "Hi", "stream": True, "store": False}
+            _, problem = await answers(own, ask)
+            await own.close()
+    else:
+        problem = await fail(lane, step)
+    assert problem is not None
+    words = "The upstream refused the request." if status == 400 else "The upstream failed with status 50"
+    assert problem.message.startswith(words)
+    assert len(problem.message) <= len(words) + 2
+
+
+MINUTE = "You exceeded your current quota, please check your plan and billing details. Please retry in 47.2s."
+PROJECTOR = "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
+
+
+@pytest.mark.parametrize("provider", [None, "gemini", "llamafile"])
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (Status(429, {"error": {"code": 429, "message": MINUTE, "status": "RESOURCE_EXHAUSTED"}}), busy(48)),
+        (
+            Status(
+                429,
+                {
+                    "error": {
+                        "code": 429,
+                        "message": "You exceeded your current quota.",
+                        "status": "RESOURCE_EXHAUSTED",
+                        "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "31s"}],
+                    }
+                },
+            ),
+            busy(31),
+        ),
+        (Status(429, error("You exceeded your current quota, check your plan")), QUOTA),
+        (Status(429, error("You exceeded your current quota. Try again in 3s", "insufficient_quota")), QUOTA),
+        (Status(400, error("prompt too long; exceeded max context length by 12 tokens")), TOO_LONG),
+        (Status(400, error("The total length of all messages is too long.")), TOO_LONG),
+        (Status(400, error("Input Tokens Exceeded: Number of input tokens exceeds maximum length")), TOO_LONG),
+        (
+            Status(500, {"error": {"code": 500, "message": PROJECTOR, "type": "server_error"}}),
+            Problem(code="invalid_value", message=f"The upstream refused the request: {PROJECTOR}"),
+        ),
+    ],
+    ids=["minute", "delay", "quota", "OpenAI's quota", "Ollama", "Perplexity", "Nova", "projector"],
+)
+async def test_what_providers_say_in_their_own_way_is_known_on_every_lane(
+    provider: str | None, step: Step, expected: Problem
+) -> None:
+    assert await fail(provider, step) == expected
+    with ChatUpstream([step]) as upstream:
+        chat = HttpChat(upstream.url, api_key=KEY)
+        assert (await answers(chat, asks()))[1] == expected
+        await chat.close()
+
+
+async def test_openais_400_for_a_model_that_does_not_exist_is_an_unknown_model() -> None:
+    told = {"message": "The requested model 'nope' does not exist.", "type": "invalid_request_error"}
+    step = Status(400, {"error": {**told, "param": "model", "code": "model_not_found"}})
+    with ResponsesUpstream([step]) as upstream:
+        native = NativeResponses(upstream.url, api_key=KEY)
+        _, problem = await answers(native, {"model": "nope", "input": "Hi", "stream": True, "store": False})
+        await native.close()
+    assert problem == Problem(code="model_not_found", message=told["message"], param="model")
 
 
 def test_the_key_that_was_sent_is_never_shown() -> None:
