@@ -1,5 +1,6 @@
 """What kind of picture or file bytes are, by what they begin with: names and headers may say anything. Pure."""
 
+import re
 from base64 import b64decode
 from binascii import Error
 from typing import Final
@@ -13,6 +14,10 @@ _MAGIC: Final = (
     (0, b"%PDF-", "application/pdf"),
 )
 """Where the mark stands, the mark, and what bears it."""
+
+_OTHER_IMAGES: Final = ((0, b"BM"), (0, b"II*\0"), (0, b"MM\0*"), (4, b"ftyp"))
+"""What else begins as a picture that some model reads: BMP, TIFF, AVIF and HEIC."""
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+[=\s]{0,4}")
 
 _CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
 _LOOKED_AT: Final = 4096
@@ -41,3 +46,19 @@ def sniffed_base64(data: str) -> str | None:
         return sniffed(b64decode(data[:64] + "=" * (-len(data[:64]) % 4)))
     except (Error, ValueError):
         return None
+
+
+def image_fault(uri: str) -> str | None:
+    """Why the data in this data URI is no picture; none if it is one, as far as can be seen from its beginning."""
+    _, _, data = uri.partition(",")
+    if not _BASE64.fullmatch(data):
+        return "its data is not base64"
+    try:
+        begins = b64decode(data[:64] + "=" * (-len(data[:64]) % 4))
+    except (Error, ValueError):
+        return "its data is not base64"
+    if str(sniffed(begins)).startswith("image/"):
+        return None
+    if any(begins[place : place + len(mark)] == mark for place, mark in _OTHER_IMAGES):
+        return None
+    return "its data is not an image of a known type (PNG, JPEG, GIF, WebP, BMP, TIFF, AVIF or HEIC)"

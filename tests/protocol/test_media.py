@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from app.protocol.media import is_text, sniffed, sniffed_base64
+from app.protocol.media import image_fault, is_text, sniffed, sniffed_base64
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,31 @@ def test_what_is_no_base64_is_of_no_kind(data: str) -> None:
 )
 def test_text_is_utf_8_without_control_characters(data: bytes, text: bool) -> None:  # noqa: FBT001 — a row of the table
     assert is_text(data) is text
+
+
+@pytest.mark.parametrize(
+    ("begins", "known"),
+    [
+        (b"\x89PNG\r\n\x1a\n", True),
+        (b"\xff\xd8\xff\xe0", True),
+        (b"GIF89a", True),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", True),
+        (b"BM\x00\x00", True),
+        (b"II*\x00", True),
+        (b"MM\x00*", True),
+        (b"\x00\x00\x00\x20ftypavif", True),
+        (b"%PDF-1.7", False),
+        (b"<svg xmlns=", False),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", False),
+    ],
+)
+def test_an_image_is_known_by_its_mark(begins: bytes, known: bool) -> None:  # noqa: FBT001 — a row of the table
+    for data in (begins, begins + bytes(3000)):
+        text = b64encode(data).decode()
+        broken = "\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+        assert {image_fault(f"data:image/png;base64,{each}") is None for each in (text, broken)} == {known}
+
+
+@pytest.mark.parametrize("data", ["", "?", "\u00e9", "iVBORw0KGgo=!", "iVBORw0KGgo=iVBORw0KGgo=", "%69VBORw0KGgo="])
+def test_an_image_that_is_not_base64_is_none(data: str) -> None:
+    assert image_fault(f"data:image/png;base64,{data}") == "its data is not base64"

@@ -14,7 +14,7 @@ from tests.upstream import anthropic as claude
 
 pytestmark = pytest.mark.xdist_group("litellm")
 
-IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
+IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
 LOOK = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look:"}, IMAGE]}]
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Final, assert_never
 
 from app.dialects.chat.limits import Limits
+from app.protocol.media import image_fault
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import (
     Content,
@@ -83,6 +84,8 @@ class PartTeller:
             raise _keeps_no_files(path) if part.file_id else missing(f"{path}.image_url")
         if not is_data_uri(part.image_url):
             check_url(part.image_url, f"{path}.image_url", allow_private=self._allow_private_urls)
+        elif (fault := image_fault(part.image_url)) is not None:
+            raise refuse("invalid_value", f"Invalid image in '{path}.image_url': {fault}.", f"{path}.image_url")
         image = {"url": part.image_url}
         if part.detail in {"low", "high"}:
             image["detail"] = part.detail

@@ -73,7 +73,7 @@ def test_calls_of_every_kind_gather_in_one_message_with_their_outputs_behind_it(
 
 def test_an_image_in_a_custom_tools_output_stands_behind_the_outputs() -> None:
     """Tool messages hold text only; `original` is a word of Codex."""
-    image = {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "original"}
+    image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "original"}
     told = messages(
         {"type": "custom_tool_call", "call_id": "a", "name": "exec", "input": "look()"},
         {"type": "custom_tool_call_output", "call_id": "a", "output": [image]},
@@ -82,7 +82,7 @@ def test_an_image_in_a_custom_tools_output_stands_behind_the_outputs() -> None:
         "role": "user",
         "content": [
             {"type": "text", "text": "From the output of the call 'a':"},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk=", "detail": "high"}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "high"}},
         ],
     }
 

@@ -19,8 +19,8 @@ from tests.dialects.chat.asking import (
 )
 
 HEARD = {"role": "user", "content": "Hi"}
-PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
-TOLD_PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+TOLD_PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
 @pytest.mark.parametrize(

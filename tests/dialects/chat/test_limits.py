@@ -10,7 +10,7 @@ from app.protocol.problems import Problem, ProblemError
 from tests.dialects.chat.asking import ask, call, output, user
 
 TEXT = {"type": "input_text", "text": "Look:"}
-IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
+IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
 FILE = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}
 AUDIO = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
 TEXT_ONLY = Capabilities(vision=False, files=False, audio=False)

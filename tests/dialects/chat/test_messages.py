@@ -19,7 +19,7 @@ from tests.dialects.chat.asking import (
     user,
 )
 
-PIXEL = "data:image/png;base64,aGk="
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
 HEARD = {"role": "user", "content": "Hi"}
 
 
@@ -57,7 +57,7 @@ def told_image(**image_url: str) -> dict[str, Any]:
         ),
         ([image(PIXEL, detail="auto")], [told_image(url=PIXEL)]),
         ([image(PIXEL, detail="original")], [told_image(url=PIXEL, detail="high")]),
-        ([image("DATA:image/png;BASE64,aGk=")], [told_image(url="DATA:image/png;BASE64,aGk=")]),
+        ([image("DATA:image/png;BASE64,iVBORw0KGgo=")], [told_image(url="DATA:image/png;BASE64,iVBORw0KGgo=")]),
         (
             [{"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}],
             [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}}],
@@ -94,6 +94,11 @@ def test_a_file_url_is_told_as_a_link() -> None:
     [
         (image("http://127.0.0.1/a.png"), "invalid_value", ".image_url"),
         (image("data:image/png,raw"), "invalid_value", ".image_url"),
+        (image("data:image/png;base64,"), "invalid_value", ".image_url"),
+        (image("data:image/png;base64,<svg>"), "invalid_value", ".image_url"),
+        (image("data:image/png;base64,iVBORw0KGgo=!"), "invalid_value", ".image_url"),
+        (image("data:image/png;base64,PGh0bWw+"), "invalid_value", ".image_url"),  # <html>
+        (image("data:image/png;base64,JVBERi0xLjc="), "invalid_value", ".image_url"),  # a PDF
         (image(""), "missing_required_parameter", ".image_url"),
         ({"type": "input_image"}, "missing_required_parameter", ".image_url"),
         ({"type": "input_image", "file_id": "file_1"}, "unsupported_parameter", ".file_id"),
