@@ -4,15 +4,23 @@ import random
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.script import breaks, opens, says, stops
-from tests.upstream import Ask, Cut, End, Pause, Reset, Status, Step
+from tests.script import breaks, chunk, opens, says, stops
+from tests.upstream import Ask, Cut, End, Leave, Pause, Reset, Status, Step
 from tests.upstream.responses import answer, message
 
-Fault = Literal["none", "cut", "reset", "ended", "error", "refused", "busy"]
+Fault = Literal[
+    "none", "cut", "reset", "ended", "error", "refused", "busy", "dies", "leaves", "halves", "usage", "long line"
+]  # fmt: skip
 FAULTS: Final[dict[Fault, int]] = {
-    "none": 70, "cut": 5, "reset": 5, "ended": 5, "error": 5, "refused": 5, "busy": 5,
+    "none": 45, "cut": 5, "reset": 5, "ended": 5, "error": 5, "refused": 5, "busy": 5,
+    "dies": 5, "leaves": 8, "halves": 4, "usage": 4, "long line": 4,
 }  # fmt: skip
 """How often each of them happens, in a hundred."""
+HARMLESS: Final = frozenset({"none", "busy", "leaves", "halves", "usage", "long line"})
+"""Those that a whole answer may have been through."""
+HALVES: Final = ("\ud83d", "\ude00")
+GARBAGE: Final = {"prompt_tokens": "many", "completion_tokens": -1, "total_tokens": 10**400, "prompt_tokens_details": 7}
+LONG_LINE: Final = b": " + b"x" * 300_000 + b"\n\n"
 WORDS: Final = ("once ", "upon ", "a ", "time ", "Ünïcödé ", "\N{GRINNING FACE} ", '"quoted\\" ', "\n", "\u2028")
 
 
@@ -32,7 +40,12 @@ class Plan:
     @property
     def text(self) -> str:
         """All that would be said."""
-        return "".join(self.pieces)
+        return whole("".join(self.pieces))
+
+
+def whole(text: str) -> str:
+    """The text with the halves of its characters joined."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def plan_of(number: int) -> Plan:
@@ -42,6 +55,8 @@ def plan_of(number: int) -> Plan:
     more = ["".join(chance.choices(WORDS, k=chance.randint(1, 8))) for _ in range(chance.randint(3, 23))]
     pieces = ("Once ", *more)
     fault = chance.choices([*FAULTS], [*FAULTS.values()])[0]
+    if fault == "halves":
+        pieces += HALVES
     patience = chance.randint(1, 12) if chance.random() < 0.1 else None
     return Plan(number, pieces, chance.uniform(0.05, 0.6), fault, chance.randrange(len(pieces)), patience)
 
@@ -50,6 +65,8 @@ def said_in_chat(ask: Ask, seen: set[int]) -> list[Step]:
     """The script of a chat server."""
     plan = plan_of(int(ask.body["messages"][-1]["content"]))
     steps: list[Step] = [opens(), *[says(piece) for piece in plan.pieces], stops()]
+    if plan.fault == "usage":
+        steps.append(chunk(usage=GARBAGE))
     return _paced(plan, steps, 1, seen)
 
 
@@ -57,7 +74,9 @@ def said_in_responses(ask: Ask, seen: set[int]) -> list[Step]:
     """The script of a server that speaks Responses."""
     held = ask.body["input"]
     plan = plan_of(int(held if isinstance(held, str) else held[0]["content"]))
-    return _paced(plan, [*answer(message("msg_1", *plan.pieces))], 4, seen)
+    # a relay passes halves on as they came, and the grammar joins them as Python does: not at all
+    pieces = (plan.text,) if plan.fault == "halves" else plan.pieces
+    return _paced(plan, [*answer(message("msg_1", *pieces))], 4, seen)
 
 
 def _paced(plan: Plan, steps: list[Step], opening: int, seen: set[int]) -> list[Step]:
@@ -66,7 +85,14 @@ def _paced(plan: Plan, steps: list[Step], opening: int, seen: set[int]) -> list[
     if plan.fault == "busy" and plan.number not in seen:  # once; the next time it is answered
         seen.add(plan.number)
         return [Status(503)]
+    if plan.fault == "dies":  # it has read the request
+        return [Reset()]
+    if plan.fault == "long line":
+        steps.insert(opening, LONG_LINE)
+    if plan.fault == "leaves":
+        steps.append(Leave())
     ends: dict[Fault, list[Step]] = {"cut": [Cut()], "reset": [Reset()], "ended": [End()], "error": [breaks(), End()]}
     if plan.fault in ends:
         steps = steps[: opening + plan.at + 1] + ends[plan.fault]
-    return [paced for step in steps for paced in (step, Pause(plan.pause))]
+    paced = [paced for step in steps for paced in (step, Pause(plan.pause))]
+    return paced[:-1] if plan.fault == "leaves" else paced

@@ -13,7 +13,21 @@ from tests.upstream.anthropic import AnthropicUpstream
 from tests.upstream.chat import ChatUpstream
 from tests.upstream.gemini import GeminiUpstream
 from tests.upstream.responses import ResponsesUpstream
-from tests.upstream.server import Ask, Cut, End, Gate, Hang, Json, Pause, Reset, Script, ScriptedUpstream, Status, Step
+from tests.upstream.server import (
+    Ask,
+    Cut,
+    End,
+    Gate,
+    Hang,
+    Json,
+    Leave,
+    Pause,
+    Reset,
+    Script,
+    ScriptedUpstream,
+    Status,
+    Step,
+)
 
 __all__ = [
     "AnthropicUpstream",
@@ -25,6 +39,7 @@ __all__ = [
     "GeminiUpstream",
     "Hang",
     "Json",
+    "Leave",
     "Pause",
     "Reset",
     "ResponsesUpstream",

@@ -32,6 +32,11 @@ class End:
 
 
 @dataclass(frozen=True)
+class Leave:
+    """End the answer as it must, and close the connection at once although it was to be kept, as llama.cpp does."""
+
+
+@dataclass(frozen=True)
 class Reset:
     """Reset the connection."""
 
@@ -66,7 +71,7 @@ class Gate:
         return self._opened.is_set()
 
 
-Step = Json | bytes | Pause | Cut | End | Reset | Hang | Status | Gate
+Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | Gate
 
 
 @dataclass
@@ -290,6 +295,11 @@ class ScriptedUpstream:
             case Hang():
                 await asyncio.Event().wait()
             case Cut():
+                await writer.drain()
+                return False
+            case Leave():
+                self._chunk(writer, self.last_word(), ask)
+                writer.write(b"0\r\n\r\n")
                 await writer.drain()
                 return False
             case Reset():
