@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from app.dialects.responses.ask import to_responses
-from app.dialects.responses.endings import LAST, ending, reported
+from app.dialects.responses.endings import CUT, LAST, UNREADABLE, ending, reported
 from app.dialects.responses.ids import marked
 from app.dialects.responses.options import RelayOptions
-from app.dialects.responses.relay import CHARACTERS_PER_TOKEN, CUT, READ, UNREADABLE
+from app.dialects.responses.relay import CHARACTERS_PER_TOKEN, READ
 from app.protocol.compaction import CUT as CUT_SHORT
 from app.protocol.compaction import SUM_UP, Window, sealed_window
 from app.protocol.events import Event, RelayedLast

@@ -12,11 +12,21 @@ Json = dict[str, Any]
 Status = Literal["completed", "incomplete", "failed"]
 
 LAST: Final = {"response.completed", "response.incomplete", "response.failed"}
+SECOND: Final = {"response.in_progress", "response.queued"}
+MOVING: Final = {"status", "completed_at", "error", "incomplete_details", "output", "usage"}
+"""What may differ between the responses of one stream."""
 MOST_TOKENS: Final = 10**15
 """No answer uses as many; what counts tokens cannot hold numbers of any size."""
 MOST_SECONDS: Final = 10**11
 LONGEST_CODE: Final = 64
 LONGEST_MESSAGE: Final = 500
+
+UNREADABLE: Final = Problem(
+    code="upstream_error", message="The model's server sent something that is no event of a response."
+)
+CUT: Final = Problem(
+    code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
+)
 
 _RANK: Final[dict[str, int]] = {"completed": 0, "incomplete": 1, "failed": 2}
 _STATUSES: Final[tuple[Status, ...]] = ("completed", "incomplete", "failed")

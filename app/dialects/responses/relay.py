@@ -5,7 +5,7 @@ Theory of operation
 Every event is the upstream's own, unknown ones included, with three things changed: the number, because we add signs
 of life between them; the ids and what is sealed, which get a mark unless ids are to be kept; the model's name, which
 is the public one. Where the event belongs is supplied if it does not say so (`positions.py`), and the ids of one
-response and of each item are always those that were told first.
+response and of each item are always those that were told first. Calls that `tool_choice` does not allow are left out.
 
 We speak in the upstream's stead only where it does not:
 
@@ -34,7 +34,11 @@ import msgspec
 from app.dialects.responses.ask import to_responses
 from app.dialects.responses.codex import refusals_as_text
 from app.dialects.responses.endings import (
+    CUT,
     LAST,
+    MOVING,
+    SECOND,
+    UNREADABLE,
     agreed_status,
     ending,
     is_cut_call,
@@ -48,6 +52,7 @@ from app.dialects.responses.marks import Marks
 from app.dialects.responses.open_items import OpenItems
 from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.positions import DONE, Positions
+from app.dialects.responses.tool_choice import ToolChoiceFilter
 from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
@@ -58,19 +63,10 @@ from app.turn.emitter import CUT_IN_A_CALL
 
 Json = dict[str, Any]
 
-MOVING: Final = {"status", "completed_at", "error", "incomplete_details", "output", "usage"}
-"""What may differ between the responses of one stream."""
 READ: Final = ("instructions", "input", "tools")
 """What of an ask the model reads."""
 CHARACTERS_PER_TOKEN: Final = 4
 """A rough mean over languages and code, for upstreams that do not count what they are asked."""
-SECOND: Final = {"response.in_progress", "response.queued"}
-UNREADABLE: Final = Problem(
-    code="upstream_error", message="The model's server sent something that is no event of a response."
-)
-CUT: Final = Problem(
-    code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
-)
 
 
 class RelayTurn:
@@ -88,7 +84,8 @@ class RelayTurn:
     ) -> None:
         self.warnings: list[str] = []
         self.ask = to_responses(request, model=model, options=options, warnings=self.warnings)
-        self.late_warnings: list[str] = []
+        self._tool_choice = ToolChoiceFilter(request.tool_choice)
+        self.late_warnings = self._tool_choice.warnings
         self.problem: Problem | None = None
         """Why it failed."""
         self.notes: dict[str, Any] = {}
@@ -141,15 +138,16 @@ class RelayTurn:
         events = self._first_words(name)
         if not self._positions.complete(name, event):
             return [*events, *self._release(), self._relayed(name, event, Relayed)]
+        if self._tool_choice.leaves_out(name, event):
+            return events
         if self._withheld and self._withheld[0][1]["output_index"] != event["output_index"]:
             events += self._release()
         if may_be_cut(name, event):
             self._withheld.append((name, event))
-            return events
-        if self._for_codex and name == DONE and is_cut_call(event.get("item")):
+        elif self._for_codex and name == DONE and is_cut_call(event.get("item")):
             self._cut_for_codex = True
-            return events
-        events += [*self._release(), *self._about_item(name, event)]
+        else:
+            events += [*self._release(), *self._about_item(name, event)]
         return events if self._items.held <= self._most else events + self.fail(TOO_LONG_AN_ANSWER)
 
     def keep_alive(self) -> list[Event]:
@@ -220,6 +218,7 @@ class RelayTurn:
         if status == "incomplete":
             items = [{**item, "status": status} if is_unfinished_function_call(item) else item for item in items]
         response["output"] = items
+        self._tool_choice.end(status, items)
         if self._for_codex and status != "failed" and (self._cut_for_codex or any(map(is_cut_call, items))):
             return events + self.fail(CUT_IN_A_CALL)
         if status == "failed":
@@ -236,11 +235,9 @@ class RelayTurn:
         if self._for_codex:
             self._cut_for_codex = bool(withheld)
             return []
-        events: list[Event] = []
-        for name, event in withheld:
-            if name == DONE:  # careful clients run a call on its `arguments.done`
-                events += self._about_item(name, {**event, "item": {**event["item"], "status": "incomplete"}})
-        return events
+        # careful clients run a call on its `arguments.done`
+        cut = [{**event, "item": {**event["item"], "status": "incomplete"}} for name, event in withheld if name == DONE]
+        return [told for event in cut for told in self._about_item(DONE, event)]
 
     def _release(self) -> list[Event]:
         """Tells the end of a call as it came: the answer went on behind it."""
@@ -255,7 +252,8 @@ class RelayTurn:
         if self._previous is not None:  # the upstream was asked as if nothing had been before
             told["previous_response_id"] = self._previous
         if isinstance(output := response.get("output"), list):
-            told["output"] = [self._marks.item(item) for item in self._positions.final(output)]
+            output = self._tool_choice.final(self._positions.final(output))
+            told["output"] = [self._marks.item(item) for item in output]
         told["created_at"] = whole_seconds(told.get("created_at"), self._response.get("created_at") or self._now())
         if self._ours and told.get("completed_at") is not None:
             told["completed_at"] = self._now()  # two clocks in one response might say that it ended before it began
@@ -284,12 +282,11 @@ class RelayTurn:
         self._phase = "over"
         if self._for_codex and name == "response.incomplete":
             name = event["type"] = "response.completed"  # it throws an incomplete answer away
-        number, self._number = self._number, self._number + 1
-        event["sequence_number"] = number
+        told = self._relayed(name, event, Relayed)
         return RelayedLast(
-            sequence_number=number,
-            name=name.encode(),
-            data=json_bytes(event),
+            sequence_number=told.sequence_number,
+            name=told.name,
+            data=told.data,
             body=json_bytes(event["response"]),
             response=ending(event["response"], name),
         )

@@ -1,0 +1,84 @@
+"""Holds a relayed answer to the client's `tool_choice`, which llama.cpp and others ignore where it is an object.
+
+Calls of functions and of custom tools are looked at: nobody but the client runs them. A call that the client does not
+allow is left out of the events, so that later items move up, and of the final response; the answer says so.
+"""
+
+from bisect import bisect_left
+from typing import Any, Final
+
+from app.dialects.responses.positions import ADDED, DONE
+from app.protocol.request import AllowedTools, ChosenTool, ToolChoice
+from app.protocol.request.tool_choice import NAMED
+
+Json = dict[str, Any]
+
+CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+MOST_NAMES: Final = 20
+"""Names of tools in the warning, and characters of each that are told: they are the upstream's."""
+LONGEST_NAME: Final = 64
+
+
+class ToolChoiceFilter:
+    """Leaves calls out of one answer. Events must have their `output_index`."""
+
+    def __init__(self, choice: ToolChoice) -> None:
+        self._allowed = _allowed(choice)
+        self._demands = _demands(choice)
+        self._left_out: list[int] = []
+        """Positions of the calls that were left out, in their order."""
+        self._names: dict[str, None] = {}
+        self.warnings: list[str] = []
+        """What the client must know of the answer, as far as it has come."""
+
+    def leaves_out(self, name: str, event: Json) -> bool:
+        """Whether this event is about a call that is left out. Any other event gets its new position."""
+        index = event["output_index"]
+        at = bisect_left(self._left_out, index)
+        if self._left_out[at : at + 1] == [index]:
+            return True
+        if name in {ADDED, DONE} and self._rules_out(event.get("item")):
+            self._left_out.insert(at, index)
+            if len(self._names) < MOST_NAMES:
+                self._names[str(event["item"].get("name"))[:LONGEST_NAME]] = None
+                names = ", ".join(self._names)
+                self.warnings[:] = [f"Calls that 'tool_choice' does not allow were left out: {names}."]
+            return True
+        event["output_index"] = index - at
+        return False
+
+    def final(self, output: list[Any]) -> list[Any]:
+        """The items of a response without the calls that are left out."""
+        return output if self._allowed is None else [item for item in output if not self._rules_out(item)]
+
+    def end(self, status: str, items: list[Any]) -> None:
+        """The answer is over, with these items. A hosted tool may be the one that was demanded."""
+        called = any(isinstance(item, dict) and str(item.get("type")).endswith("_call") for item in items)
+        if self._demands and status == "completed" and not called:
+            self.warnings.append("'tool_choice' demands a tool call, and the model made none that it allows.")
+
+    def _rules_out(self, item: Any) -> bool:
+        if self._allowed is None or not isinstance(item, dict) or item.get("type") not in CALLS:
+            return False
+        return not self._allowed & {("name", item.get("name")), ("namespace", item.get("namespace"))}
+
+
+def _allowed(choice: ToolChoice) -> frozenset[tuple[str, Any]] | None:
+    """What a call may be named, or its namespace; None: anything. A tool that has no name says nothing of those."""
+    match choice:
+        case "none":
+            return frozenset()
+        case AllowedTools():
+            return frozenset(map(_named, choice.tools))
+        case ChosenTool() if choice.type in NAMED:
+            return frozenset({_named(choice)})
+        case _:
+            return None
+
+
+def _named(tool: ChosenTool) -> tuple[str, Any]:
+    return ("namespace" if tool.type == "namespace" else "name", tool.name)
+
+
+def _demands(choice: ToolChoice) -> bool:
+    return choice == "required" or isinstance(choice, ChosenTool) or getattr(choice, "mode", "") == "required"
