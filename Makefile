@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # is no node or no package.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test conformance openapi bench bench soak scan-answers bench-peers node-client lint audit format lock clean
+.PHONY: help serve test conformance openapi bench bench soak scan scan-answers bench-peers node-client lint audit format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ bench: $(VENV)/.dev ## speed, beside byte copies and other bridges; writes docs/
 
 soak: $(VENV)/.dev ## ten minutes of hundreds of streams with faults; writes docs/reliability.md
 	$(BIN)/python -m tests.chaos.soak $(ARGS)
+
+scan: $(VENV)/.dev ## what the largest requests of every shape cost other callers; writes docs/limits.md
+	$(BIN)/python -m tests.scan_server $(ARGS)
 
 scan-answers: $(VENV)/.dev ## what every kind of answer costs as it grows, in time and in memory
 	$(BIN)/python -m tests.upstreams.scan_answers $(ARGS)
