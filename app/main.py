@@ -74,7 +74,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     admission, metrics, recorder, _ = kept
     _follow(metrics, settings, catalogue)
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
-    gate = Gate(settings.keys, passthrough=passthrough)
+    gate = Gate(settings.keys, settings.server, passthrough=passthrough)
     tracing = tracing_of(settings)
     bodies = BodyLog() if settings.server.log_bodies else None
     walk = Walk(

@@ -198,6 +198,8 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         allowed_hosts=("proxy.example.com", "fd00::1"),
         cors_origins=("https://a.example", "http://b.example:3000"),
         max_turns=7,
+        guest_requests_per_minute=9,
+        guest_concurrency=10,
         send_timeout=8,
         drain_delay=9,
         shutdown_grace=10,

@@ -87,6 +87,8 @@ nme = "y"
         ('[server]\nhost = "${A"', "config.toml:2: server.host: ${A is not ${NAME} or ${NAME:-otherwise}"),
         ('[server]\nlog_format = "jsn"', "config.toml:2: server.log_format: must be one of auto, text, json (did you mean json?)"),
         ('[[keys]]\nname = "a"', "config.toml:1: keys[0]: needs either sha256 or value, and not both"),
+        ('[[keys]]\nname = "guest"\nvalue = "b"', "config.toml:2: keys[0].name: is what callers without a key of this server are called: choose another name"),
+        ('[[keys]]\nname = "Anyone"\nvalue = "b"', "config.toml:2: keys[0].name: is what callers without a key of this server are called: choose another name"),
         ('[[keys]]\nname = "a"\nvalue = "b c"', "config.toml:3: keys[0].value: must not hold spaces, line breaks or anything but printable ASCII"),
         ('[[keys]]\nname = "a"\nvalue = ""', "config.toml:3: keys[0].value: must not be empty"),
         ('[[keys]]\nname = "a"\nvalue = "b"\nmodels = "m"', "config.toml:4: keys[0].models: must be a list"),

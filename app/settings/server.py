@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.settings.secret import Secret
-from app.settings.values import Collector, Digest, Hosts, Name, Origins, SealKey, Seconds, Table, is_loopback
+from app.settings.values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, Table, is_loopback
 
 
 class Server(Table):
@@ -69,7 +69,12 @@ class Server(Table):
     upstream_idle_connections: int = Field(default=32, ge=0, le=10_000)
     """How many idle connections to one upstream are kept."""
     max_turns: int = Field(default=1000, ge=1)
-    """Turns at once; one more is a 503."""
+    """Turns at once; one more is a 503. Half of them at most are for callers without a key of this server."""
+    guest_requests_per_minute: int | None = Field(default=None, ge=1)
+    """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may begin in a minute;
+    without it any number."""
+    guest_concurrency: int | None = Field(default=None, ge=1)
+    """Turns of each such caller at once; without it any number."""
     send_timeout: Seconds = 60
     """Seconds for which a client may read nothing of what is sent to it."""
     drain_delay: float = Field(default=2, ge=0, le=600, allow_inf_nan=False)
@@ -118,8 +123,8 @@ class Seal(Table):
 class KeyTable(Table):
     """A client's key as it is written: its digest, or itself."""
 
-    name: Name
-    """What the log calls its owner."""
+    name: KeyName
+    """What the log calls its owner; not `guest` or `anyone`, which it calls callers without a key of this server."""
     sha256: Digest | None = None
     """The SHA-256 of the key, in 64 hexadecimal digits."""
     value: Secret | None = None
@@ -181,6 +186,11 @@ class Key:
         if self.own is not None:
             return f"guest:{sha256(b'am-proxy owner ' + self.own.reveal().encode()).hexdigest()}"
         return f"key:{self.name}" if self.digest else ""
+
+    @property
+    def may_use_all(self) -> bool:
+        """Whether no public name is closed to this key."""
+        return "*" in self.models
 
     def may_use(self, model: str) -> bool:
         """Whether one of the patterns covers this public name."""

@@ -21,6 +21,14 @@ def _told(text: str) -> str:
     return text
 
 
+def _key_name(name: str) -> str:
+    """A name that is nobody else's: callers without a key are known by these."""
+    if name.lower() in {"guest", "anyone"}:
+        message = "is what callers without a key of this server are called: choose another name"
+        raise ValueError(message)
+    return name
+
+
 def _address(url: str) -> str:
     """An upstream's address, without the slash at its end."""
     wrong = "must be an address that starts with http:// or https://"
@@ -83,6 +91,7 @@ def _long(key: Secret) -> Secret:
 
 
 Name = Annotated[str, Field(max_length=256), AfterValidator(_told)]
+KeyName = Annotated[Name, AfterValidator(_key_name)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
 Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
 Address = Annotated[str, AfterValidator(_address)]

@@ -6,6 +6,8 @@ A turn is admitted before its body is read, and whoever is turned away is told a
 never behind anybody. The count is our own; pools of connections have no bound, for a turn that waits for another
 turn's connection is a turn that waits for another client.
 
+Limits belong to `Key.owner`. Guests, who are as many as somebody cares to invent, share half of all turns at most.
+
 A server that is told to stop goes through two steps, each begun from outside:
 
     `leave`   it says that it is not ready, so that load balancers turn elsewhere, and serves on
@@ -18,7 +20,7 @@ from typing import Final
 
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key
-from app.transports.allowance import Allowance
+from app.transports.allowance import Allowance, Allowances
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
 """What a turn is told that ran when its server ended, and one that came too late."""
@@ -29,9 +31,10 @@ PAUSE: Final = 2
 class Ticket:
     """One turn's leave to run. Whoever has one gives it back."""
 
-    def __init__(self, admission: "Admission", allowance: Allowance) -> None:
+    def __init__(self, admission: "Admission", caller: Key, allowance: Allowance) -> None:
         self._admission = admission
-        self._allowance: Allowance | None = allowance
+        self.caller = caller
+        self.allowance = allowance
         self.interrupt: Callable[[Problem], None] | None = None
         """How the turn is ended from outside, once it can be."""
 
@@ -43,10 +46,7 @@ class Ticket:
 
     def give_back(self) -> None:
         """The turn is over. Once is enough, more often does no harm."""
-        if self._allowance is not None:
-            self._allowance.give_back()
-            self._allowance = None
-            self._admission.tickets.discard(self)
+        self._admission.give_back(self)
 
 
 class Admission:
@@ -60,7 +60,9 @@ class Admission:
         """Those of all turns that run."""
         self._max_turns = max_turns
         self._clock = clock
-        self._allowances: dict[str, Allowance] = {}
+        self._allowances = Allowances(clock)
+        self._guests = 0
+        """Turns of guests that run."""
 
     def admit(self, caller: Key) -> Ticket:
         """One more turn. Raises `ProblemError` where there may be none, now or for this key."""
@@ -69,20 +71,31 @@ class Admission:
         if len(self.tickets) >= self._max_turns:
             words = f"This server runs {self._max_turns} turns at once, and no more."
             raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
-        allowance = self._allowance(caller)
-        allowance.take()
-        ticket = Ticket(self, allowance)
+        most = max(1, self._max_turns // 2)
+        if caller.is_guest and self._guests >= most:
+            words = f"This server runs {most} turns at once for callers without a key of its own, and no more."
+            raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
+        allowance = self._allowances.of(caller)
+        allowance.take(caller)
+        ticket = Ticket(self, caller, allowance)
         self.tickets.add(ticket)
+        self._guests += caller.is_guest
         return ticket
+
+    def give_back(self, ticket: Ticket) -> None:
+        """A turn is over."""
+        if ticket in self.tickets:
+            self.tickets.discard(ticket)
+            self._guests -= ticket.caller.is_guest
+            self._allowances.give_back(ticket.caller, ticket.allowance)
 
     def headers(self, caller: Key) -> dict[str, str]:
         """What this caller has left, for every answer to it."""
-        return self._allowance(caller).headers
+        return self._allowances.headers(caller)
 
     def follow(self, max_turns: int) -> None:
-        """Other settings hold from now on, for keys too. Turns that run are counted as before."""
+        """Another limit holds from now on. Turns that run, and requests of the last minute, count as before."""
         self._max_turns = max_turns
-        self._allowances = {}
 
     def leave(self) -> None:
         """The server is told to stop, and serves on for a while."""
@@ -95,9 +108,3 @@ class Admission:
         for ticket in list(self.tickets):
             if ticket.interrupt is not None:
                 ticket.interrupt(LEAVING)
-
-    def _allowance(self, caller: Key) -> Allowance:
-        found = self._allowances.get(caller.name)
-        if found is None:
-            found = self._allowances[caller.name] = Allowance(caller, self._clock)
-        return found

@@ -1,6 +1,11 @@
-"""How often, and how many times at once, one key may ask. In memory: every process counts for itself."""
+"""How often, and how many times at once, one caller may ask. In memory: every process counts for itself.
+
+Callers are told apart by `Key.owner`, never by the name in the log, which guests share. What is counted outlives a
+reload of the settings; the limits are those of the key that a request comes with.
+"""
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -8,53 +13,101 @@ from app.protocol.problems import Problem, ProblemError
 from app.settings import Key
 
 MINUTE: Final = 60
+MOST_GUESTS: Final = 10_000
+"""Guests that are remembered: anybody can invent another one. Of more, the one that was idle longest is forgotten."""
 
 
 class Allowance:
-    """What one key has left. A minute's requests may come all at once; they come back one by one, evenly."""
+    """What one caller has used. A minute's requests may come all at once; they come back one by one, evenly."""
 
-    def __init__(self, key: Key, clock: Callable[[], float]) -> None:
-        self._key = key
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._left = float(key.requests_per_minute or 0)
+        self._spent = 0.0
+        """Requests of the last minute that have not come back yet."""
         self._seen = clock()
-        self._running = 0
+        self.running = 0
 
-    @property
-    def headers(self) -> dict[str, str]:
+    def headers(self, key: Key) -> dict[str, str]:
         """How it stands, in OpenAI's words. Nothing for a key that may ask as often as it likes."""
-        most = self._key.requests_per_minute
+        most = key.requests_per_minute
         if most is None:
             return {}
-        self._refill(most)
+        left = self._left(most)
         return {
             "x-ratelimit-limit-requests": str(most),
-            "x-ratelimit-remaining-requests": str(int(self._left)),
-            "x-ratelimit-reset-requests": _spelled((most - self._left) * MINUTE / most),
+            "x-ratelimit-remaining-requests": str(int(left)),
+            "x-ratelimit-reset-requests": _spelled((most - left) * MINUTE / most),
         }
 
-    def take(self) -> None:
+    def take(self, key: Key) -> None:
         """One request begins. Raises `ProblemError` if it is one too many, which then costs nothing."""
-        key = self._key
-        if key.concurrency is not None and self._running >= key.concurrency:
+        if key.concurrency is not None and self.running >= key.concurrency:
             raise _refused(f"This key may run {key.concurrency} requests at once, and does.", 1)
         if key.requests_per_minute is not None:
-            self._refill(key.requests_per_minute)
-            if self._left < 1:
-                wait = math.ceil((1 - self._left) * MINUTE / key.requests_per_minute)
+            left = self._left(key.requests_per_minute)
+            if left < 1:
+                wait = math.ceil((1 - left) * MINUTE / key.requests_per_minute)
                 words = f"Rate limit reached for requests per minute: limit {key.requests_per_minute}."
                 raise _refused(f"{words} Please try again in {wait}s.", wait)
-            self._left -= 1
-        self._running += 1
+            self._spent += 1
+        self.running += 1
 
     def give_back(self) -> None:
         """One request has ended."""
-        self._running -= 1
+        self.running -= 1
 
-    def _refill(self, most: int) -> None:
+    @property
+    def is_unused(self) -> bool:
+        """Whether forgetting it changes nothing."""
+        return not self.running and not self._spent
+
+    def _left(self, most: int) -> float:
         now = self._clock()
-        self._left = min(most, self._left + (now - self._seen) * most / MINUTE)
+        self._spent = max(0.0, min(most, self._spent) - (now - self._seen) * most / MINUTE)
         self._seen = now
+        return most - self._spent
+
+
+class Allowances:
+    """Those of all callers. Keys are as many as are configured; guests are bounded."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._keys: dict[str, Allowance] = {}
+        self._guests: OrderedDict[str, Allowance] = OrderedDict()
+
+    def of(self, caller: Key) -> Allowance:
+        """That of one caller, remembered from now on."""
+        if caller.own is None:
+            return self._keys.setdefault(caller.owner, Allowance(self._clock))
+        owner = caller.owner
+        found = self._guests.get(owner)
+        if found is None:
+            found = self._guests[owner] = Allowance(self._clock)
+            if len(self._guests) > MOST_GUESTS:
+                self._forget_one()
+        self._guests.move_to_end(owner)
+        return found
+
+    def headers(self, caller: Key) -> dict[str, str]:
+        """What this caller has left. Nothing is remembered for that."""
+        if caller.requests_per_minute is None:
+            return {}
+        found = (self._keys if caller.own is None else self._guests).get(caller.owner)
+        return (found or Allowance(self._clock)).headers(caller)
+
+    def give_back(self, caller: Key, allowance: Allowance) -> None:
+        """One request of this caller has ended; the caller is forgotten where nothing need be remembered."""
+        allowance.give_back()
+        table = self._keys if caller.own is None else self._guests
+        if allowance.is_unused and table.get(caller.owner) is allowance:
+            del table[caller.owner]
+
+    def _forget_one(self) -> None:
+        for owner, allowance in self._guests.items():
+            if not allowance.running:
+                del self._guests[owner]
+                return
 
 
 def _refused(message: str, wait: int) -> ProblemError:

@@ -9,7 +9,7 @@ from typing import Final
 from starlette.datastructures import Headers
 
 from app.protocol.problems import refuse
-from app.settings import Key, Secret
+from app.settings import Key, Secret, Server
 
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller where no keys are configured."""
@@ -20,9 +20,10 @@ GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
 class Gate:
     """Knows keys by their digests only. A key of this server stays here; any other may be for an upstream."""
 
-    def __init__(self, keys: Sequence[Key], *, passthrough: bool = False) -> None:
+    def __init__(self, keys: Sequence[Key], server: Server, *, passthrough: bool = False) -> None:
         self._keys = tuple(keys)
         self._passthrough = passthrough
+        self._server = server
 
     def admit(self, headers: Headers) -> Key:
         """The caller. Raises `ProblemError` without a valid `Authorization: Bearer …`, or with two."""
@@ -32,7 +33,8 @@ class Gate:
         scheme, _, token = (given[0] if given else "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         if not self._keys:
-            return replace(ANYONE, own=_sendable(token)) if self._passthrough else ANYONE
+            own = _sendable(token) if self._passthrough else None
+            return ANYONE if own is None else self._bringing(own, ANYONE)
         if not token:
             raise refuse("invalid_api_key", "This server wants a key: send `Authorization: Bearer <key>`.")
         found = self._find(token)
@@ -41,7 +43,20 @@ class Gate:
         own = _sendable(token) if self._passthrough else None
         if own is None:
             raise refuse("invalid_api_key", "This key is not known here.")
-        return replace(GUEST, own=own)
+        return self._bringing(own, GUEST)
+
+    def admit_key(self, headers: Headers, what: str) -> Key:
+        """The caller, who may be no guest: `what` is shown to them by nobody. Raises `ProblemError` as `admit` does."""
+        caller = self.admit(headers)
+        if caller.is_guest:
+            raise refuse("invalid_api_key", f"{what} for those who have a key of this server.")
+        return caller
+
+    def _bringing(self, own: Secret, caller: Key) -> Key:
+        """A caller with a key of its own, and the limits that hold for each of these."""
+        server = self._server
+        per_minute, at_once = server.guest_requests_per_minute, server.guest_concurrency
+        return replace(caller, own=own, requests_per_minute=per_minute, concurrency=at_once)
 
     def _find(self, token: str) -> Key | None:
         digest = sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector
 from app.protocol.events import Event
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.request import CreateResponse
+from app.settings import Key
 from app.transports.gate import Gate
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the page, and nobody reads them
@@ -35,6 +36,7 @@ NOBODY: Final = "none"
 OTHER: Final = "other"
 """The label of an error that is not one of ours: a relayed one may be called anything."""
 
+_BUILD: Final = "am_proxy_build"
 _CODES: Final = frozenset({"", *ANSWERS, *(answer.failed_code for answer in ANSWERS.values())})
 _TOKENS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304)
 _SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 300, 1800)
@@ -114,7 +116,7 @@ class Metrics:
             "am_proxy_dropped_tools", "Tools that an upstream could not be given.", ["model"], registry=registry
         )
         self._in_flight = Gauge("am_proxy_turns_in_flight", "Turns that run now.", registry=registry)
-        Info("am_proxy_build", "What runs here.", registry=registry).info(
+        Info(_BUILD, "What runs here.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
         )
         self._circuits = circuits
@@ -126,17 +128,18 @@ class Metrics:
         self._served = served
         self._circuits = circuits
 
-    def page(self) -> bytes:
-        """Everything, as Prometheus reads it."""
-        return generate_latest(self._registry)
+    def page(self, caller: Key | None = None) -> bytes:
+        """What this caller may see, as Prometheus reads it; everything, if there is none."""
+        if caller is None or caller.may_use_all:
+            return generate_latest(self._registry)
+        return generate_latest(_Visible(self._registry, caller))
 
     def router(self, gate: Gate | None) -> APIRouter:
         """Where it is read: by everybody, or only through this gate."""
 
         async def page(request: Request) -> HttpResponse:
-            if gate is not None:
-                gate.admit(request.headers)
-            return HttpResponse(self.page(), media_type=CONTENT_TYPE_PLAIN_1_0_0)
+            caller = None if gate is None else gate.admit_key(request.headers, "Figures are shown")
+            return HttpResponse(self.page(caller), media_type=CONTENT_TYPE_PLAIN_1_0_0)
 
         router = APIRouter(include_in_schema=False)
         router.add_api_route("/metrics", page, methods=["GET"], response_model=None)
@@ -205,6 +208,25 @@ class CountedTurn:
     def ended(self, fields: Mapping[str, Any]) -> None:
         """Counted."""
         self._metrics.ended(fields, asked=self._asked)
+
+
+class _Visible(Collector):
+    """The rows of the models that a key may use, and which version runs. Any other row counts other callers' turns."""
+
+    def __init__(self, registry: CollectorRegistry, caller: Key) -> None:
+        self._registry = registry
+        self._caller = caller
+
+    def collect(self) -> Iterable[Metric]:
+        """Each metric without its other rows."""
+        for metric in self._registry.collect():
+            visible = Metric(metric.name, metric.documentation, metric.type, metric.unit)
+            visible.samples = [sample for sample in metric.samples if self._may_see(metric.name, sample.labels)]
+            yield visible
+
+    def _may_see(self, name: str, labels: Mapping[str, str]) -> bool:
+        model = labels.get("model") or labels.get("gen_ai_request_model")
+        return name == _BUILD if model is None else self._caller.may_use(model)
 
 
 class _Circuits(Collector):

@@ -11,15 +11,15 @@ import httpx
 import pytest
 
 from app.protocol.problems import Problem, ProblemError
-from app.settings import Key, Model, Server, Settings, Upstream
+from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.transports.admission import LEAVING, Admission
-from app.transports.allowance import Allowance
+from app.transports.allowance import MOST_GUESTS, Allowance
 from tests.script import opens, says, talk
 from tests.serving import serving
 from tests.upstream import ChatUpstream, Gate, Hang, Script, Status
 
 ASK = {"model": "m", "input": "Hi"}
-ALICE = Key("alice", b"")
+ALICE = Key("alice", b"a")
 
 
 class Clock:
@@ -39,7 +39,7 @@ def refused(admission: Admission, caller: Key) -> Problem:
 def test_a_minutes_requests_may_come_at_once_and_come_back_one_by_one() -> None:
     clock = Clock()
     admission = Admission(100, clock)
-    key = Key("alice", b"", requests_per_minute=3)
+    key = Key("alice", b"a", requests_per_minute=3)
     told = [admission.headers(key)["x-ratelimit-remaining-requests"]]
     for _ in range(3):
         admission.admit(key).give_back()
@@ -65,15 +65,16 @@ def test_a_minutes_requests_may_come_at_once_and_come_back_one_by_one() -> None:
 )
 def test_the_time_until_all_is_back_is_spelled_as_openai_spells_it(per_minute: int, passed: float, reset: str) -> None:
     clock = Clock()
-    allowance = Allowance(Key("a", b"", requests_per_minute=per_minute), clock)
-    allowance.take()
+    key = Key("a", b"a", requests_per_minute=per_minute)
+    allowance = Allowance(clock)
+    allowance.take(key)
     clock.now += passed
-    assert allowance.headers["x-ratelimit-reset-requests"] == reset
+    assert allowance.headers(key)["x-ratelimit-reset-requests"] == reset
 
 
 def test_one_key_does_not_use_up_what_another_has() -> None:
     admission = Admission(100)
-    first, second = (Key(name, b"", requests_per_minute=1, concurrency=1) for name in ("a", "b"))
+    first, second = (Key(name, b"k", requests_per_minute=1, concurrency=1) for name in ("a", "b"))
     admission.admit(first)
     admission.admit(second)
     assert refused(admission, first).code == "rate_limit_exceeded"
@@ -81,7 +82,7 @@ def test_one_key_does_not_use_up_what_another_has() -> None:
 
 def test_turns_at_once_count_until_they_are_given_back_once() -> None:
     admission = Admission(100)
-    key = Key("alice", b"", concurrency=2)
+    key = Key("alice", b"a", concurrency=2)
     tickets = [admission.admit(key) for _ in range(2)]
     assert refused(admission, key).retry_after == 1
     for _ in range(3):
@@ -93,7 +94,7 @@ def test_turns_at_once_count_until_they_are_given_back_once() -> None:
 
 def test_a_turn_that_is_refused_for_want_of_room_costs_its_key_nothing() -> None:
     admission = Admission(1)
-    key = Key("alice", b"", requests_per_minute=2)
+    key = Key("alice", b"a", requests_per_minute=2)
     ticket = admission.admit(key)
     assert refused(admission, key).code == "overloaded"
     ticket.give_back()
@@ -115,6 +116,65 @@ def test_at_the_end_every_turn_is_told_and_none_begins() -> None:
     late.on_end(told.append)
     assert told == [LEAVING, LEAVING]
     assert refused(admission, ALICE) == LEAVING
+
+
+def guest(number: int, **limits: int) -> Key:
+    """A caller whose own key is for an upstream."""
+    return Key("guest", b"", is_guest=True, own=Secret(f"sk-{number}"), **limits)  # type: ignore[arg-type]
+
+
+def test_guests_have_their_limits_each_for_itself() -> None:
+    admission = Admission(100)
+    for number in range(3):
+        admission.admit(guest(number, concurrency=1, requests_per_minute=5))
+    assert refused(admission, guest(0, concurrency=1)).code == "rate_limit_exceeded"
+    left = [admission.headers(guest(n, requests_per_minute=5))["x-ratelimit-remaining-requests"] for n in (0, 9)]
+    assert left == ["4", "5"]
+
+
+def test_a_key_called_guest_shares_nothing_with_guests() -> None:
+    admission = Admission(100)
+    admission.admit(guest(1, concurrency=1))
+    key = Key("guest", b"k", concurrency=1)
+    admission.admit(key)
+    assert refused(admission, key).code == "rate_limit_exceeded"
+
+
+def test_all_guests_together_leave_half_of_the_turns_to_keys() -> None:
+    admission = Admission(4)
+    tickets = [admission.admit(guest(number)) for number in range(2)]
+    problem = refused(admission, guest(2))
+    assert (problem.code, problem.retry_after) == ("overloaded", 2)
+    admission.admit(ALICE)
+    tickets[0].give_back()
+    tickets[0].give_back()
+    admission.admit(guest(2))
+    assert refused(admission, guest(3)).code == "overloaded"
+
+
+def test_guests_without_end_are_not_remembered_without_end() -> None:
+    admission = Admission(100)
+    running = admission.admit(guest(-1, concurrency=1, requests_per_minute=1))
+    for number in range(MOST_GUESTS + 50):
+        admission.admit(guest(number, requests_per_minute=1)).give_back()
+    assert len(admission._allowances._guests) <= MOST_GUESTS
+    assert refused(admission, guest(-1, concurrency=1)).code == "rate_limit_exceeded"
+    running.give_back()
+    for number in range(50):
+        admission.admit(guest(100_000 + number)).give_back()  # without a rate there is nothing to remember
+    assert not [owner for owner in admission._allowances._guests if owner == guest(100_001).owner]
+
+
+def test_other_limits_hold_for_what_was_used_before() -> None:
+    clock = Clock()
+    admission = Admission(100, clock)
+    ticket = admission.admit(Key("alice", b"a", requests_per_minute=5, concurrency=2))
+    admission.follow(10)
+    key = Key("alice", b"renewed", requests_per_minute=2, concurrency=1)
+    assert refused(admission, key).message == "This key may run 1 requests at once, and does."
+    ticket.give_back()
+    assert admission.headers(key)["x-ratelimit-remaining-requests"] == "1"
+    admission.admit(key)
 
 
 def limited(upstream: ChatUpstream, *, key: str = "", **limits: int) -> Settings:

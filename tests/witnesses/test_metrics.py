@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.protocol.request import parse_request
-from app.settings import Key, Server, Settings
+from app.settings import Key, Model, Server, Settings, Upstream
 from app.witnesses.metrics import Metrics, Served
 from tests.running import ROOT
 from tests.serving import serving
@@ -170,6 +170,30 @@ def test_who_may_read_it_is_a_setting(settings: Settings, key: str, status: int)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     with serving(settings) as address:
         assert httpx.get(f"{address}/metrics", headers=headers).status_code == status
+
+
+def test_a_key_for_some_models_sees_the_rows_of_these() -> None:
+    limited = Key(name="mallory", digest=sha256(b"limited").digest(), models=("pub*",))
+    models = {name: Model(upstream="demo") for name in ("public", "secret-project", "*")}
+    settings = Settings(keys=(*KEYS, limited), models=models, upstreams={"demo": Upstream(via="demo")})
+    pages: dict[str, str] = {}
+    with serving(settings) as address:
+        for model in ("public", "secret-project", "any-other"):
+            body = {"model": model, "input": "Hi"}
+            httpx.post(f"{address}/v1/responses", json=body, headers={"authorization": "Bearer secret"})
+        for key in ("secret", "limited"):
+            pages[key] = httpx.get(f"{address}/metrics", headers={"authorization": f"Bearer {key}"}).text
+    named = {
+        key: {name.partition("{")[2] for name in samples(page) if name.startswith("am_proxy_requests_total")}
+        for key, page in pages.items()
+    }
+    names = ("public", "secret-project", "*")
+    rows = [f'finish="completed",model="{name}",upstream="demo"}}' for name in names]
+    assert named == {"secret": set(rows), "limited": {rows[0]}}
+    assert "secret-project" not in pages["limited"]
+    assert {name for name in samples(pages["limited"]) if "model=" not in name} == {
+        name for name in samples(pages["secret"]) if name.startswith("am_proxy_build_info")
+    }
 
 
 def test_the_page_that_explains_them_names_them_all() -> None:
