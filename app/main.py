@@ -23,6 +23,7 @@ from app.transports.browsers import Browsers
 from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.gate import Gate
 from app.transports.http import Http
+from app.transports.quota import Quota
 from app.transports.walk import Walk
 from app.transports.websocket import WebSockets
 from app.upstreams.demo import Demo
@@ -52,6 +53,10 @@ class Kept(NamedTuple):
     """What outlives the settings: a server that is told other ones goes on counting, and opens what it sealed."""
 
     admission: Admission
+    connections: Quota
+    """Open websockets."""
+    remembered: Quota
+    """Bytes that websockets remember, or that wait on them."""
     metrics: Metrics | None
     recorder: Recorder | None
     seal_key: str
@@ -60,8 +65,9 @@ class Kept(NamedTuple):
 def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told.
 
-    `before` is the one that served until now, if this one takes its place. Whoever puts another in the place of this
-    one calls its `state.leave` then, and awaits its `state.retire` when the last of its requests is over.
+    `before` is the one that served until now, if this one is to take its place; building changes nothing of it. Whoever
+    puts this one in its place calls `state.follow` of this one and `state.leave` of the other, and awaits the other's
+    `state.retire` when the last of its requests is over.
     """
     mint = _minting()
     kept = _kept(settings, None if before is None else before.state.kept)
@@ -71,8 +77,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     catalogue = build_catalogue(
         settings, upstreams, sealer_of(settings.seal, kept.seal_key, settings.server.max_body_bytes), fetcher
     )
-    admission, metrics, recorder, _ = kept
-    _follow(metrics, settings, catalogue)
+    admission, metrics, recorder = kept.admission, kept.metrics, kept.recorder
     passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
     gate = Gate(settings.keys, settings.server, passthrough=passthrough)
     tracing = tracing_of(settings)
@@ -86,7 +91,9 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         witnesses=[witness for witness in (recorder, metrics, tracing, bodies) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
-    websockets = WebSockets(walk=walk, gate=gate, server=settings.server)
+    websockets = WebSockets(
+        walk=walk, gate=gate, server=settings.server, connections=kept.connections, remembered=kept.remembered
+    )
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     held = AsyncExitStack()
@@ -111,6 +118,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
     app.state.admission = admission  # for whoever runs the server, and stops it
     app.state.kept = kept
+    app.state.follow = partial(_follow, kept, settings, catalogue)
     app.state.leave = partial(_leave, websockets, recorder)
     app.state.retire = held.aclose
     app.include_router(http.router())
@@ -119,16 +127,22 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(gate if settings.server.metrics == "key" else None))
-    endpoint: Any = websockets  # an ASGI application, which starlette takes and does not say
-    for path in ("/v1/responses", "/responses"):
-        app.router.add_websocket_route(path, endpoint)
-        app.router.add_websocket_route(f"{path}/", endpoint)
-    app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
+    _route_websockets(app, websockets)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
     app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(Envelope, mint=mint)
+    if before is None:
+        app.state.follow()
     return app
+
+
+def _route_websockets(app: FastAPI, endpoint: Any) -> None:
+    """`endpoint` is an ASGI application, which starlette takes and does not say."""
+    for path in ("/v1/responses", "/responses"):
+        app.router.add_websocket_route(path, endpoint)
+        app.router.add_websocket_route(f"{path}/", endpoint)
+    app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
 
 
 def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
@@ -139,13 +153,19 @@ def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
 
 
 def _kept(settings: Settings, before: Kept | None) -> Kept:
-    watch = settings.server.watch if settings.serves_page else 0
+    server = settings.server
+    watch = server.watch if settings.serves_page else 0
     if before is None:
-        recorder = Recorder(watch) if watch else None
-        return Kept(Admission(settings.server.max_turns), metrics_of(settings), recorder, os.urandom(32).hex())
-    before.admission.follow(settings.server.max_turns)
+        return Kept(
+            admission=Admission(server.max_turns),
+            connections=Quota(server.max_websockets, server.max_caller_websockets),
+            remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
+            metrics=metrics_of(settings),
+            recorder=Recorder(watch) if watch else None,
+            seal_key=os.urandom(32).hex(),
+        )
     metrics, recorder = before.metrics, before.recorder
-    if metrics is None or settings.server.metrics == "off":
+    if metrics is None or server.metrics == "off":
         metrics = metrics_of(settings)
     if recorder is None or recorder.keep != watch:
         recorder = Recorder(watch) if watch else None
@@ -159,10 +179,14 @@ def metrics_of(settings: Settings) -> Metrics | None:
     return Metrics(_served(settings), VERSION)
 
 
-def _follow(metrics: Metrics | None, settings: Settings, catalogue: Catalogue) -> None:
-    """Let what counts know what there is to be counted."""
-    if metrics is not None:
-        metrics.follow(_served(settings), lambda: catalogue.circuits)
+def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
+    """Let what outlives the settings go by these from now on. It cannot fail, so that a reload is followed whole."""
+    server = settings.server
+    kept.admission.follow(server.max_turns)
+    kept.connections.follow(server.max_websockets, server.max_caller_websockets)
+    kept.remembered.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
+    if kept.metrics is not None:
+        kept.metrics.follow(_served(settings), lambda: catalogue.circuits)
 
 
 def _served(settings: Settings) -> Served:

@@ -48,6 +48,15 @@ class Server(Table):
     """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
     """What a connection remembers of its conversation. A longer one must be sent whole each time."""
+    websocket_caller_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
+    """What all connections of one caller remember, and what waits on them. Where that is used up, nothing more is
+    remembered, and no frame waits; without keys only `websocket_total_bytes` holds."""
+    websocket_total_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
+    """The same of all callers; half of it at most for callers without a key of this server, if there are keys."""
+    max_websockets: int = Field(default=1000, ge=1)
+    """Open connections; one more is a 503. Half of them at most for callers without a key, as above."""
+    max_caller_websockets: int = Field(default=250, ge=1)
+    """Open connections of one caller; one more is a 429. Without keys only `max_websockets` holds."""
     websocket_idle: Seconds = 600
     """Seconds for which a connection may be quiet between two turns."""
     websocket_lifetime: Seconds = 3600
@@ -70,11 +79,11 @@ class Server(Table):
     """How many idle connections to one upstream are kept."""
     max_turns: int = Field(default=1000, ge=1)
     """Turns at once; one more is a 503. Half of them at most are for callers without a key of this server."""
-    guest_requests_per_minute: int | None = Field(default=None, ge=1)
-    """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may begin in a minute;
-    without it any number."""
-    guest_concurrency: int | None = Field(default=None, ge=1)
-    """Turns of each such caller at once; without it any number."""
+    guest_requests_per_minute: int = Field(default=0, ge=0)
+    """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may begin in a minute; 0: any
+    number."""
+    guest_concurrency: int = Field(default=0, ge=0)
+    """Turns of each such caller at once; 0: any number."""
     send_timeout: Seconds = 60
     """Seconds for which a client may read nothing of what is sent to it."""
     drain_delay: float = Field(default=2, ge=0, le=600, allow_inf_nan=False)

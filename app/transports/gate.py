@@ -55,8 +55,12 @@ class Gate:
     def _bringing(self, own: Secret, caller: Key) -> Key:
         """A caller with a key of its own, and the limits that hold for each of these."""
         server = self._server
-        per_minute, at_once = server.guest_requests_per_minute, server.guest_concurrency
-        return replace(caller, own=own, requests_per_minute=per_minute, concurrency=at_once)
+        return replace(
+            caller,
+            own=own,
+            requests_per_minute=server.guest_requests_per_minute or None,
+            concurrency=server.guest_concurrency or None,
+        )
 
     def _find(self, token: str) -> Key | None:
         digest = sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -8,6 +8,7 @@ import msgspec
 from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.json_bytes import json_value, whole_json_bytes
 from app.protocol.problems import Problem, refuse
+from app.transports.quota import Share
 
 Json = dict[str, Any]
 
@@ -15,12 +16,16 @@ _INDEX: Final = re.compile(r"\binput\[(\d+)\]")
 
 
 class Memory:
-    """One conversation, as JSON: as large as it is counted. Longer than `limit` bytes it is forgotten."""
+    """One conversation, as JSON: as large as it is counted.
 
-    def __init__(self, limit: int) -> None:
+    It is forgotten where it is longer than `limit` bytes, or than what the caller's share has left.
+    """
+
+    def __init__(self, limit: int, share: Share) -> None:
         self._limit = limit
+        self._share = share
         self._id: str | None = None
-        self._said = b"[]"
+        self._said = b""
 
     @property
     def size(self) -> int:
@@ -32,23 +37,35 @@ class Memory:
         if response_id != self._id:
             message = (
                 f"The response '{response_id[:200]}' is not known on this connection, which remembers only its last "
-                "one, and only if that did not fail. Send the whole history in 'input', without 'previous_response_id'."
+                "one, and only if that did not fail and there was room to remember it. Send the whole history in "
+                "'input', without 'previous_response_id'."
             )
             raise refuse("previous_response_not_found", message, "previous_response_id")
         said: list[Any] = msgspec.json.decode(self._said)
         return said
 
-    def keep(self, said: Any, last: LastEvent | RelayedLast) -> None:
-        """Makes this response the last one. `said` is the whole input that it answers."""
-        response_id, output = _outcome(last)
-        items = [{"type": "message", "role": "user", "content": said}] if isinstance(said, str) else said
-        written = whole_json_bytes([*items, *output])  # a request may hold no half characters
-        self._id, self._said = (None, b"[]") if len(written) > self._limit else (response_id, written)
+    def keep(self, response_id: str | None, said: bytes) -> None:
+        """Makes this response the last one; `said` is what `remembered` wrote of it."""
+        self.clear()
+        if response_id is not None and len(said) <= self._limit and self._share.take(len(said)):
+            self._id, self._said = response_id, said
 
     def forget(self, response_id: object) -> None:
         """A turn that continued this response failed."""
         if response_id == self._id:
-            self._id, self._said = None, b"[]"
+            self.clear()
+
+    def clear(self) -> None:
+        """Nothing is remembered any more, and nothing held for it."""
+        self._share.give_back(len(self._said))
+        self._id, self._said = None, b""
+
+
+def remembered(said: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
+    """The id of a response, and all that was said to its end; `said` is the whole input that it answers."""
+    response_id, output = _outcome(last)
+    items = [{"type": "message", "role": "user", "content": said}] if isinstance(said, str) else said
+    return response_id, whole_json_bytes([*items, *output])  # a request may hold no half characters
 
 
 def continued(history: list[Any], given: Any) -> Any:

@@ -13,12 +13,13 @@ events, and remembers the outcome. A connection ends
     after `websocket_idle`           between two turns, with 1001
     when the client takes nothing    at once: a send that hangs is the client's fault
 
+A frame takes one of its caller's slots before it is decoded, one that is only to be remembered (`generate: false`) too;
+frames that wait hold none. What waits and what is remembered is counted, and a caller holds a share of it.
 Before the upstream has spoken a failure is an `error` frame with an HTTP status, afterwards `response.failed`, as over
 HTTP. Warnings stand beside the response in the first event. What is remembered lives in `memory.py`.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from http import HTTPStatus
@@ -34,23 +35,21 @@ from app.protocol.problems import Problem, ProblemError
 from app.protocol.request import Frame, parse_frame
 from app.settings import Key, Server
 from app.transports import sse
+from app.transports.admission import Ticket
 from app.transports.draining import DRAIN
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
-from app.transports.memory import Memory, continued, in_the_frame
+from app.transports.memory import Memory, continued, in_the_frame, remembered
+from app.transports.quota import Quota, Share
 from app.transports.turn_log import TurnLog, came_from
+from app.transports.waiting import FULL, WaitingFrames
 from app.transports.walk import Running, Walk
 from app.transports.warnings import in_event
 
-WAITING: Final = 64
-"""Frames that may wait for their turn; together they may be as long as one may be."""
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
 
 GOING_AWAY: Final = 1001
-FULL: Final = Problem(
-    code="rate_limit_exceeded", message="Too many frames wait on this connection already.", retry_after=1
-)
 STOPPING: Final = Problem(
     code="overloaded", message="This connection is about to end. Open another one.", retry_after=1
 )
@@ -63,10 +62,12 @@ class StalledError(Exception):
 class WebSockets:
     """The endpoint, an ASGI application. Refuses before the upgrade, with an HTTP answer."""
 
-    def __init__(self, *, walk: Walk, gate: Gate, server: Server) -> None:
+    def __init__(self, *, walk: Walk, gate: Gate, server: Server, connections: Quota, remembered: Quota) -> None:
         self._walk = walk
         self._gate = gate
         self._server = server
+        self._connections = connections
+        self._remembered = remembered
         self._open: set[_Connection] = set()
 
     def leave(self) -> None:
@@ -85,26 +86,36 @@ class WebSockets:
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await answer(error.problem, extra)(scope, receive, send)
             return
-        scope["state"]["headers"] = self._walk.admission.headers(caller)
-        await receive()  # the offer of a connection
-        await send({"type": "websocket.accept", "headers": []})
-        connection = _Connection(self._walk, self._server, caller, headers, request_id)
-        self._open.add(connection)
         try:
-            await connection.run(receive, send)
+            scope["state"]["headers"] = self._walk.admission.headers(caller)
+            await receive()  # the offer of a connection
+            await send({"type": "websocket.accept", "headers": []})
+            share = Share(self._remembered, caller)
+            connection = _Connection(self._walk, self._server, caller, headers, request_id, share, send)
+            self._open.add(connection)
+            try:
+                await connection.run(receive)
+            finally:
+                self._open.discard(connection)
         finally:
-            self._open.discard(connection)
+            self._connections.give_back(caller)
 
     def _admit(self, headers: Headers) -> Key:
+        """The caller, who holds one more connection."""
         if not self._server.websocket:
             raise ProblemError(UPGRADE_REQUIRED)
-        return self._gate.admit(headers)
+        caller = self._gate.admit(headers)
+        if not self._connections.take(caller):
+            raise ProblemError(self._connections.refusal("open websockets"))
+        return caller
 
 
 class _Connection:
     """One client, until it leaves or is sent away."""
 
-    def __init__(self, walk: Walk, server: Server, caller: Key, headers: Headers, request_id: str) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 — all of them are of this connection alone
+        self, walk: Walk, server: Server, caller: Key, headers: Headers, request_id: str, share: Share, send: Send
+    ) -> None:
         self._walk = walk
         self._server = server
         self._caller = caller
@@ -113,8 +124,10 @@ class _Connection:
         self._lenient = BETA in headers.get("openai-beta", "")
         self._request_id = request_id
         self._turns = 0
-        self._memory = Memory(server.websocket_memory_bytes)
-        self._waiting: deque[bytes] = deque()
+        self._send_raw = send
+        self._memory = Memory(server.websocket_memory_bytes, share)
+        self._waiting = WaitingFrames(share, server.max_body_bytes)
+        self._is_busy = False
         self._news = asyncio.Event()
         """Something to do, or to stop for."""
         self._draining = False
@@ -126,9 +139,8 @@ class _Connection:
         self._draining = True
         self._news.set()
 
-    async def run(self, receive: Receive, send: Send) -> None:
+    async def run(self, receive: Receive) -> None:
         """To the end of the connection."""
-        self._send_raw = send
         reading = asyncio.create_task(self._read(receive))
         working = asyncio.create_task(self._work())
         try:
@@ -136,7 +148,11 @@ class _Connection:
         finally:
             for task in (working, reading):
                 task.cancel()
-            ended = await asyncio.gather(working, reading, return_exceptions=True)
+            try:
+                ended = await asyncio.gather(working, reading, return_exceptions=True)
+            finally:
+                self._waiting.clear()
+                self._memory.clear()
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, StalledError | OSError):
                 raise error
@@ -147,16 +163,16 @@ class _Connection:
                 self._draining = True
             else:
                 frame = message.get("bytes") or (message.get("text") or "").encode()
-                held = sum(map(len, self._waiting)) + len(frame)
-                if len(self._waiting) >= WAITING or (self._waiting and held > self._server.max_body_bytes):
+                if not self._waiting.add(frame, waits=self._is_busy):
                     await self._send_error(FULL)
                     continue
-                self._waiting.append(frame)
             self._news.set()
 
     async def _work(self) -> None:
         while (frame := await self._next()) is not None:
+            self._is_busy = True
             await self._turn(frame)
+            self._is_busy = False
         with suppress(OSError):
             await self._send_raw({"type": "websocket.close", "code": GOING_AWAY})
 
@@ -165,7 +181,7 @@ class _Connection:
         bored = self._now() + self._server.websocket_idle
         while not self._draining and self._now() < self._expires:
             if self._waiting:
-                return self._waiting.popleft()
+                return self._waiting.pop()
             if self._now() >= bored:
                 return None
             with suppress(TimeoutError):
@@ -174,7 +190,7 @@ class _Connection:
             self._news.clear()
         if not self._draining:
             await self._send_error(self._too_old())
-        for _ in self._waiting if self._draining else ():
+        for _ in range(len(self._waiting) if self._draining else 0):
             await self._send_error(STOPPING)
         return None
 
@@ -184,7 +200,9 @@ class _Connection:
         turn_log = self._walk.open_log(request_id=request_id, key=self._caller.name, websocket=True, **self._trace)
         raw: dict[str, Any] = {}
         offset, size = 0, len(data)
+        slot: Ticket | None = None
         try:
+            slot = self._walk.admission.admit(self._caller)
             raw = await self._walk.decode(data)
             frame = parse_frame(raw, lenient=self._lenient)
             if frame.previous_response_id is not None:
@@ -192,8 +210,10 @@ class _Connection:
                 history = await off_loop(size, self._memory.recall, frame.previous_response_id)
                 offset = len(history)
                 frame.body["input"] = continued(history, frame.body.get("input"))
-            last = await self._answer(frame, size, turn_log, request_id)
+            last = await self._answer(frame, size, turn_log, request_id, slot)
         except ProblemError as error:
+            if slot is not None:
+                slot.give_back()  # before the client knows, who may ask again at once
             problem = in_the_frame(error.problem, offset)
             turn_log.refused(problem)
             self._memory.forget(raw.get("previous_response_id"))
@@ -205,13 +225,17 @@ class _Connection:
             turn_log.broke()
             raise
         finally:  # the client may have left before its upstream said a word
+            if slot is not None:
+                slot.give_back()
             turn_log.tell()
         if last.response.status == "failed":
             self._memory.forget(frame.previous_response_id)
         else:
-            await off_loop(size, self._memory.keep, frame.body["input"], last)
+            self._memory.keep(*await off_loop(size, remembered, frame.body["input"], last))
 
-    async def _answer(self, frame: Frame, size: int, turn_log: TurnLog, request_id: str) -> LastEvent | RelayedLast:
+    async def _answer(
+        self, frame: Frame, size: int, turn_log: TurnLog, request_id: str, slot: Ticket
+    ) -> LastEvent | RelayedLast:
         """The whole answer, sent; its last event."""
         create = await self._walk.read_object(
             frame.body, turn_log, size, previous_response_id=frame.previous_response_id
@@ -220,17 +244,12 @@ class _Connection:
             turn_log.note(status=HTTPStatus.OK.value, generate=False)
             events = await self._walk.prepare(create, self._caller, turn_log, originator=self._originator)
             try:
-                return await self._tell(turn_log.watch(_at_once(events)))
+                return await self._tell(turn_log.watch(_at_once(events), at_end=slot.give_back))
             finally:
                 turn_log.tell()
-        ticket = self._walk.admission.admit(self._caller)
-        try:
-            running = await self._walk.begin(
-                create, self._caller, turn_log, ticket=ticket, originator=self._originator, request_id=request_id
-            )
-        except BaseException:
-            ticket.give_back()
-            raise
+        running = await self._walk.begin(
+            create, self._caller, turn_log, ticket=slot, originator=self._originator, request_id=request_id
+        )
         try:
             await running.open(self._server.first_payload_wait)
         except BaseException:
@@ -272,9 +291,9 @@ class _Connection:
             raise StalledError from None
 
     def _too_old(self) -> Problem:
-        minutes = f"{self._server.websocket_lifetime / 60:g}"
-        message = f"This connection is {minutes} minutes old, which is the limit. Open another one to go on."
-        return Problem(code="websocket_connection_limit_reached", message=message)
+        minutes = f"{self._server.websocket_lifetime / 60:g} minutes"
+        words = f"This connection is {minutes} old, which is the limit. Open another one to go on."
+        return Problem(code="websocket_connection_limit_reached", message=words)
 
 
 async def _at_once(events: list[Event]) -> AsyncIterator[list[Event]]:

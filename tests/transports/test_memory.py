@@ -11,9 +11,15 @@ from app.protocol.events import Ending, LastEvent, RelayedLast, ResponseComplete
 from app.protocol.items import FunctionCall, Message, OutputText
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
-from app.transports.memory import Memory, continued, in_the_frame
+from app.settings import Key
+from app.transports.memory import Memory, continued, in_the_frame, remembered
+from app.transports.quota import Quota, Share
 
 ROOM = 10_000
+
+
+def remembering(limit: int, quota: Quota | None = None) -> Memory:
+    return Memory(limit, Share(quota or Quota(100_000_000, 100_000_000), Key("alice", b"k")))
 
 
 def said(response_id: str, text: str) -> LastEvent:
@@ -45,13 +51,13 @@ def test_a_conversation_is_recalled_whole_however_its_turns_were_told(
     turns: list[tuple[str | list[str], str]],
 ) -> None:
     """As a text or as items, in any characters, it is the same as if everything had been sent at once."""
-    memory, whole, last_id = Memory(10_000_000), [], None
+    memory, whole, last_id = remembering(10_000_000), [], None
     for number, (new, answer) in enumerate(turns):
         given_input: Any = new if isinstance(new, str) else [user(text) for text in new]
         if last_id is not None:
             given_input = continued(memory.recall(last_id), given_input)
         last_id = f"resp_{number}"
-        memory.keep(given_input, said(last_id, answer))
+        memory.keep(*remembered(given_input, said(last_id, answer)))
         whole += [user(text) for text in ([new] if isinstance(new, str) else new)] + [message(answer)]
     assert last_id is not None
     assert memory.recall(last_id) == whole
@@ -61,31 +67,46 @@ def test_a_relayed_answer_is_remembered_as_its_upstream_told_it() -> None:
     item = {"type": "web_search_call", "id": "ws_AM-1", "status": "completed", "action": {"of": "the upstream's own"}}
     body = msgspec.json.encode({"id": "resp_AM-9", "output": [item]})
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
-    memory = Memory(ROOM)
-    memory.keep("Hello", last)
+    memory = remembering(ROOM)
+    memory.keep(*remembered("Hello", last))
     assert memory.recall("resp_AM-9") == [user("Hello"), item]
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"id":1,"output":{}}', b'{"id":null,"output":null}'])
 def test_a_relayed_answer_without_an_id_is_nobodys_to_continue(body: bytes) -> None:
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
-    memory = Memory(ROOM)
-    memory.keep("Hello", said("resp_1", "one"))
-    memory.keep("Hello", last)
+    memory = remembering(ROOM)
+    memory.keep(*remembered("Hello", said("resp_1", "one")))
+    memory.keep(*remembered("Hello", last))
     assert [code_of(memory, told) for told in ("resp_1", "None", "")] == ["previous_response_not_found"] * 3
 
 
 def test_it_holds_no_more_than_it_may() -> None:
-    memory = Memory(ROOM)
-    memory.keep("x" * (ROOM // 2), said("resp_1", "one"))
+    memory = remembering(ROOM)
+    memory.keep(*remembered("x" * (ROOM // 2), said("resp_1", "one")))
     assert code_of(memory, "resp_1") is None
-    memory.keep("x" * ROOM, said("resp_2", "two"))
+    memory.keep(*remembered("x" * ROOM, said("resp_2", "two")))
     assert [code_of(memory, told) for told in ("resp_1", "resp_2")] == ["previous_response_not_found"] * 2
 
 
+def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None:
+    quota = Quota(ROOM, ROOM)
+    one, other = remembering(ROOM, quota), remembering(ROOM, quota)
+    one.keep(*remembered("x" * (ROOM // 2), said("resp_1", "one")))
+    other.keep(*remembered("x" * (ROOM // 2), said("resp_2", "two")))
+    assert [code_of(one, "resp_1"), code_of(other, "resp_2")] == [None, "previous_response_not_found"]
+    one.keep(*remembered("x", said("resp_3", "one")))
+    other.keep(*remembered("x" * (ROOM // 2), said("resp_4", "two")))
+    assert [code_of(one, "resp_3"), code_of(other, "resp_4")] == [None, None]
+    one.forget("resp_3")
+    other.clear()
+    other.clear()
+    assert quota._held == {}
+
+
 def test_only_what_was_continued_is_forgotten() -> None:
-    memory = Memory(ROOM)
-    memory.keep("Hello", said("resp_1", "one"))
+    memory = remembering(ROOM)
+    memory.keep(*remembered("Hello", said("resp_1", "one")))
     others: list[object] = [None, "resp_0", 1, {}]
     for other in others:
         memory.forget(other)

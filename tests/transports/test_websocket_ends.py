@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.settings import Key, Server, Settings
-from app.transports import websocket
+from app.transports import waiting
 from app.upstreams.demo import Demo
 from tests.acceptance.frames import judged
 from tests.running import Running, running
@@ -40,17 +40,18 @@ async def test_a_frame_that_is_too_long_ends_the_connection() -> None:
             assert await client.closed() == TOO_BIG
 
 
-async def test_each_turn_counts_against_its_key_and_a_warm_up_does_not() -> None:
-    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=1)
+async def test_each_turn_counts_against_its_key_and_so_does_a_warm_up() -> None:
+    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=2)
     with serving(Settings(keys=(key,))) as url:
         async with opened(url, {"Authorization": "Bearer sk-alice"}) as client:
             assert client.connection.response is not None
-            assert client.connection.response.headers["x-ratelimit-remaining-requests"] == "1"
+            assert client.connection.response.headers["x-ratelimit-remaining-requests"] == "2"
             await client.id_of(model="demo", input="Hello!", generate=False)
-            await client.id_of(model="demo", input="Hello!")
-            [frame] = await client.ask(model="demo", input="Hello!")
-            assert told(frame) == (429, "rate_limit_exceeded", "")
-            assert "try again in" in frame["error"]["message"]
+            known = await client.id_of(model="demo", input="Hello!")
+            for generate in (True, False):
+                [frame] = await client.ask(model="demo", input="Hello!", generate=generate, previous_response_id=known)
+                assert told(frame) == (429, "rate_limit_exceeded", "")
+                assert "try again in" in frame["error"]["message"]
 
 
 async def test_connections_share_the_turns_of_a_server() -> None:
@@ -62,7 +63,7 @@ async def test_connections_share_the_turns_of_a_server() -> None:
 
 
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(websocket, "WAITING", 2)
+    monkeypatch.setattr(waiting, "WAITING", 2)
     gate = Gate()
     with ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream, serving(behind(upstream)) as url:
         async with opened(url) as client:

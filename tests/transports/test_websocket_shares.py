@@ -1,0 +1,112 @@
+"""What one caller of websockets does is felt by that caller: slots, connections, and what is remembered."""
+
+import asyncio
+import json
+from hashlib import sha256
+
+from websockets.exceptions import InvalidStatus
+
+from app.settings import Key, Server, Settings
+from tests.script import opens, says, stops
+from tests.serving import serving
+from tests.sockets import opened, text_of, told
+from tests.transports.websocket_stage import behind
+from tests.upstream import ChatUpstream, Gate
+
+NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
+
+
+async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
+    """A slot that is given back with the last event is free for the next frame, whatever the turn came to."""
+    key = Key("alice", sha256(b"sk-alice").digest(), concurrency=1)
+    gate = Gate()
+    headers = {"Authorization": "Bearer sk-alice"}
+    with ChatUpstream([opens(), says("one"), gate, stops()]) as upstream:
+        settings = behind(upstream)
+        settings = Settings(keys=(key,), upstreams=settings.upstreams, models=settings.models)
+        with serving(settings) as url:
+            async with opened(url, headers) as one, opened(url, headers) as other:
+                await one.send(input="a")
+                await one.send(input="b")
+                first = await one.beginning()
+                await other.connection.send("no JSON")
+                assert told(await other.event()) == (429, "rate_limit_exceeded", "")
+                gate.open()
+                assert [text_of(first + await one.answer()), text_of(await one.answer())] == ["one", "one"]
+                await other.connection.send("no JSON")
+                assert told(await other.event()) == (400, "invalid_json", "")
+                for _ in range(3):
+                    assert await other.refusal(input=3) == (400, "invalid_type", "input")
+                    assert text_of(await other.ask(input="c")) == "one"
+                    await other.id_of(input="d", generate=False)
+
+
+async def test_what_all_connections_of_a_caller_remember_is_limited() -> None:
+    """A small request may cost nobody but its caller: what does not fit is not remembered, and that is said."""
+    keys = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
+    server = Server(websocket_caller_bytes=20_000, websocket_total_bytes=40_000)
+    alice, bob = ({"Authorization": f"Bearer {name}"} for name in ("alice", "bob"))
+    with serving(Settings(keys=keys, server=server)) as url:
+        async with opened(url, alice) as first, opened(url, bob) as his:
+            long = await first.id_of(model="demo", input="x" * 15_000, generate=False)
+            async with opened(url, alice) as second:
+                lost = await second.id_of(model="demo", input="y" * 15_000, generate=False)
+                assert await second.refusal(model="demo", input="z", previous_response_id=lost) == NOT_FOUND
+                kept = await his.id_of(model="demo", input="x" * 15_000, generate=False)
+                await his.id_of(model="demo", input="z", previous_response_id=kept)
+            await first.id_of(model="demo", input="z", previous_response_id=long)
+        async with opened(url, alice) as third:
+            known = await third.id_of(model="demo", input="x" * 15_000, generate=False)
+            await third.id_of(model="demo", input="z", previous_response_id=known)
+
+
+async def test_frames_that_wait_count_as_what_their_caller_has_the_server_remember() -> None:
+    gate = Gate()
+    with (
+        ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
+        serving(behind(upstream, websocket_total_bytes=3000)) as url,
+    ):
+        async with opened(url) as one, opened(url) as other:
+            for client in (one, other):
+                await client.send(input="a" * 5000)
+                await client.beginning()
+            await one.send(input="b" * 2000)
+            await asyncio.sleep(0.05)
+            await other.send(input="c" * 2000)
+            assert told(await other.event()) == (429, "rate_limit_exceeded", "")
+            gate.open()
+            assert [text_of(await client.answer()) for client in (one, other, one)] == ["", "", "one"]
+
+
+async def test_connections_are_limited_for_each_caller_and_in_all() -> None:
+    keys = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
+    alice, bob = ({"Authorization": f"Bearer {name}"} for name in ("alice", "bob"))
+    with serving(Settings(keys=keys, server=Server(max_websockets=3, max_caller_websockets=2))) as url:
+        async with opened(url, bob), opened(url, alice):
+            async with opened(url, alice):
+                assert await refusal(url, alice) == (503, "overloaded")
+            assert await comes_in(url, alice)
+        assert await comes_in(url, alice)
+        async with opened(url, alice), opened(url, alice):
+            assert await refusal(url, alice) == (429, "rate_limit_exceeded")
+            assert await comes_in(url, bob)
+
+
+async def comes_in(url: str, headers: dict[str, str]) -> bool:
+    """Whether one more connection is taken, as soon as those that were closed are gone."""
+    for _ in range(200):
+        if await refusal(url, headers) is None:
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def refusal(url: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    """With which status and code one more connection is refused; none where it is not."""
+    try:
+        async with opened(url, headers):
+            return None
+    except InvalidStatus as refused:
+        response = refused.response
+        assert int(response.headers["retry-after"]) > 0
+        return response.status_code, json.loads(bytes(response.body or b""))["error"]["code"]
