@@ -14,15 +14,17 @@ from app.settings import ConfigMistakesError, Server, Settings
 
 log = logging.getLogger("am_proxy")
 
-NEEDS_A_RESTART = (
-    "host",
-    "port",
-    "max_header_bytes",
-    "header_timeout",
-    "drain_delay",
-    "shutdown_grace",
-)
-"""Settings that the server itself was started with; what it serves has all others anew."""
+NEEDS_A_RESTART = {
+    "drain_delay": "",
+    "header_timeout": "",
+    "host": "",
+    "max_body_bytes": "for websockets",
+    "max_header_bytes": "",
+    "port": "",
+    "send_timeout": "for HTTP",
+    "shutdown_grace": "",
+}
+"""Settings that the server itself was started with, some of them in part; what it serves has all others anew."""
 
 
 class Serving:
@@ -49,6 +51,7 @@ class Swappable:
         """New requests go to this one. The other closes what it holds when the last of its requests is over."""
         before, self._now = self._now, Serving(app)
         before.busy += 1  # it may have none
+        app.state.follow()
         before.app.state.leave()
         await self._leave(before)
 
@@ -68,7 +71,10 @@ class Swappable:
     async def _leave(self, serving: Serving) -> None:
         serving.busy -= 1
         if serving is not self._now and not serving.busy:
-            await serving.app.state.retire()
+            try:
+                await serving.app.state.retire()
+            except Exception:  # it is no fault of the request that happened to be the last
+                log.exception("what the former configuration held could not be closed")
 
     async def _retire(self) -> None:
         await self._now.app.state.retire()
@@ -101,7 +107,10 @@ class _Life:
 
 
 async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Settings]) -> Settings:
-    """Read the settings anew, and serve by them; by the old ones still, if anything is wrong with the new."""
+    """Read the settings anew, and serve by them; by the old ones still, if anything is wrong with the new.
+
+    They are followed whole or not at all: all that may fail happens before anything is changed.
+    """
     try:
         told = read()
         app = build_app(told, swappable.app)
@@ -112,14 +121,22 @@ async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Se
     except (SealingUnavailableError, TracingUnavailableError) as error:
         log.error("the configuration cannot be followed, and the old one still holds: %s", error)  # noqa: TRY400 — the words say it all
         return settings
+    except Exception:
+        log.exception("the configuration cannot be followed, and the old one still holds")
+        return settings
     await swappable.swap(app)
     configure(told.server.log_format, told.server.log_level)
-    if waiting := list(_waiting(settings.server, told.server)):
-        log.warning("the configuration was read anew; %s only after a restart", ", ".join(waiting))
+    if waiting := _waiting(settings.server, told.server):
+        log.warning("the configuration was read anew; %s only after a restart", waiting)
     else:
         log.info("the configuration was read anew")
     return told
 
 
-def _waiting(old: Server, new: Server) -> list[str]:
-    return [f"server.{name}" for name in NEEDS_A_RESTART if getattr(old, name) != getattr(new, name)]
+def _waiting(old: Server, new: Server) -> str:
+    """What has changed and yet does not hold, as the beginning of a sentence."""
+    names = [name for name in NEEDS_A_RESTART if getattr(old, name) != getattr(new, name)]
+    parts = [f"{name} {NEEDS_A_RESTART[name]}" for name in names if NEEDS_A_RESTART[name]]
+    verb = "holds" if len(names) == 1 else "hold"
+    told = ", ".join(f"server.{name}" for name in names)
+    return f"{told} {verb}" + (f" (in part: {', '.join(parts)})" if parts else "") if names else ""

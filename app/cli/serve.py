@@ -133,12 +133,16 @@ class Announced(uvicorn.Server):
 
     async def _reload_behind(self, other: asyncio.Future[None] | None) -> None:
         if other is not None:
-            await other
-        if self._read is not None:
+            await asyncio.wait({other})  # whatever came of it
+        if self._read is None:
+            return
+        try:
             self._told = await reload(self._swappable, self._told, self._read)
-            gc.unfreeze()  # what was read before is not needed any more
-            gc.collect()
-            gc.freeze()
+        except Exception:
+            log.exception("a reload failed in a way nobody foresaw")
+        gc.unfreeze()  # what was read before is not needed any more
+        gc.collect()
+        gc.freeze()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether it is time to stop."""

@@ -26,6 +26,8 @@ _KINDS: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_FILES: Final = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _KINDS}
+"""Read once: a reload must not fail because an upgrade is replacing them."""
 _GUARDED: Final = {
     # nothing from elsewhere, nothing written into the page, and in nobody's frame
     "content-security-policy": (
@@ -48,7 +50,6 @@ class Inspector:
         self._gate = gate
         self._server = server
         self._recorder = recorder
-        self._files = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _KINDS}
 
     def router(self) -> APIRouter:
         """Its addresses, none of them part of the API."""
@@ -65,7 +66,7 @@ class Inspector:
 
     async def file(self, request: Request, name: str) -> HttpResponse:
         """One of its files, by its exact name."""
-        content = self._files.get(name)
+        content = _FILES.get(name)
         if content is None:
             raise refuse("not_found", "The inspector has no such file.")
         tag = f'"{sha256(content).hexdigest()[:20]}"'

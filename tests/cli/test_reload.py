@@ -1,6 +1,7 @@
 """SIGHUP: other settings for whoever comes, the old ones for whoever is there."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.running import surroundings
+from tests.running import ROOT, surroundings
 from tests.script import counts, says, stops
 from tests.upstream import ChatUpstream, Pause, Step
 from tests.upstream.server import Gate
@@ -58,15 +59,20 @@ class Server:
 
 
 @contextmanager
-def started(folder: Path, text: str) -> Iterator[Server]:
+def started(folder: Path, text: str, *, collector: str = "") -> Iterator[Server]:
+    """`collector` is what the library that tells of spans does when it is loaded, instead of itself."""
     (folder / "config.toml").write_text(text)
+    if collector:
+        library = folder / "opentelemetry/sdk/__init__.py"
+        library.parent.mkdir(parents=True)
+        library.write_text(collector)
     log = folder / "log"
     with (
         log.open("w") as errors,
         subprocess.Popen(
             [sys.executable, "-m", "app", "serve", "--port", "0", "--log-format", "json"],
             cwd=folder,
-            env=surroundings(),
+            env=surroundings({"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}),
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -126,7 +132,7 @@ def test_what_the_server_was_started_with_waits_for_a_restart(tmp_path: Path) ->
     with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
         (line,) = server.reload(config(one.url, "b", more='[server]\nhost = "localhost"\nstrict = true'))
         assert line["level"] == "warning"
-        assert line["message"] == "the configuration was read anew; server.host only after a restart"
+        assert line["message"] == "the configuration was read anew; server.host holds only after a restart"
         assert server.ask("b") == "one"
 
 
@@ -191,3 +197,70 @@ def test_old_connections_are_closed_when_nobody_uses_them(tmp_path: Path) -> Non
             server.reload(config(one.url, "a"))
             assert server.ask("a") == "one"
         assert (one.connections, two.connections) == (3, 3)
+
+
+def keyed(url: str, *, more: str = "", **limits: int) -> str:
+    """A configuration with one key, and these limits of it."""
+    table = '[[keys]]\nname = "alice"\nvalue = "sk-alice"\n' + "".join(f"{k} = {v}\n" for k, v in limits.items())
+    return config(url, "a", more=f"{more}\n{table}")
+
+
+def test_running_turns_and_spent_requests_count_under_the_new_limits(tmp_path: Path) -> None:
+    gate = Gate()
+    body = {"model": "a", "input": "Hi", "stream": True}
+    headers = {"authorization": "Bearer sk-alice"}
+    with (
+        ChatUpstream([says("before, "), gate, stops()]) as one,
+        started(tmp_path, keyed(one.url, concurrency=2, requests_per_minute=5)) as server,
+    ):
+        address = f"{server.url}/responses"
+        with httpx.stream("POST", address, json=body, headers=headers, timeout=20) as stream:
+            lines = stream.iter_lines()
+            assert any("before, " in line for line in lines)
+            server.reload(keyed(one.url, concurrency=1, requests_per_minute=2))
+            second = httpx.post(address, json=body, headers=headers, timeout=20)
+            assert second.status_code == 429
+            assert "may run 1 requests at once" in second.json()["error"]["message"]
+            gate.open()
+            assert any("response.completed" in line for line in lines)
+        answers = [httpx.post(address, json=body, headers=headers, timeout=20) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 429]
+
+
+def test_what_cannot_be_followed_changes_nothing_at_all(tmp_path: Path) -> None:
+    """An upstream's certificate, a collector of spans or a static file may be missing: nothing of it is in force."""
+    gate = Gate()
+    body = {"model": "a", "input": "Hi", "stream": True}
+    headers = {"authorization": "Bearer sk-alice"}
+    with (
+        ChatUpstream([says("before, "), gate, stops()]) as one,
+        started(tmp_path, keyed(one.url, concurrency=1), collector="raise ImportError") as server,
+    ):
+        address = f"{server.url}/responses"
+        with httpx.stream("POST", address, json=body, headers=headers, timeout=20) as stream:
+            lines = stream.iter_lines()
+            assert any("before, " in line for line in lines)
+            more = '[server]\nmax_turns = 1\ntraces = "http://127.0.0.1:9/v1/traces"'
+            (line,) = server.reload(keyed(one.url, more=more, concurrency=9))
+            assert line["message"].startswith("the configuration cannot be followed, and the old one still holds: ")
+            refusal = httpx.post(address, json=body, headers=headers, timeout=20)
+            assert (refusal.status_code, refusal.json()["error"]["code"]) == (429, "rate_limit_exceeded")
+            gate.open()
+            assert any("response.completed" in line for line in lines)
+
+
+def test_a_reload_that_fails_unforeseen_is_logged_and_the_next_one_succeeds(tmp_path: Path) -> None:
+    with (
+        saying("one") as one,
+        saying("two") as two,
+        started(tmp_path, config(one.url, "a"), collector="raise RuntimeError('not foreseen')") as server,
+    ):
+        traced = '[server]\ntraces = "http://127.0.0.1:9/v1/traces"'
+        (line,) = server.reload(config(two.url, "a", more=traced))
+        assert (line["level"], line["message"]) == (
+            "error",
+            "the configuration cannot be followed, and the old one still holds",
+        )
+        assert server.ask("a") == "one"
+        (line,) = server.reload(config(two.url, "a"))
+        assert (line["message"], server.ask("a")) == ("the configuration was read anew", "two")

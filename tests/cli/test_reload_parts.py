@@ -1,0 +1,54 @@
+"""What a reload is made of, without a server."""
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+from app.cli.reload import NEEDS_A_RESTART, Swappable, _waiting
+from app.main import build_app, build_door
+from app.settings import Settings
+from app.settings import server as server_settings
+from tests.running import ROOT
+
+
+async def test_what_cannot_be_closed_harms_neither_a_reload_nor_the_last_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def cannot_be_closed() -> None:
+        raise OSError
+
+    swappable = Swappable(build_app(Settings()))
+    swappable.app.state.retire = cannot_be_closed
+    after = build_app(Settings(), swappable.app)
+    await swappable.swap(after)
+    assert swappable.app is after
+    assert "what the former configuration held could not be closed" in caplog.text
+
+
+EVERYTHING: dict[str, Any] = {"strict": True, "max_turns": 7, "websocket_idle": 1, "keep_alive": 1, "watch": 3}
+STARTED_WITH: dict[str, Any] = {
+    "drain_delay": 1,
+    "header_timeout": 1,
+    "host": "localhost",
+    "max_body_bytes": 4096,
+    "max_header_bytes": 4096,
+    "port": 1,
+    "send_timeout": 1,
+    "shutdown_grace": 1,
+}
+
+
+def test_each_setting_that_the_server_was_started_with_is_told_and_no_other() -> None:
+    """Those are what uvicorn and the listening socket were given; whoever gives them more adds to the list."""
+    text = "".join((ROOT / "app" / file).read_text() for file in ("cli/serve.py", "transports/draining.py"))
+    text += inspect.getsource(build_door)
+    fields = server_settings.Server.model_fields
+    given = set(re.findall(r"\bserver\.(\w+)", text)) & set(fields)
+    assert given - {"log_format", "log_level", "log_bodies"} == set(NEEDS_A_RESTART)
+    names = ", ".join(f"server.{name}" for name in sorted(NEEDS_A_RESTART))
+    assert _waiting(server_settings.Server(), server_settings.Server(**{**EVERYTHING, **STARTED_WITH})) == (
+        f"{names} hold (in part: max_body_bytes for websockets, send_timeout for HTTP)"
+    )
+    assert _waiting(server_settings.Server(), server_settings.Server(**EVERYTHING)) == ""
