@@ -137,6 +137,10 @@ class Route(NamedTuple):
             case other:
                 assert_never(other)
 
+    def without_fetching(self) -> "Route":
+        """The same way for a request that is only to be looked at."""
+        return self._replace(entry=self.entry._replace(resolved=None))
+
     async def counted(self, turn: AnyTurn) -> Counted:
         """How many tokens this turn would ask. Raises `ProblemError` where the upstream was asked and refuses."""
         counted = None

@@ -154,22 +154,28 @@ def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
 
 def _kept(settings: Settings, before: Kept | None) -> Kept:
     server = settings.server
-    watch = server.watch if settings.serves_page else 0
     if before is None:
         return Kept(
             admission=Admission(server.max_turns),
             connections=Quota(server.max_websockets, server.max_caller_websockets),
             remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
             metrics=metrics_of(settings),
-            recorder=Recorder(watch) if watch else None,
+            recorder=recorder_of(settings),
             seal_key=os.urandom(32).hex(),
         )
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or server.metrics == "off":
         metrics = metrics_of(settings)
-    if recorder is None or recorder.keep != watch:
-        recorder = Recorder(watch) if watch else None
+    if recorder is None or recorder.keep != (server.watch if settings.serves_page else 0):
+        recorder = recorder_of(settings)
     return before._replace(metrics=metrics, recorder=recorder)
+
+
+def recorder_of(settings: Settings) -> Recorder | None:
+    """What keeps the last turns, if somebody may see them."""
+    if not settings.serves_page or not settings.server.watch:
+        return None
+    return Recorder(settings.server.watch, settings.server.watch_bytes, keyed=bool(settings.keys))
 
 
 def metrics_of(settings: Settings) -> Metrics | None:
@@ -185,6 +191,8 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
     kept.admission.follow(server.max_turns)
     kept.connections.follow(server.max_websockets, server.max_caller_websockets)
     kept.remembered.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
+    if kept.recorder is not None:
+        kept.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
     if kept.metrics is not None:
         kept.metrics.follow(_served(settings), lambda: catalogue.circuits)
 

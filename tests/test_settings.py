@@ -172,6 +172,7 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         "AM_TRACES": "http://127.0.0.1:4318/v1/traces",
         "AM_UI": "off",
         "AM_WATCH": "7",
+        "AM_WATCH_BYTES": "8",
         "AM_INSECURE_NO_AUTH": "1",
     }
     assert {name.removeprefix("AM_").lower() for name in environ} == set(Server.model_fields)
@@ -220,6 +221,7 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         traces="http://127.0.0.1:4318/v1/traces",
         ui=False,
         watch=7,
+        watch_bytes=8,
         insecure_no_auth=True,
     )
 

@@ -11,13 +11,18 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from app.off_loop import off_loop
 from app.protocol.json_bytes import json_bytes
-from app.protocol.problems import refuse
-from app.settings import Server
+from app.protocol.problems import ProblemError, refuse
+from app.settings import Key, Server
 from app.transports.body import read_json_body
-from app.transports.gate import ANYONE, Gate
+from app.transports.gate import Gate
+from app.transports.quota import Quota
 from app.transports.walk import Walk
 from app.witnesses.recorder import Recorder
 from app.witnesses.redaction import redacted
+
+MOST_WATCHERS: Final = 64
+"""Pages that watch turns: each may be behind by some megabytes."""
+WATCHERS_OF_ONE: Final = 8
 
 _STATIC: Final = Path(__file__).parent / "static"
 _KINDS: Final = {
@@ -50,6 +55,7 @@ class Inspector:
         self._gate = gate
         self._server = server
         self._recorder = recorder
+        self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
 
     def router(self) -> APIRouter:
         """Its addresses, none of them part of the API."""
@@ -76,33 +82,47 @@ class Inspector:
         return HttpResponse(content, media_type=_KINDS[Path(name).suffix], headers=headers)
 
     async def ask(self, request: Request) -> HttpResponse:
-        """What an upstream would be asked for this request, and what could not be said. Nothing is sent."""
+        """What an upstream would be asked for this request, and what could not be said. Nothing is sent or fetched.
+
+        It is as much work as a turn before its upstream is asked, and so takes a slot as one.
+        """
         caller = self._gate.admit(request.headers)
-        body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
-        ask, warnings = await self._walk.rehearse(body, caller, originator=request.headers.get("originator", ""))
-        shown = await off_loop(len(body), _shown, ask, warnings)
+        admission = self._walk.admission
+        request.state.headers = admission.headers(caller)  # also of an answer that says why there is no slot
+        slot = admission.admit(caller)
+        request.state.headers = admission.headers(caller)
+        try:
+            body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
+            ask, warnings = await self._walk.rehearse(body, caller, originator=request.headers.get("originator", ""))
+            shown = await off_loop(len(body), _shown, ask, warnings)
+        finally:
+            slot.give_back()
         return HttpResponse(shown, media_type="application/json")
 
     async def turns(self, request: Request) -> HttpResponse:
-        """The last turns, then each new one as it goes. Who has a key sees the turns of that key alone."""
-        caller = self._gate.admit(request.headers)
+        """The last turns, then each new one as it goes. Callers see their own alone; without any keys, all see all."""
+        caller = self._gate.admit_key(request.headers, "Turns are shown")
         if self._recorder is None:
             raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
-        if caller.is_guest:  # they have a name in common, and would see each other's
-            raise refuse("invalid_api_key", "Turns are shown to those who have a key of this server.")
-        notes = self._told(self._recorder, None if caller is ANYONE else caller.name)
+        if not self._watchers.take(caller):
+            raise ProblemError(self._watchers.refusal("pages that watch turns"))
+        self._watchers.give_back(caller)  # it is taken when the answer begins, which never may
         return EventSourceResponse(
-            notes,
+            self._told(self._recorder, caller),
             ping=int(self._server.keep_alive) or 1,
             sep="\n",
             headers=dict(_GUARDED),
             shutdown_grace_period=1,  # it ends by itself, when the recorder says so; otherwise it would be cut at once
         )
 
-    @staticmethod
-    async def _told(recorder: Recorder, owner: str | None) -> AsyncIterator[ServerSentEvent]:
-        async for note in recorder.watch(lambda name: owner is None or name == owner):
-            yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")
+    async def _told(self, recorder: Recorder, caller: Key) -> AsyncIterator[ServerSentEvent]:
+        if not self._watchers.take(caller):
+            return
+        try:
+            async for note in recorder.watch(lambda owner: owner == caller.owner):
+                yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")
+        finally:
+            self._watchers.give_back(caller)
 
 
 def _shown(ask: Any, warnings: list[str]) -> bytes:

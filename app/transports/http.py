@@ -88,11 +88,11 @@ class Http:
 
     async def create_response(self, request: Request) -> HttpResponse:
         """One turn."""
-        return await self._admitted(request, self._run, self._walk.open_log(**_about(request)))
+        return await self._admitted(request, self._run, self._walk.open_log(None, **_about(request)))
 
     async def compact(self, request: Request) -> HttpResponse:
         """A conversation, summed up."""
-        return await self._admitted(request, self._sum_up, self._walk.open_log(**_about(request)))
+        return await self._admitted(request, self._sum_up, self._walk.open_log(None, **_about(request)))
 
     async def count_input(self, request: Request) -> HttpResponse:
         """How many tokens a turn would read. Its model is not asked to answer."""
@@ -102,7 +102,7 @@ class Http:
         """What every request that has a turn in its body goes through. Whoever serves it gives its ticket back."""
         try:
             caller = self._caller(request)
-            turn_log.note(key=caller.name)
+            turn_log.came_from(caller)
             ticket = self._admission.admit(caller)
             request.state.headers = self._admission.headers(caller)
             try:

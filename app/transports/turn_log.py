@@ -13,6 +13,7 @@ from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem
 from app.protocol.problems import Problem
 from app.protocol.request import CreateResponse
 from app.protocol.response import Response
+from app.settings import Key
 from app.transports.witness import Observers, Witness
 
 log = logging.getLogger("am_proxy.turn")
@@ -40,6 +41,10 @@ class TurnLog:
     def note(self, **fields: Any) -> None:
         """More to tell."""
         self._fields |= fields
+
+    def came_from(self, caller: Key) -> None:
+        """Whose turn it is. The log names the key; the owner is for observers that show turns to their owners."""
+        self._fields |= {"key": caller.name, "owner": caller.owner}
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
         """The turn is understood."""
@@ -79,7 +84,7 @@ class TurnLog:
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
-        log.info("turn", extra={"fields": self._fields})
+        log.info("turn", extra={"fields": {name: told for name, told in self._fields.items() if name != "owner"}})
         self._observers.ended(self._fields)
 
     def _note_end(self, response: Response | Ending) -> None:

@@ -105,9 +105,12 @@ class Walk:
         self._now = now
         self._witnesses = tuple(witnesses)
 
-    def open_log(self, **fields: Any) -> TurnLog:
-        """The log of a turn that is about to come in."""
-        return TurnLog(self._witnesses, **fields)
+    def open_log(self, caller: Key | None, **fields: Any) -> TurnLog:
+        """The log of a turn that is about to come in, from this caller if that is known."""
+        turn_log = TurnLog(self._witnesses, **fields)
+        if caller is not None:
+            turn_log.came_from(caller)
+        return turn_log
 
     async def decode(self, body: bytes) -> dict[str, Any]:
         """The JSON object in this body. Raises `ProblemError` for anything else."""
@@ -191,9 +194,14 @@ class Walk:
             raise refuse("upstream_timeout", "The model's server took too long to count.") from None
 
     async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
-        """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do."""
+        """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do.
+
+        Nothing is fetched for it: what would be stands there as its address.
+        """
         unheard = TurnLog()
-        _, turn = await self._translate(await self.read(body, unheard), caller, unheard, originator)
+        create = await self.read(body, unheard)
+        route = self._catalogue.route_for(create.model, caller).without_fetching()
+        turn = await self._turn(route, create, unheard, originator, _Face(self._mint, self._now))
         return turn.ask, bounded(turn.warnings)
 
     async def _translate(

@@ -82,7 +82,7 @@ class WebSockets:
         try:
             caller = self._admit(headers)
         except ProblemError as error:
-            self._walk.open_log(request_id=request_id, **came_from(headers)).refused(error.problem)
+            self._walk.open_log(None, request_id=request_id, **came_from(headers)).refused(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await answer(error.problem, extra)(scope, receive, send)
             return
@@ -197,7 +197,7 @@ class _Connection:
     async def _turn(self, data: bytes) -> None:
         self._turns += 1
         request_id = f"{self._request_id}-{self._turns}"
-        turn_log = self._walk.open_log(request_id=request_id, key=self._caller.name, websocket=True, **self._trace)
+        turn_log = self._walk.open_log(self._caller, request_id=request_id, websocket=True, **self._trace)
         raw: dict[str, Any] = {}
         offset, size = 0, len(data)
         slot: Ticket | None = None

@@ -1,11 +1,14 @@
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from hashlib import sha256
 
 import httpx
 import pytest
 
-from app.settings import Key, Server, Settings
+from app.inspector.routes import WATCHERS_OF_ONE
+from app.settings import Key, Model, Server, Settings, Upstream
+from tests.fetching.site import PDF, PNG, Site, page
 from tests.serving import serving
 
 KEYS = tuple(Key(name=name, digest=sha256(name.encode()).digest()) for name in ("alice", "bob"))
@@ -76,6 +79,100 @@ def test_a_key_sees_its_own_turns_only(url: str) -> None:
     asked = [json.loads(line[6:]) for line in seen]
     assert [told["request"]["input"] for told in asked if "request" in told] == ["I am bob."]
     assert "I am alice." not in "".join(seen)
+
+
+def test_looking_at_a_request_counts_as_one() -> None:
+    limited = Key(name="mallory", digest=sha256(b"mallory").digest(), requests_per_minute=2)
+    body = {"model": "demo", "input": "Hi"}
+    with serving(Settings(keys=(limited,))) as address:
+        answers = [httpx.post(f"{address}/inspector/ask", json=body, headers=bearer("mallory")) for _ in range(3)]
+        turn = httpx.post(f"{address}/v1/responses", json=body, headers=bearer("mallory"))
+    assert [answer.status_code for answer in (*answers, turn)] == [200, 200, 429, 429]
+    assert [answer.headers["x-ratelimit-remaining-requests"] for answer in answers] == ["1", "0", "0"]
+
+
+def test_a_look_gives_its_slot_back_however_it_ends() -> None:
+    body = {"model": "demo", "input": "Hi"}
+    with serving(Settings(server=Server(max_turns=1))) as address:
+        for sent in (body, {"model": 3}, {**body, "model": "none"}, body):
+            assert httpx.post(f"{address}/inspector/ask", json=sent).status_code in {200, 400, 404}
+        assert httpx.post(f"{address}/v1/responses", json=body).status_code == 200
+
+
+def test_a_look_fetches_nothing() -> None:
+    with Site({"/cat.png": page(PNG), "/a.pdf": page(PDF)}) as site:
+        part = {"type": "input_image", "image_url": f"{site.url}/cat.png"}
+        file = {"type": "input_file", "file_url": f"{site.url}/a.pdf"}
+        body = {"model": "m", "input": [{"role": "user", "content": [part, file]}]}
+        settings = Settings(
+            server=Server(allow_private_urls=True),
+            upstreams={"u": Upstream(via="chat", base_url="http://127.0.0.1:9", takes_image_urls=False)},
+            models={"m": Model(upstream="u")},
+        )
+        with serving(settings) as address:
+            answer = httpx.post(f"{address}/inspector/ask", json=body)
+        assert answer.status_code == 200
+        assert site.asked == []
+
+
+def test_a_key_called_guest_does_not_see_what_guests_do() -> None:
+    """And who has a key of their own for an upstream sees nobody's turns at all, where there are keys of ours."""
+    named = Key(name="guest", digest=sha256(b"named").digest())
+    settings = Settings(
+        server=Server(watch=5),
+        keys=(named,),
+        upstreams={"u": Upstream(via="chat", base_url="http://127.0.0.1:9", auth="passthrough", retries=0)},
+        models={"m": Model(upstream="u")},
+    )
+    with serving(settings) as address:
+        body = {"model": "m", "input": "I am a guest."}
+        httpx.post(f"{address}/v1/responses", json=body, headers=bearer("sk-own"))
+        httpx.post(f"{address}/v1/responses", json={**body, "input": "I am named."}, headers=bearer("named"))
+        with httpx.stream("GET", f"{address}/inspector/turns", headers=bearer("named"), timeout=10) as feed:
+            seen = ""
+            for line in feed.iter_lines():
+                seen += line
+                if '"finish"' in line:
+                    break
+        assert "event: ended" in seen
+        assert "I am a guest." not in seen
+        assert httpx.get(f"{address}/inspector/turns", headers=bearer("sk-own")).status_code == 401
+
+
+def test_without_keys_each_caller_with_a_key_of_its_own_sees_its_own_turns() -> None:
+    settings = Settings(
+        server=Server(watch=5),
+        upstreams={"u": Upstream(via="chat", base_url="http://127.0.0.1:9", auth="passthrough", retries=0)},
+        models={"m": Model(upstream="u")},
+    )
+    with serving(settings) as address:
+        for who in ("ben", "cleo"):
+            body = {"model": "m", "input": f"I am {who}."}
+            httpx.post(f"{address}/v1/responses", json=body, headers=bearer(f"sk-{who}"))
+        with httpx.stream("GET", f"{address}/inspector/turns", headers=bearer("sk-cleo"), timeout=10) as feed:
+            seen = ""
+            for line in feed.iter_lines():
+                seen += line
+                if '"finish"' in line:
+                    break
+    assert "I am cleo." in seen
+    assert "I am ben." not in seen
+
+
+def test_pages_that_watch_are_limited_for_each_caller(url: str) -> None:
+    with ExitStack() as stack:
+
+        def watching(who: str) -> httpx.Response:
+            stream = httpx.stream("GET", f"{url}/inspector/turns", headers=bearer(who), timeout=10)
+            return stack.enter_context(stream)
+
+        body = {"model": "demo", "input": "Hi"}
+        httpx.post(f"{url}/v1/responses", json=body, headers=bearer("alice")).raise_for_status()
+        feeds = [watching("alice").iter_lines() for _ in range(WATCHERS_OF_ONE)]  # to be held: or httpx hangs up
+        for feed in feeds:
+            next(feed)
+        assert watching("alice").status_code == 429
+        assert watching("bob").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ from app.witnesses import recorder as module
 from app.witnesses.recorder import Note, Recorded, Recorder
 from tests.stage import new_emitter
 
+PLENTY = 100_000_000
 REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')
 
 
 def turn(recorder: Recorder, request_id: str, key: str = "alice") -> Recorded:
     """A turn that has been asked."""
-    told = recorder.began({"request_id": request_id, "key": key})
+    told = recorder.began({"request_id": request_id, "key": key, "owner": f"key:{key}"})
     told.asked(REQUEST, {"messages": []}, ["a warning"])
     return told
 
@@ -37,7 +38,7 @@ def ids(notes: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str]]:
 
 
 async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
-    recorder = Recorder(5)
+    recorder = Recorder(5, PLENTY)
     first = turn(recorder, "req_1")
     notes = recorder.watch(everybody)
     before = await taken(notes, 2)
@@ -49,7 +50,7 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
         "warnings": ["a warning"],
     }
     first.told(new_emitter().begin())
-    first.ended({"finish": "completed", "key": "alice"})
+    first.ended({"finish": "completed", "key": "alice", "owner": "key:alice"})
     told, ended = await taken(notes, 2)
     assert [event["type"] for event in told[1]["events"]] == ["response.created", "response.in_progress"]
     fields = {"finish": "completed", "key": "alice"}
@@ -57,7 +58,7 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
 
 
 async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> None:
-    recorder = Recorder(2)
+    recorder = Recorder(2, PLENTY)
     first, _, _ = turn(recorder, "req_1"), turn(recorder, "req_2"), turn(recorder, "req_3")
     first.told(new_emitter().begin())
     notes = recorder.watch(everybody)
@@ -68,15 +69,15 @@ async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> N
 
 
 async def test_who_may_not_see_a_turn_is_told_nothing_of_it() -> None:
-    recorder = Recorder(5)
+    recorder = Recorder(5, PLENTY)
     turn(recorder, "req_1", "alice")
-    notes = recorder.watch(lambda owner: owner == "bob")
+    notes = recorder.watch(lambda owner: owner == "key:bob")
     turn(recorder, "req_2", "bob")
     assert ids(await taken(notes, 2)) == [("began", "req_2"), ("asked", "req_2")]
 
 
 async def test_a_turn_that_was_refused_is_told_too() -> None:
-    recorder = Recorder(5)
+    recorder = Recorder(5, PLENTY)
     refused = recorder.began({"request_id": "req_1", "model": "nobody"})
     refused.refused(refuse("model_not_found", "The key sk-1234567 may not.").problem)
     refused.ended({"finish": "refused"})
@@ -92,14 +93,14 @@ async def test_a_turn_that_was_refused_is_told_too() -> None:
 
 
 async def test_a_turn_that_asks_nobody_has_a_beginning() -> None:
-    recorder = Recorder(5)
+    recorder = Recorder(5, PLENTY)
     recorder.began({"request_id": "req_1", "model": "demo"}).told(new_emitter().begin())
     assert ids(await taken(recorder.watch(everybody), 2)) == [("began", "req_1"), ("told", "req_1")]
 
 
 async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 3000)
-    recorder = Recorder(5)
+    recorder = Recorder(5, PLENTY)
     told = turn(recorder, "req_1")
     for _ in range(50):
         told.told(new_emitter().begin())
@@ -109,9 +110,8 @@ async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch
     assert sum(len(note.data) for note in told.notes) < 2 * 3000
 
 
-async def test_all_turns_together_have_a_bound_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_IN_ALL", 2000)
-    recorder = Recorder(1000)
+async def test_all_turns_together_have_a_bound_too() -> None:
+    recorder = Recorder(1000, 2000)
     turns = [turn(recorder, f"req_{number}") for number in range(100)]
     kept = [told for told in turns if told.notes]
     assert 1 < len(kept) < 20
@@ -121,7 +121,7 @@ async def test_all_turns_together_have_a_bound_too(monkeypatch: pytest.MonkeyPat
 
 async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BEHIND", 3)
-    recorder = Recorder(50)
+    recorder = Recorder(50, PLENTY)
     notes = recorder.watch(everybody)
     turn(recorder, "req_0")
     await taken(notes, 1)
@@ -129,3 +129,40 @@ async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.M
         turn(recorder, f"req_{number + 1}")
     rest = [note async for note in notes]
     assert len(rest) < 10
+
+
+async def test_nobody_drives_out_the_turns_of_another() -> None:
+    """By number and by size alike, whoever has most loses its oldest turn first."""
+    for recorder in (Recorder(4, PLENTY), Recorder(1000, 2000)):
+        mine = [turn(recorder, f"req_{number}", "alice") for number in range(2)]
+        others = [turn(recorder, f"req_{number}", "mallory") for number in range(2, 60)]
+        assert [bool(told.notes) for told in mine] == [True, True]
+        kept = [told for told in others if told.notes]
+        assert 1 < len(kept) < 20
+        assert kept == others[-len(kept) :]
+
+
+async def test_where_there_are_keys_only_their_turns_are_kept() -> None:
+    recorder = Recorder(5, PLENTY, keyed=True)
+    for owner in ("", "guest:0123"):
+        recorder.began({"request_id": "req_1", "owner": owner}).asked(REQUEST, {}, [])
+    kept = turn(recorder, "req_2")
+    assert recorder._turns == [kept]
+    recorder.follow(PLENTY, keyed=False)
+    recorder.began({"request_id": "req_3", "owner": ""}).asked(REQUEST, {}, [])
+    assert len(recorder._turns) == 2
+
+
+async def test_what_a_watcher_has_not_taken_is_bounded_and_what_was_forgotten_is_not_held_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "BYTES_BEHIND", 3000)
+    recorder = Recorder(3, PLENTY)
+    turn(recorder, "req_0")
+    notes = recorder.watch(everybody)
+    await taken(notes, 1)
+    for number in range(40):
+        turn(recorder, f"req_{number + 1}")
+    rest = [note async for note in notes]
+    assert sum(len(note.data) for note in rest) <= 3000
+    assert ids([(note.name, msgspec.json.decode(note.data)) for note in rest])[0] == ("began", "req_1")
