@@ -157,11 +157,14 @@ class Announced(uvicorn.Server):
         if recorder is not None:
             recorder.dismiss()
         ending = loop.call_later(self._settings.server.shutdown_grace, self._admission.end)
+        # who has not taken the last event by now reads nothing: cut, or uvicorn would cancel what waits for them
+        cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut)
         insisting = loop.create_task(self._insist())
         try:
             await super().shutdown(sockets)
         finally:
             ending.cancel()
+            cutting.cancel()
             insisting.cancel()
             if self.force_exit:
                 self._cut()
