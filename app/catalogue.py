@@ -72,8 +72,8 @@ class Entry(NamedTuple):
     """Which upstreams are asked when this one fails, in this order."""
     sealers: Sealers | None = None
     """Make what seals and opens what clients carry; none where nothing is sealed."""
-    resolved: Callable[[CreateResponse, Capabilities], Awaitable[CreateResponse]] | None = None
-    """Brings what a request only names by address, where this upstream would not fetch it."""
+    resolved: Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None = None
+    """Brings what a request only names by address, where this upstream would not fetch it; for this owner."""
 
 
 class Route(NamedTuple):
@@ -90,6 +90,8 @@ class Route(NamedTuple):
     owner: str = ""
     """The caller, as the breaker tells callers apart: all who come with keys of their own are one, for keys that are
     not configured can be made up."""
+    fetched_for: str = ""
+    """The owner whose share of the slots for fetching this turn takes."""
 
     async def begin(
         self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
@@ -106,7 +108,7 @@ class Route(NamedTuple):
                 options = msgspec.structs.replace(chat, can=can)
                 if self.entry.resolved is not None:
                     request = await off_loop(request.size, expanded, request, sealer)
-                    request = await self.entry.resolved(request, can)
+                    request = await self.entry.resolved(request, can, self.fetched_for)
                 turn = await off_loop(
                     request.size,
                     ChatTurn,
@@ -230,4 +232,4 @@ def _route(model: str, entry: Entry, caller: Key) -> Route:
     sealers = entry.sealers
     sealer = None if sealers is None else sealers.for_owner(caller.owner, alone=caller.own is not None)
     owner = caller.owner if caller.own is None else "guests"
-    return Route(model, entry, key, sealer=sealer, owner=owner)
+    return Route(model, entry, key, sealer=sealer, owner=owner, fetched_for=caller.owner)

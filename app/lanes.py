@@ -87,7 +87,7 @@ def build_catalogue(
 
 def _resolving(
     settings: Settings, upstream: Upstream, fetcher: "Fetcher | None"
-) -> Callable[[CreateResponse, Capabilities], Awaitable[CreateResponse]] | None:
+) -> Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None:
     if fetcher is None or upstream.via not in FETCHED_FOR:
         return None
     from app.fetching.attachments import Attachments  # noqa: PLC0415 — as in `fetcher_of`

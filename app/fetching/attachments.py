@@ -44,8 +44,10 @@ class Attachments:
         self._fetches_image = fetches_image
         self._most_bytes = most_bytes
 
-    async def resolved(self, request: CreateResponse, can: Capabilities = ANYTHING) -> CreateResponse:
+    async def resolved(self, request: CreateResponse, can: Capabilities = ANYTHING, owner: str = "") -> CreateResponse:
         """The same request, all of it at hand that the model can take: the rest is not asked for.
+
+        `owner` is who asks.
 
         Raises `ProblemError` by the path of what cannot be fetched.
         """
@@ -56,7 +58,7 @@ class Attachments:
         if len(wanted) > MOST:
             message = f"'input' names {len(wanted)} addresses to be fetched, and at most {MOST} are. Send the data."
             raise refuse("invalid_value", message, "input")
-        found = await self._fetch_all(wanted)
+        found = await self._fetch_all(wanted, owner)
         items = list(request.items)
         for place in places:
             items[place.item] = _with(items[place.item], place, found[place.url, place.wanted])
@@ -75,13 +77,13 @@ class Attachments:
                     elif part.file_url and not part.file_data:
                         yield _Place(seat, position, key, index, "file", part.file_url)
 
-    async def _fetch_all(self, wanted: dict[tuple[str, Wanted], str]) -> dict[tuple[str, Wanted], Fetched]:
+    async def _fetch_all(self, wanted: dict[tuple[str, Wanted], str], owner: str) -> dict[tuple[str, Wanted], Fetched]:
         budget = Budget(self._most_bytes)
         side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
 
         async def one(url: str, kind: Wanted, path: str) -> Fetched:
             async with side_by_side:
-                return await self._fetcher.fetch(url, path, kind, budget)
+                return await self._fetcher.fetch(url, path, kind, budget, owner)
 
         tasks = [asyncio.ensure_future(one(url, kind, path)) for (url, kind), path in wanted.items()]
         try:

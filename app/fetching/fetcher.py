@@ -8,7 +8,8 @@ An address a client gives may be a way into the network this server stands in. S
 - a name is looked up here, every address of it is checked, and the connection goes to one of these (`addresses.py`);
 - a redirect is another address: it is checked the same way, and there are three at most;
 - no proxy, no cookies, no key, nothing compressed;
-- all of it within a time and a size, which all addresses of a request share;
+- each within a time, all within a size, which all addresses of a request share;
+- slow addresses of one caller take no more than that caller's share of the slots (`fair_slots.py`);
 - what it is, its bytes say. A picture is a picture, a file is a PDF, a picture or text, and nothing else is passed on.
 
 What goes wrong on the way is told by one sentence for all reasons: which names exist and which ports are open is
@@ -18,25 +19,35 @@ nobody's to learn here.
 import asyncio
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urljoin
 
 import aiohttp
 
 from app.fetching.addresses import CheckedAddresses, LookUp, look_up
+from app.fetching.fair_slots import FairSlots
 from app.protocol.media import is_text, sniffed
-from app.protocol.problems import ProblemError, refuse
+from app.protocol.problems import Problem, ProblemError, refuse
 from app.protocol.request.urls import check_url, is_public
 
 MOST_REDIRECTS: Final = 3
-AT_ONCE: Final = 16
+AT_ONCE: Final = 32
 """Fetches of all requests together: they need no more of this server than a few connections."""
+WAITS: Final = 3
+"""How many times as long as one fetch may take a fetch may wait for its slot."""
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TEXTS: Final = frozenset(
     {"application/json", "application/xml", "text/css", "text/csv", "text/html", "text/markdown", "text/xml"}
 )
 """Kinds of text that are believed where the bytes are text; any other text is plain."""
+
+BUSY: Final = Problem(
+    code="rate_limit_exceeded",
+    message="Too many addresses are being fetched for this caller. Send the data, or try again in 5s.",
+    retry_after=5,
+)
+"""What a request comes to whose addresses had to wait too long for those of others."""
 
 Wanted = Literal["image", "file"]
 
@@ -80,12 +91,24 @@ class Fetcher:
         self._look_up = look_up
         self._is_public = (lambda _: True) if allow_private else is_public
         self._session: aiohttp.ClientSession | None = None
-        self._turnstile = asyncio.Semaphore(AT_ONCE)
+        self._slots = FairSlots(AT_ONCE)
 
-    async def fetch(self, url: str, path: str, wanted: Wanted, budget: Budget) -> Fetched:
-        """What lies there. Raises `ProblemError` by the path of the address, whatever goes wrong."""
+    async def fetch(self, url: str, path: str, wanted: Wanted, budget: Budget, owner: str = "") -> Fetched:
+        """What lies there. Raises `ProblemError` by the path of the address, whatever goes wrong.
+
+        `owner` is whose share of the slots it takes. To wait for one takes none of the time for fetching.
+        """
         try:
-            async with asyncio.timeout(self._timeout), self._turnstile:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(WAITS * self._timeout):
+                    await stack.enter_async_context(self._slots.of(owner))
+                return await self._fetch(url, path, wanted, budget)
+        except TimeoutError:
+            raise ProblemError(BUSY) from None
+
+    async def _fetch(self, url: str, path: str, wanted: Wanted, budget: Budget) -> Fetched:
+        try:
+            async with asyncio.timeout(self._timeout):
                 data, told = await self._get(url, path, budget)
         except (_CannotFetchError, aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
             raise _refuse(path, "it could not be fetched") from None

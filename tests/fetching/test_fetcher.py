@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.fetching.addresses import CheckedAddresses, PrivateAddressError, look_up
-from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
+from app.fetching.fetcher import AT_ONCE, Budget, Fetched, Fetcher, Wanted
 from app.protocol.problems import ProblemError
 from app.protocol.request.urls import is_public
 from tests.fetching.site import PDF, PNG, Page, Site, page, redirect
@@ -233,3 +233,37 @@ async def test_the_system_is_asked_for_names() -> None:
 )
 def test_an_address_is_public_if_everybody_may_reach_it(address: str, public: bool) -> None:  # noqa: FBT001 — a row of the table
     assert is_public(address) is public
+
+
+async def test_slow_addresses_of_one_caller_leave_slots_to_others_and_waiting_is_not_fetching() -> None:
+    with Site({"/slow": page(PNG, pause=30), "/cat": page(PNG)}) as site:
+        base = f"http://open.example:{site.port}"
+        async with fetching(timeout=0.6) as fetcher:
+
+            async def fetch(path: str, owner: str) -> str:
+                try:
+                    return (await fetcher.fetch(f"{base}/{path}", "here", "image", Budget(10_000), owner)).kind
+                except ProblemError as error:
+                    return error.problem.code
+
+            slow = [asyncio.ensure_future(fetch("slow", "key:mallory")) for _ in range(AT_ONCE)]
+            own = asyncio.ensure_future(fetch("cat", "key:mallory"))
+            await asyncio.sleep(0)
+            others = await asyncio.gather(*(fetch("cat", f"key:{name}") for name in ("alice", "bob", "cleo")))
+            assert [others, own.done(), any(task.done() for task in slow)] == [["image/png"] * 3, False, False]
+            assert await asyncio.gather(*slow) == ["invalid_value"] * len(slow)
+            assert await own == "image/png"
+
+
+async def test_whoever_waits_too_long_for_a_slot_is_told_to_come_again() -> None:
+    with Site({"/slow": page(PNG, pause=30)}) as site:
+        url = f"http://open.example:{site.port}/slow"
+        async with fetching(timeout=0.1) as fetcher:
+
+            async def fetch() -> tuple[str, int | None]:
+                with pytest.raises(ProblemError) as raised:
+                    await fetcher.fetch(url, "here", "image", Budget(10_000), "key:mallory")
+                return raised.value.problem.code, raised.value.problem.retry_after
+
+            found = await asyncio.gather(*(fetch() for _ in range(6 * AT_ONCE)))
+    assert set(found) == {("invalid_value", None), ("rate_limit_exceeded", 5)}
