@@ -1,4 +1,4 @@
-"""uvicorn's websocket protocol, taught to end in peace."""
+"""uvicorn's websocket protocol, taught to end in peace, and to count what has come of a message that is not whole."""
 
 import asyncio
 from typing import Any, Final
@@ -9,6 +9,11 @@ from app.settings import Server
 
 DRAIN: Final = "websocket.drain"
 """What the application receives when the server is told to stop, once per connection."""
+SHARE: Final = "websocket.share"
+"""Where in a connection's state the application leaves the share that its caller's bytes are taken from."""
+UNCOUNTED: Final = 64 * 1024
+"""Bytes of a message that may have come without being counted: most messages are not longer."""
+TRY_LATER: Final = 1013
 LINGER: Final = 5
 """Seconds in which a client that is through must take what it was sent; then its connection is dropped."""
 
@@ -17,6 +22,33 @@ class DrainingSocket(WebSocketsSansIOProtocol):
     """Tells the application of the server's end instead of cutting it, and keeps no connection that nobody reads."""
 
     _drop: asyncio.TimerHandle | None = None
+    _came = 0
+    """Bytes since the last whole message."""
+    _counted = 0
+    """What they hold of the caller's share."""
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes. Of a long message each is counted until it is whole, as no turn's slot stands for it yet."""
+        self._came += len(data)
+        super().data_received(data)
+        share = self.scope["state"].get(SHARE) if hasattr(self, "scope") else None
+        if share is None or self._came <= max(UNCOUNTED, self._counted):
+            return
+        if share.take(self._came - self._counted):
+            self._counted = self._came
+        elif not self.close_sent and not self.disconnected:
+            self.conn.fail(TRY_LATER, "too much has come that is no whole message yet")
+            self.handle_parser_exception()
+
+    def send_receive_event_to_app(self) -> None:
+        """A whole message."""
+        super().send_receive_event_to_app()
+        self._release()
+
+    def _release(self) -> None:
+        if self._counted:
+            self.scope["state"][SHARE].give_back(self._counted)
+        self._came = self._counted = 0
 
     def shutdown(self) -> None:
         """The server was told to stop."""
@@ -40,6 +72,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is gone."""
+        self._release()
         if self._drop is not None:
             self._drop.cancel()
         super().connection_lost(exc)

@@ -36,7 +36,7 @@ from app.protocol.request import Frame, parse_frame
 from app.settings import Key, Server
 from app.transports import sse
 from app.transports.admission import Ticket
-from app.transports.draining import DRAIN
+from app.transports.draining import DRAIN, SHARE
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.memory import Memory, continued, in_the_frame, remembered
@@ -90,7 +90,7 @@ class WebSockets:
             scope["state"]["headers"] = self._walk.admission.headers(caller)
             await receive()  # the offer of a connection
             await send({"type": "websocket.accept", "headers": []})
-            share = Share(self._remembered, caller)
+            share = scope["state"][SHARE] = Share(self._remembered, caller)
             connection = _Connection(self._walk, self._server, caller, headers, request_id, share, send)
             self._open.add(connection)
             try:

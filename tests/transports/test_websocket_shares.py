@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -83,6 +84,54 @@ async def test_frames_that_wait_count_as_what_their_caller_has_the_server_rememb
             assert told(await other.event()) == (429, "rate_limit_exceeded", "")
             gate.open()
             assert [text_of(await client.answer()) for client in (one, other, one)] == ["", "", "one"]
+
+
+async def test_messages_that_are_not_whole_count_too() -> None:
+    """Nobody holds many of them for as long as a connection may be quiet; whole ones are as long as they may be."""
+    half = bytes([0x81, 0x80 | 127]) + (400_000).to_bytes(8, "big") + bytes(4) + b" " * 200_000
+    with serving(Settings(server=Server(websocket_total_bytes=500_000))) as url:
+        async with opened(url) as whole:
+            assert text_of(await whole.ask(model="demo", input=f"Hello!{' ' * 300_000}"))
+        raws = [await upgraded(url) for _ in range(3)]
+        for _, writer in raws:
+            writer.write(half)
+            await asyncio.sleep(0.05)
+        assert [await is_ended(reader) for reader, _ in raws] == [False, False, True]
+        for _, writer in raws:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+        last: dict[str, Any] = {}
+        async with opened(url) as later:
+            for _ in range(200):  # until they are gone
+                known = await later.id_of(model="demo", input="x" * 400_000, generate=False)
+                [*_, last] = await later.ask(model="demo", input="z", previous_response_id=known, generate=False)
+                if last["type"] == "response.completed":
+                    break
+                await asyncio.sleep(0.01)
+        assert last["type"] == "response.completed"
+
+
+async def is_ended(reader: asyncio.StreamReader) -> bool:
+    """Whether the server has cut or closed this connection, or does so within a moment."""
+    try:
+        async with asyncio.timeout(0.2):
+            return (await reader.read(4))[:1] in {b"", b"\x88"}
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+async def upgraded(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A websocket of bytes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+    writer.write(
+        b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
+    )
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+    return reader, writer
 
 
 async def test_connections_are_limited_for_each_caller_and_in_all() -> None:
