@@ -13,6 +13,7 @@ from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
 from app.protocol.request import Bounds, CreateResponse, decode_object, parse_compaction, parse_object
+from app.protocol.request.urls import is_data_uri
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.admission import LEAVING, Admission, Ticket
@@ -22,6 +23,7 @@ from app.transports.witness import Witness
 from app.turn.compaction import kept_messages
 from app.turn.prepared import prepared
 
+UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
 LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
 
@@ -200,9 +202,11 @@ class Walk:
         """
         unheard = TurnLog()
         create = await self.read(body, unheard)
-        route = self._catalogue.route_for(create.model, caller).without_fetching()
-        turn = await self._turn(route, create, unheard, originator, _Face(self._mint, self._now))
-        return turn.ask, bounded(turn.warnings)
+        route = self._catalogue.route_for(create.model, caller)
+        face = _Face(self._mint, self._now)
+        turn = await self._turn(route.without_fetching(), create, unheard, originator, face)
+        unfetched = [UNFETCHED] if _names_addresses(create) and route.entry.resolved is not None else []
+        return turn.ask, bounded([*unfetched, *turn.warnings])
 
     async def _translate(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
@@ -240,6 +244,14 @@ def _note(turn_log: TurnLog, **fields: Any) -> None:
     if "warnings" in fields:
         fields["warnings"] = bounded(fields["warnings"])
     turn_log.note(**fields)
+
+
+def _names_addresses(create: CreateResponse) -> bool:
+    """Whether a picture or file of this request lies elsewhere."""
+    contents = [getattr(item, key, None) for item in create.items for key in ("content", "output")]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
+    return any(url and not is_data_uri(url) for url in urls)
 
 
 class _Face:
