@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 from app.settings import Server
 
@@ -39,6 +40,21 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         elif not self.close_sent and not self.disconnected:
             self.conn.fail(TRY_LATER, "too much has come that is no whole message yet")
             self.handle_parser_exception()
+
+    def handle_text(self, event: Frame) -> None:
+        """A frame, of which the library's parser would keep the data until the next one comes."""
+        super().handle_text(event)
+        event.data = b""
+
+    def handle_bytes(self, event: Frame) -> None:
+        """The same."""
+        super().handle_bytes(event)
+        event.data = b""
+
+    def handle_cont(self, event: Frame) -> None:
+        """The same."""
+        super().handle_cont(event)
+        event.data = b""
 
     def send_receive_event_to_app(self) -> None:
         """A whole message."""

@@ -13,6 +13,11 @@ FULL: Final = Problem(
 )
 """What is said of a frame for which there is no room."""
 
+STOPPING: Final = Problem(
+    code="overloaded", message="This connection is about to end. Open another one.", retry_after=1
+)
+"""What is said of those that wait when the server stops."""
+
 
 class WaitingFrames:
     """A queue. Its bytes are taken from the caller's share, but for a frame that somebody is about to take."""

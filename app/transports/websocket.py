@@ -42,7 +42,7 @@ from app.transports.gate import Gate
 from app.transports.memory import Memory, continued, in_the_frame, remembered
 from app.transports.quota import Quota, Share
 from app.transports.turn_log import TurnLog, came_from
-from app.transports.waiting import FULL, WaitingFrames
+from app.transports.waiting import FULL, STOPPING, WaitingFrames
 from app.transports.walk import Running, Walk
 from app.transports.warnings import in_event
 
@@ -50,9 +50,6 @@ BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
 
 GOING_AWAY: Final = 1001
-STOPPING: Final = Problem(
-    code="overloaded", message="This connection is about to end. Open another one.", retry_after=1
-)
 
 
 class StalledError(Exception):
@@ -163,7 +160,9 @@ class _Connection:
                 self._draining = True
             else:
                 frame = message.get("bytes") or (message.get("text") or "").encode()
-                if not self._waiting.add(frame, waits=self._is_busy):
+                has_room = self._waiting.add(frame, waits=self._is_busy)
+                del message, frame  # they would be held until the next one comes
+                if not has_room:
                     await self._send_error(FULL)
                     continue
             self._news.set()
@@ -172,6 +171,7 @@ class _Connection:
         while (frame := await self._next()) is not None:
             self._is_busy = True
             await self._turn(frame)
+            del frame  # it would be held until the next one comes
             self._is_busy = False
         with suppress(OSError):
             await self._send_raw({"type": "websocket.close", "code": GOING_AWAY})

@@ -11,6 +11,7 @@ import pytest
 import app.catalogue
 import app.off_loop
 import app.transports.walk
+import app.transports.websocket
 from app.off_loop import SHORT, off_loop
 from app.protocol.problems import ProblemError
 from app.settings import Model, Seal, Server, Settings, Upstream
@@ -26,6 +27,7 @@ STEPS: Final = [
     (app.transports.walk, "decode_object"),
     (app.transports.walk, "parse_object"),
     (app.transports.walk, "parse_compaction"),
+    (app.transports.websocket, "remembered"),
     (app.catalogue, "ChatTurn"),
     (app.catalogue, "RelayTurn"),
     (app.catalogue, "RelayedCompaction"),
@@ -49,8 +51,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     monkeypatch.setattr(app.off_loop, "SHORT", ENOUGH)
     for module, name in STEPS:
         monkeypatch.setattr(module, name, watched(name, getattr(module, name)))
-    for name in ("recall", "keep"):
-        monkeypatch.setattr(Memory, name, watched(name, getattr(Memory, name)))
+    monkeypatch.setattr(Memory, "recall", watched("recall", Memory.recall))
     return found
 
 
@@ -93,7 +94,7 @@ async def test_over_a_websocket_which_remembers(seen: Seen, text: str, thread: s
             first = await client.id_of(model="demo", input=text)
             await client.id_of(model="demo", input="Go on", previous_response_id=first)
     assert seen.pop("decode_object") == {"loop", thread}
-    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "keep")
+    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "remembered")
 
 
 async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> None:

@@ -1,8 +1,10 @@
 """What one caller of websockets does is felt by that caller: slots, connections, and what is remembered."""
 
 import asyncio
+import gc
 import json
-from contextlib import suppress
+import tracemalloc
+from contextlib import AsyncExitStack, suppress
 from hashlib import sha256
 from typing import Any
 
@@ -132,6 +134,28 @@ async def upgraded(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
     )
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
     return reader, writer
+
+
+async def test_nothing_of_a_frame_is_held_when_it_was_refused() -> None:
+    """Neither here nor by the libraries below, which wait for the next one as long as the connection may be quiet."""
+    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=1)
+    long = 2_000_000
+    with serving(Settings(keys=(key,))) as url:
+        async with AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(opened(url, {"Authorization": "Bearer sk-alice"})) for _ in range(8)
+            ]
+            await clients[0].id_of(model="demo", input="Hi")
+            gc.collect()
+            tracemalloc.start()
+            try:
+                for client in clients:
+                    assert await client.refusal(model="demo", input="x" * long) == (429, "rate_limit_exceeded", "")
+                gc.collect()
+                held, _ = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+    assert held < 2 * long
 
 
 async def test_connections_are_limited_for_each_caller_and_in_all() -> None:
