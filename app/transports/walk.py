@@ -204,7 +204,7 @@ class Walk:
         create = await self.read(body, unheard)
         route = self._catalogue.route_for(create.model, caller)
         face = _Face(self._mint, self._now)
-        turn = await self._turn(route.without_fetching(), create, unheard, originator, face)
+        turn = await self._logged_turn(route.without_fetching(), create, unheard, originator, face)
         unfetched = [UNFETCHED] if _names_addresses(create) and route.entry.resolved is not None else []
         return turn.ask, bounded([*unfetched, *turn.warnings])
 
