@@ -9,7 +9,7 @@ Json = dict[str, Any]
 Shape = Callable[[int], Json]
 """The fields of a request of about so many bytes."""
 
-PNG: Final = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
+PNG: Final = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(25)).decode()
 SMALL_ITEMS: Final = 16_000
 SMALL_PARTS: Final = 32_000
 

@@ -99,11 +99,11 @@ async def test_a_refusal_before_the_first_payload_is_a_problem_not_a_stream(erro
 
 
 async def test_an_error_as_the_first_payload_is_a_problem_too() -> None:
-    running = pump(Script({"error": {"code": "insufficient_quota"}}))
+    running = pump(Script({"error": {"message": "what it means is for the upstream to say"}}))
     with pytest.raises(ProblemError) as caught:
         await running.open(5)
     await running.close()
-    assert caught.value.problem.code == "insufficient_quota"
+    assert caught.value.problem.code == "upstream_error"
 
 
 async def test_an_upstream_that_closes_without_a_word_is_a_problem_too() -> None:

@@ -135,10 +135,9 @@ def test_thousands_of_warnings_are_one_short_header_and_one_short_line(
 def test_a_strict_server_refuses_thousands_of_them_in_few_words() -> None:
     items = [{"role": "user", "content": ""}] * 5_000
     with serving(Settings(server=Server(strict=True))) as url:
-        answer = httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": [*items, *items[:1]]})
-        told = httpx.post(
+        answer = httpx.post(
             f"{url}/v1/responses", json={"model": "demo", "input": [*items, {"role": "user", "content": "Hi"}]}
         )
-    assert (answer.status_code, told.status_code) == (400, 400)
-    assert told.json()["error"]["message"].endswith(" and 4900 more")
-    assert len(told.content) < 10_000
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].endswith(" and 4900 more")
+    assert len(answer.content) < 10_000

@@ -56,9 +56,9 @@ LANES: Final[dict[str, Lane]] = {
         MistralWire, model={"call_ids": "alphanumeric9"}, stream_options=False, reasoning_field="none"
     ),
     "ollama": _litellm(OllamaWire, "ollama_chat"),
-    "ollama, directly": _chat(OllamaCompatibleWire, reasoning_field="reasoning"),
+    "ollama, directly": _chat(OllamaCompatibleWire, reasoning_field="reasoning", named_tool_choice="required"),
     "vllm": _litellm(VllmWire, "hosted_vllm"),
-    "vllm, directly": _chat(VllmWire),
+    "vllm, directly": _chat(VllmWire, reasoning_field="reasoning"),
     "vllm before the field was renamed": _litellm(OlderVllmWire, "hosted_vllm"),
     "openrouter": _litellm(OpenRouterWire, "openrouter"),
     "openrouter, directly": _chat(OpenRouterWire),
