@@ -21,7 +21,7 @@ from app.main import TracingUnavailableError, build_app, build_door
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
 from app.transports.admission import Admission
-from app.transports.draining import socket_options
+from app.transports.draining import DrainingSocket, socket_options
 from app.witnesses.body_log import WARNING
 
 log = logging.getLogger("am_proxy")
@@ -157,8 +157,7 @@ class Announced(uvicorn.Server):
         if recorder is not None:
             recorder.dismiss()
         ending = loop.call_later(self._settings.server.shutdown_grace, self._admission.end)
-        # who has not taken the last event by now reads nothing: cut, or uvicorn would cancel what waits for them
-        cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut)
+        cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut_stalled)
         insisting = loop.create_task(self._insist())
         try:
             await super().shutdown(sockets)
@@ -176,6 +175,16 @@ class Announced(uvicorn.Server):
         while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal, in whatever moment
             await asyncio.sleep(_TICK)
         self._cut()
+
+    def _cut_stalled(self) -> None:
+        """Cut who has not taken the last event by now: uvicorn would cancel what waits for them, and say so.
+
+        A request whose body still comes is left to uvicorn, as it can be answered.
+        """
+        for connection in list(self.server_state.connections):
+            flow = getattr(connection, "flow", None)  # of HTTP alone
+            if isinstance(connection, DrainingSocket) or (flow is not None and flow.write_paused):
+                connection.transport.abort()
 
     def _cut(self) -> None:
         for connection in list(self.server_state.connections):

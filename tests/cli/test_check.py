@@ -49,6 +49,10 @@ max_json_values = 250000                    # default
 max_answer_bytes = 67108864                 # default
 websocket = true                            # default
 websocket_memory_bytes = 16777216           # default
+websocket_caller_bytes = 67108864           # default
+websocket_total_bytes = 268435456           # default
+max_websockets = 1000                       # default
+max_caller_websockets = 250                 # default
 websocket_idle = 600                        # default
 websocket_lifetime = 3600                   # default
 allow_private_urls = false                  # default
@@ -60,6 +64,8 @@ cors_origins = []                           # default
 upstream_idle = 60                          # default
 upstream_idle_connections = 32              # default
 max_turns = 1000                            # default
+guest_requests_per_minute = 0               # default
+guest_concurrency = 0                       # default
 send_timeout = 60                           # default
 drain_delay = 2                             # default
 shutdown_grace = 6                          # default
@@ -70,6 +76,7 @@ metrics = "key"                             # default
 traces = ""                                 # default
 ui = true                                   # default
 watch = 0                                   # default
+watch_bytes = 134217728                     # default
 insecure_no_auth = false                    # default
 
 [seal]
