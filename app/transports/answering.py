@@ -66,14 +66,21 @@ class Answering(HttpResponse):
 
     async def _tell(self, send: Send) -> None:
         self._log.note(status=HTTPStatus.OK.value)
+
+        async def piece(body: bytes) -> None:
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+
         await send(sse.head(in_header(self._running.warnings)))
         async for batch in self._running.batches():
             late = self._running.late_warnings if is_last(batch) else ()
-            await send({"type": "http.response.body", "body": sse.frames(batch, late), "more_body": True})
+            if sse.is_short(batch, self._running.size):
+                await piece(sse.frames(batch, late))
+            else:
+                await sse.frames_apart(batch, late, self._running.size, piece)
         await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
 
     async def _whole(self) -> HttpResponse:
-        response = await whole.last_response(self._running.batches())
+        response = await whole.last_response(self._running.batches(), self._running.size)
         if self._running.cut_short:
             raise ProblemError(LEAVING)
         self._log.note(status=HTTPStatus.OK.value)

@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 from fastapi import Response as HttpResponse
 
+from app.off_loop import off_loop
+from app.protocol.event_sizes import size_of
 from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
@@ -38,7 +40,9 @@ class Compacting(Answering):
             raise ProblemError(problem or Problem(code="upstream_error", message="The conversation was not summed up."))
         self._log.note(status=200)
         cut = [CUT] if last.response.status == "incomplete" else []
-        return whole.body(self._told(last), in_header([*self._running.warnings, *self._running.late_warnings, *cut]))
+        size = size_of(last, self._running.size) + self._running.size  # with what is kept of the request
+        body = await off_loop(size, self._told, last)
+        return whole.body(body, in_header([*self._running.warnings, *self._running.late_warnings, *cut]))
 
     def _told(self, last: LastEvent | RelayedLast) -> bytes:
         if isinstance(last, RelayedLast):

@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator
 import msgspec
 from fastapi import Response as HttpResponse
 
+from app.off_loop import off_loop
+from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast
 
 
-async def last_response(batches: AsyncIterator[list[Event]]) -> bytes:
-    """What `stream: false` answers: there is no second way to build a response."""
+async def last_response(batches: AsyncIterator[list[Event]], echoed: int) -> bytes:
+    """What `stream: false` answers: there is no second way to build a response. `echoed`: bytes of its request."""
     last = await last_event(batches)
-    return last.body if isinstance(last, RelayedLast) else msgspec.json.encode(last.response)
+    if isinstance(last, RelayedLast):
+        return last.body
+    return await off_loop(size_of(last, echoed), msgspec.json.encode, last.response)
 
 
 async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | RelayedLast:

@@ -1,18 +1,23 @@
-"""Events -> ready SSE bytes; one send per batch."""
+"""Events -> ready SSE bytes; one send per batch, unless that is long."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from sse_starlette import EventSourceResponse
 from starlette.types import Message
 
+from app.off_loop import off_loop
+from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
 from app.transports.warnings import in_event
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
+
+Written = TypeVar("Written")
 
 
 @cache
@@ -51,6 +56,30 @@ def frames(batch: list[Event], warnings: Sequence[str] = ()) -> bytes:
         return b"".join([frame(event) for event in batch])
     *others, last = batch
     return b"".join([*[frame(event) for event in others], frame(last, warnings)])
+
+
+def is_short(batch: Sequence[Event], echoed: int) -> bool:
+    """Whether a batch can be encoded at once without delaying other turns. `echoed`: bytes of its request."""
+    if len(batch) == 1:
+        return size_of(batch[0], echoed) <= LONG
+    return sum([size_of(event, echoed) for event in batch]) <= LONG
+
+
+async def frames_apart(
+    batch: Sequence[Event], warnings: Sequence[str], echoed: int, send: Callable[[bytes], Awaitable[None]]
+) -> None:
+    """Sends the frames of a batch that is not short, each made when the one before it has left."""
+    for event in batch:
+        await send(await apart(event, echoed, frame, warnings if event is batch[-1] else ()))
+
+
+async def apart(event: Event, echoed: int, write: Callable[..., Written], *args: Any) -> Written:
+    """What `write` makes of one event of a long batch: in a thread if it is long. Other turns go on meanwhile."""
+    size = size_of(event, echoed)
+    if size > LONG:
+        return await off_loop(size, write, event, *args)
+    await asyncio.sleep(0)
+    return write(event, *args)
 
 
 def head(headers: dict[str, str]) -> Message:

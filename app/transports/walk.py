@@ -31,8 +31,10 @@ LOGGED_NAME: Final = 200
 class Running:
     """A turn whose upstream has been asked. Whoever has one ends it by `close`, or by `stop` where it never began."""
 
-    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, ticket: Ticket) -> None:
+    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, ticket: Ticket, size: int) -> None:
         self.clocks = clocks
+        self.size = size
+        """Bytes of the request."""
         self._turn = turn
         self._pump = pump
         self._log = turn_log
@@ -178,7 +180,7 @@ class Walk:
         clocks = route.entry.clocks
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
-        return Running(told, pump, clocks, turn_log, ticket)
+        return Running(told, pump, clocks, turn_log, ticket, create.size)
 
     async def count(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str

@@ -30,21 +30,22 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from app.off_loop import off_loop
+from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request import Frame, parse_frame
 from app.settings import Key, Server
-from app.transports import sse
 from app.transports.admission import Ticket
 from app.transports.draining import DRAIN, SHARE
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
 from app.transports.memory import Memory, continued, in_the_frame, remembered
 from app.transports.quota import Quota, Share
+from app.transports.sse import is_short
 from app.transports.turn_log import TurnLog, came_from
 from app.transports.waiting import FULL, STOPPING, WaitingFrames
 from app.transports.walk import Running, Walk
-from app.transports.warnings import in_event
+from app.transports.websocket_frames import at_once, frames, frames_apart, warned
 
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
@@ -231,6 +232,7 @@ class _Connection:
         if last.response.status == "failed":
             self._memory.forget(frame.previous_response_id)
         else:
+            size += size_of(last, 0)
             self._memory.keep(*await off_loop(size, remembered, frame.body["input"], last))
 
     async def _answer(
@@ -244,7 +246,7 @@ class _Connection:
             turn_log.note(status=HTTPStatus.OK.value, generate=False)
             events = await self._walk.prepare(create, self._caller, turn_log, originator=self._originator)
             try:
-                return await self._tell(turn_log.watch(_at_once(events), at_end=slot.give_back))
+                return await self._tell(turn_log.watch(at_once(events), at_end=slot.give_back), size)
             finally:
                 turn_log.tell()
         running = await self._walk.begin(
@@ -257,22 +259,23 @@ class _Connection:
             raise
         turn_log.note(status=HTTPStatus.OK.value)
         try:
-            return await self._tell(running.batches(), running)
+            return await self._tell(running.batches(), size, running)
         finally:
             await running.close()
 
     async def _tell(
-        self, batches: AsyncIterator[list[Event]], running: Running | None = None
+        self, batches: AsyncIterator[list[Event]], size: int, running: Running | None = None
     ) -> LastEvent | RelayedLast:
         """Sends all of them, the warnings with the first, those of the answer itself with the last; the last event."""
         last: Event | None = None
         async for batch in batches:
-            frames = [sse.data_of(event) for event in batch]
-            if running is not None and last is None:
-                frames[0] = in_event(running.warnings, frames[0])
-            if running is not None and is_last(batch):
-                frames[-1] = in_event(running.late_warnings, frames[-1])
-            await self._send(*frames)
+            first = () if running is None or last is not None else running.warnings
+            late = () if running is None or not is_last(batch) else running.late_warnings
+            warnings = warned(batch, first, late)
+            if is_short(batch, size):
+                await self._send(*frames(batch, warnings))
+            else:
+                await frames_apart(batch, warnings, size, self._send)
             last = batch[-1]
         if isinstance(last, LastEvent | RelayedLast):
             return last
@@ -280,13 +283,14 @@ class _Connection:
 
     async def _send_error(self, problem: Problem) -> None:
         error = {**problem.body()["error"], "message": problem.failed_message}
-        await self._send(msgspec.json.encode({"type": "error", "status": problem.answer.status, "error": error}))
+        frame = msgspec.json.encode({"type": "error", "status": problem.answer.status, "error": error})
+        await self._send(frame.decode())
 
-    async def _send(self, *frames: bytes) -> None:
+    async def _send(self, *frames: str) -> None:
         try:
             async with asyncio.timeout(self._server.send_timeout):
                 for frame in frames:
-                    await self._send_raw({"type": "websocket.send", "text": frame.decode()})
+                    await self._send_raw({"type": "websocket.send", "text": frame})
         except TimeoutError:
             raise StalledError from None
 
@@ -294,7 +298,3 @@ class _Connection:
         minutes = f"{self._server.websocket_lifetime / 60:g} minutes"
         words = f"This connection is {minutes} old, which is the limit. Open another one to go on."
         return Problem(code="websocket_connection_limit_reached", message=words)
-
-
-async def _at_once(events: list[Event]) -> AsyncIterator[list[Event]]:
-    yield events
