@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # is no node or no package.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test conformance openapi bench bench soak scan scan-answers bench-peers node-client lint audit format lock clean
+.PHONY: help serve test conformance openapi bench soak scan scan-answers bench-peers node-client lint audit format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
