@@ -13,9 +13,11 @@ have told beyond that is owed.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from app.catalogue import AnyTurn, Route
+from app.off_loop import off_loop
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
 from app.pump import SILENT, too_slow
@@ -34,19 +36,28 @@ FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"}
 """What counts against an upstream, though it may be due to the request. A fault of this server never counts."""
 
 Begin = Callable[[Route], Awaitable[AnyTurn]]
+Observe = Callable[[str, Any, list[str]], None]
+"""Called with the name of an upstream, what it is asked, and what could not be said to it."""
 
 
 class Attempts:
     """A turn, and the payloads of whichever upstream answers it."""
 
     def __init__(
-        self, routes: Sequence[Route], turn: AnyTurn, begin: Begin, note: Callable[..., None] = lambda **_: None
+        self,
+        routes: Sequence[Route],
+        turn: AnyTurn,
+        begin: Begin,
+        note: Callable[..., None] = lambda **_: None,
+        observe: Observe = lambda *_: None,
     ) -> None:
         self._routes = routes
         self._begin = begin
         self._note = note
         """Called with what the log should say: how often each upstream was asked in vain (`retries`), the name and the
         warnings of another one that is asked, or that all were left alone (`left_alone`)."""
+        self._observe = observe
+        """Called once for each ask that is sent, at whichever upstream."""
         self._retries: dict[str, int] = {}
         self._asked = False
         self._turn = turn
@@ -70,15 +81,18 @@ class Attempts:
         """The next one, straight from its upstream once that is found."""
         return self._next()
 
-    def again(self) -> list[Event] | None:
-        """The answer is over. What the client is told if the same upstream is to be asked once more; None if not."""
-        more = self._turn.go_on()
+    async def again(self) -> list[Event] | None:
+        """The answer is over. What the client is told if the same upstream is to be asked once more; None if not.
+
+        The second ask is made of the whole request. It is sent with the next payload that is asked for.
+        """
+        more = await off_loop(self._turn.next_size, self._turn.go_on)
         if more is None:
             return None
         events, ask = more
         if not self._turn.over:
             self._source = self._route.open(ask)
-            self._next = self._first_again
+            self._next = partial(self._first_again, ask)
         return events
 
     async def aclose(self) -> None:
@@ -113,6 +127,7 @@ class Attempts:
         self._asked = True
         if elsewhere:  # the log has the first one's name and warnings already
             self._note(upstream=route.entry.upstream_name, warnings=self._turn.warnings)
+        self._observe(route.entry.upstream_name, self._unsaid, self._turn.warnings)
         answered = False
         try:
             for left in range(standing.retries, -1, -1):
@@ -157,11 +172,16 @@ class Attempts:
         self._next = source.__anext__
         self._route = route
         self._routes, self._begin, self._unsaid = (), _never, {}
+        if not self._turn.next_size:
+            self._observe = _nobody  # it may hold the request
         return payload
 
-    async def _first_again(self) -> dict[str, Any]:
+    async def _first_again(self, ask: Any) -> dict[str, Any]:
         """The first payload of the second answer, for which the upstream has as long as for that of the first."""
         assert self._source is not None  # noqa: S101 — our own misuse: `again` has set it
+        self._observe(self._route.entry.upstream_name, ask, self._turn.warnings)
+        self._observe, self._next = _nobody, self._source.__anext__
+        del ask  # it may be long, and so may the answer take
         patience = self._route.entry.clocks.first_payload
         source = self._source
         try:
@@ -169,7 +189,6 @@ class Attempts:
                 payload = await anext(source)
         except TimeoutError:
             raise UpstreamBroke(too_slow("did not answer", patience)) from None
-        self._next = source.__anext__
         return payload
 
     async def _move_to(self, route: Route) -> None:
@@ -246,6 +265,10 @@ class Attempts:
 
 async def _never(_route: Route) -> AnyTurn:
     raise AssertionError("an upstream has spoken")
+
+
+def _nobody(*_: Any) -> None:
+    """Observes nothing."""
 
 
 def _soon(wait: float | None) -> bool:

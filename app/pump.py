@@ -8,7 +8,7 @@ How long an upstream may take for its first payload is measured where it is aske
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -116,7 +116,7 @@ class Pump:
         *,
         clocks: Clocks,
         request_id: str,
-        again: Callable[[], list[Event] | None] = lambda: None,
+        again: Callable[[], Awaitable[list[Event] | None]] | None = None,
     ) -> None:
         self._turn = turn
         self._upstream = payloads
@@ -178,7 +178,7 @@ class Pump:
         while not self._turn.over:
             try:
                 await self._wait(self._patience())
-                events = self._take()
+                events = await self._take()
             except TimeoutError:
                 events = self._tick() if self._patience() <= 0 else []
             if events:
@@ -232,7 +232,7 @@ class Pump:
         if self._news is not None and not self._news.done():
             self._news.set_exception(TimeoutError())
 
-    def _take(self) -> list[Event]:
+    async def _take(self) -> list[Event]:
         events: list[Event] = []
         drawn, self._drawn = self._drawn, []
         for payload in drawn:
@@ -243,14 +243,17 @@ class Pump:
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         if self._ended and not self._turn.over and not self._drawn:
-            events += self._guarded(self._end) if self._trouble is None else self._turn.fail(self._trouble)
+            events += await self._end() if self._trouble is None else self._turn.fail(self._trouble)
         return events
 
-    def _end(self) -> list[Event]:
+    async def _end(self) -> list[Event]:
         """The upstream's answer is over, and the turn as well, unless there is more to ask."""
-        more = self._again()
+        try:
+            more = None if self._again is None else await self._again()
+        except Exception as error:  # noqa: BLE001 — it is logged
+            return self._broken(error)
         if more is None:
-            return self._turn.end()
+            return self._guarded(self._turn.end)
         if self._turn.over:
             return more
         if self._interrupted is not None:
@@ -268,9 +271,13 @@ class Pump:
         """What a step of the turn tells. One that raises is our fault, and the turn's last step."""
         try:
             return step()
-        except Exception:
-            log.exception("a turn could not go on", extra={"request_id": self._request_id})
-            return [] if self._turn.over else self._turn.fail(self._our_fault())
+        except Exception as error:  # noqa: BLE001 — it is logged
+            return self._broken(error)
+
+    def _broken(self, error: Exception) -> list[Event]:
+        """The turn's last events after an error of ours."""
+        log.error("a turn could not go on", exc_info=error, extra={"request_id": self._request_id})
+        return [] if self._turn.over else self._turn.fail(self._our_fault())
 
     def _patience(self) -> float:
         """Seconds until the next clock strikes."""

@@ -192,7 +192,7 @@ class AskingTwice:
             raise StopAsyncIteration
         return self.payloads.pop(0)
 
-    def again(self) -> list[Event] | None:
+    async def again(self) -> list[Event] | None:
         self.sent += 1
         self.payloads = [says("more")] * 3
         return [] if self.sent == 1 else None
@@ -213,6 +213,61 @@ async def test_a_turn_that_is_stopped_between_two_asks_sends_no_second_one() -> 
     assert event.response.error is not None
     assert event.response.error.message == "It broke."
     assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
+
+
+class AskingSlowly(AskingTwice):
+    """The second ask takes its time to be made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def again(self) -> list[Event] | None:
+        self.begun.set()
+        await self.may_end.wait()
+        return await super().again()
+
+
+async def test_a_turn_that_is_stopped_while_the_second_ask_is_made_does_not_send_it() -> None:
+    asks = AskingSlowly()
+    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
+    await running.open(5)
+    ending = asyncio.create_task(last(running.batches()))
+    await asks.begun.wait()
+    running.interrupt(BROKEN)
+    asks.may_end.set()
+    event = await ending
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "It broke."
+    assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
+
+
+async def test_a_client_that_leaves_while_the_second_ask_is_made_ends_the_turn() -> None:
+    asks = AskingSlowly()
+    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
+    await running.open(5)
+    ending = asyncio.create_task(last(running.batches()))
+    await asks.begun.wait()
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    await asyncio.wait_for(running.close(), 5)
+    assert asks.sent == 0
+
+
+async def test_an_error_while_the_second_ask_is_made_is_the_last_event(caplog: pytest.LogCaptureFixture) -> None:
+    async def again() -> list[Event] | None:
+        raise TimeoutError
+
+    running = Pump(turn(), AskingTwice(), clocks=Clocks(), request_id="req_1", again=again)
+    await running.open(5)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert "TimeoutError" in caplog.text
 
 
 async def test_a_turn_whose_only_answer_is_there_is_not_spoilt_by_being_stopped() -> None:

@@ -46,9 +46,9 @@ class TurnLog:
         """Whose turn it is. The log names the key; the owner is for observers that show turns to their owners."""
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
-        """The turn is understood."""
-        self._observers.each(lambda account: account.asked(request, ask, warnings))
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+        """An upstream is asked."""
+        self._observers.each(lambda account: account.asked(request, ask, warnings, upstream))
 
     async def watch(
         self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None

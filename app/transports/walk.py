@@ -175,8 +175,8 @@ class Walk:
             return turn
 
         turn = await self._logged_turn(route, create, turn_log, originator, face)
-        turn_log.asked(create, turn.ask, bounded(turn.warnings))
-        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log))
+        observe = partial(_observe, turn_log, create)
+        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe)
         clocks = route.entry.clocks
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
@@ -246,6 +246,11 @@ def _note(turn_log: TurnLog, **fields: Any) -> None:
     if "warnings" in fields:
         fields["warnings"] = bounded(fields["warnings"])
     turn_log.note(**fields)
+
+
+def _observe(turn_log: TurnLog, create: CreateResponse, upstream: str, ask: Any, warnings: list[str]) -> None:
+    """An upstream is asked this."""
+    turn_log.asked(create, ask, bounded(warnings), upstream)
 
 
 def _names_addresses(create: CreateResponse) -> bool:

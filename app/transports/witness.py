@@ -14,8 +14,11 @@ log = logging.getLogger("am_proxy")
 class Account(Protocol):
     """What a witness writes down of one turn."""
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
-        """The turn is understood: what the client wanted, what its upstream is asked, what could not be said."""
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+        """What the client wanted, what this upstream is asked for it now, and what could not be said to it.
+
+        Called once for each ask: again where another upstream is asked, or the same one after a summary.
+        """
         ...
 
     def told(self, events: list[Event]) -> None:

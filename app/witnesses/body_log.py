@@ -31,9 +31,9 @@ class LoggedTurn:
     def __init__(self, request_id: str) -> None:
         self._request_id = request_id
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:  # noqa: ARG002 — the log has the warnings already
-        """What the client wanted, and what its upstream is asked."""
-        self._tell("asked", **shown(request, ask))
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — the log has the warnings already
+        """What the client wanted, and what this upstream is asked."""
+        self._tell("asked", upstream=upstream, **shown(request, ask))
 
     def told(self, events: list[Event]) -> None:
         """The last event holds the whole response."""

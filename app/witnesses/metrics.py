@@ -195,7 +195,7 @@ class CountedTurn:
         self._metrics = metrics
         self._asked = False
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:  # noqa: ARG002 — nothing of it is counted
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — nothing of it is counted
         """From here on it is the upstream that refuses."""
         self._asked = True
 

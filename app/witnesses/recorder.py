@@ -51,9 +51,9 @@ class Recorded:
         """Whose turn it is: `Key.owner`. Empty before the caller was known, and where no keys are configured."""
         return str(self._fields.get("owner", ""))
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
-        """What the client wanted, and what its upstream is asked."""
-        self._tell("asked", {**shown(request, ask), "warnings": warnings})
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+        """What the client wanted, and what this upstream is asked."""
+        self._tell("asked", {**shown(request, ask), "upstream": upstream, "warnings": warnings})
 
     def told(self, events: list[Event]) -> None:
         """What the client is told."""

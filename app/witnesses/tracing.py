@@ -64,8 +64,9 @@ class TracedTurn:
         self._span = span
         self._providers = providers
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:  # noqa: ARG002 — no prompt goes out
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — no prompt goes out
         """What kind of turn it is; whatever is asked from here on takes the span along."""
+        self._span.add_event("ask", {"am_proxy.upstream": upstream})
         headers: dict[str, str] = {}
         inject(headers, set_span_in_context(self._span))
         TRACE.set(headers)

@@ -31,7 +31,7 @@ def exposed() -> dict[str, set[str]]:
     }  # fmt: skip
     for finish in ("completed", "refused", "failed", "disconnected"):
         turn = metrics.began({})
-        turn.asked(REQUEST, {}, [])
+        turn.asked(REQUEST, {}, [], "there")
         turn.ended({**fields, "finish": finish})
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(metrics.page().decode()):

@@ -12,13 +12,16 @@ import app.catalogue
 import app.off_loop
 import app.transports.walk
 import app.transports.websocket
+from app.dialects.chat.turn import ChatTurn
 from app.off_loop import SHORT, off_loop
 from app.protocol.problems import ProblemError
 from app.settings import Model, Seal, Server, Settings, Upstream
 from app.transports.memory import Memory
+from tests.script import talk
 from tests.serving import serving
 from tests.sockets import opened
-from tests.upstream import ResponsesUpstream
+from tests.transports.websocket_stage import behind
+from tests.upstream import ChatUpstream, ResponsesUpstream
 
 ENOUGH: Final = 4096
 """Bytes that are long in these tests: the demo repeats them word by word."""
@@ -84,6 +87,34 @@ def test_through_the_relay(seen: Seen, text: str, thread: str) -> None:
         with serving(settings) as url:
             httpx.post(f"{url}/v1/responses", json={"model": "m", "input": text})
     assert seen == ran(thread, "decode_object", "parse_object", "RelayTurn")
+
+
+@pytest.mark.parametrize(("times", "thread"), [(1, "loop"), (40, "long work")])
+def test_the_second_ask_of_a_turn_that_sums_up_first(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, times: int, thread: str
+) -> None:
+    """A turn with one ask only has nothing to do there, and does it where it is."""
+    ran_in: list[str] = []
+    go_on = ChatTurn.go_on
+
+    def noted(turn: ChatTurn) -> Any:
+        more = go_on(turn)
+        where = "long work" if "long-work" in threading.current_thread().name else "loop"
+        ran_in.append(where if more is not None else f"nothing on {where}")
+        return more
+
+    monkeypatch.setattr(ChatTurn, "go_on", noted)
+    said = [{"role": "user", "content": "Remember this. " * 30}, {"role": "assistant", "content": "OK."}]
+    body = {"model": "m", "input": [*said * times, {"role": "user", "content": "Go on."}]}
+    managed = {"context_management": [{"type": "compaction", "compact_threshold": 100}]}
+    with (
+        ChatUpstream(talk("Yes."), talk("1. It was remembered."), talk("Yes.")) as upstream,
+        serving(behind(upstream)) as url,
+    ):
+        assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
+        assert httpx.post(f"{url}/v1/responses", json=body | managed).status_code == 200
+    assert ran_in == ["nothing on loop", thread, "nothing on loop"]
+    assert seen["decode_object"] == {thread}
 
 
 @pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])

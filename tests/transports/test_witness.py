@@ -19,8 +19,8 @@ class Diary:
         self.pages.append(("began", dict(fields)))
         return self
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str]) -> None:
-        self.pages.append(("asked", request.model, ask, warnings))
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+        self.pages.append(("asked", request.model, ask, warnings, upstream))
 
     def told(self, events: list[Event]) -> None:
         self.pages.append(("told", [type(event).__name__ for event in events]))
@@ -35,7 +35,7 @@ class Diary:
 async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
     diary = Diary()
     log = TurnLog([diary], request_id="req_1")
-    log.asked(parse_request(b'{"model": "demo", "input": "Hi"}'), {"messages": []}, ["no"])
+    log.asked(parse_request(b'{"model": "demo", "input": "Hi"}'), {"messages": []}, ["no"], "there")
     emitter = new_emitter()
 
     async def batches() -> Any:
@@ -48,7 +48,7 @@ async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
     last = ["OutputItemAdded", "ContentPartAdded", "OutputTextDelta", "OutputTextDone", "ContentPartDone"]
     assert diary.pages == [
         ("began", {"request_id": "req_1"}),
-        ("asked", "demo", {"messages": []}, ["no"]),
+        ("asked", "demo", {"messages": []}, ["no"], "there"),
         ("told", ["ResponseCreated", "ResponseInProgress"]),
         ("told", [*last, "OutputItemDone", "ResponseCompleted"]),
         ("ended", "completed"),

@@ -18,7 +18,7 @@ REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')
 def turn(recorder: Recorder, request_id: str, key: str = "alice") -> Recorded:
     """A turn that has been asked."""
     told = recorder.began({"request_id": request_id, "key": key, "owner": f"key:{key}"})
-    told.asked(REQUEST, {"messages": []}, ["a warning"])
+    told.asked(REQUEST, {"messages": []}, ["a warning"], "there")
     return told
 
 
@@ -47,6 +47,7 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
         "id": "req_1",
         "request": {"model": "demo", "input": "Hi"},
         "ask": {"messages": []},
+        "upstream": "there",
         "warnings": ["a warning"],
     }
     first.told(new_emitter().begin())
@@ -145,11 +146,11 @@ async def test_nobody_drives_out_the_turns_of_another() -> None:
 async def test_where_there_are_keys_only_their_turns_are_kept() -> None:
     recorder = Recorder(5, PLENTY, keyed=True)
     for owner in ("", "guest:0123"):
-        recorder.began({"request_id": "req_1", "owner": owner}).asked(REQUEST, {}, [])
+        recorder.began({"request_id": "req_1", "owner": owner}).asked(REQUEST, {}, [], "there")
     kept = turn(recorder, "req_2")
     assert recorder._turns == [kept]
     recorder.follow(PLENTY, keyed=False)
-    recorder.began({"request_id": "req_3", "owner": ""}).asked(REQUEST, {}, [])
+    recorder.began({"request_id": "req_3", "owner": ""}).asked(REQUEST, {}, [], "there")
     assert len(recorder._turns) == 2
 
 

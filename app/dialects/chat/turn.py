@@ -151,6 +151,11 @@ class ChatTurn:
         """How many citations."""
         return self._reader.citations.left_out + self._emitter.late_citations
 
+    @property
+    def next_size(self) -> int:
+        """Bytes of the request that `go_on` translates once more; 0 where one ask is all."""
+        return 0 if self._then is None else self._then[0].size
+
     def begin(self) -> list[Event]:
         """The first two events. The upstream has its ask by now."""
         self._asked = self.length

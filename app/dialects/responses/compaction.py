@@ -108,6 +108,8 @@ class RelayedCompaction:
         """Nothing: nobody reads before the end."""
         return []
 
+    next_size = 0
+
     def go_on(self) -> None:
         """There is one ask, and no other."""
 

@@ -158,6 +158,8 @@ class RelayTurn:
             return [self._relayed(nudge["type"], nudge, RelayedItem)]
         return [self._in_progress()]
 
+    next_size = 0
+
     def go_on(self) -> None:
         """There is one ask, and no other."""
 

@@ -68,7 +68,7 @@ export class Watch {
       Object.assign(turn, told);
       if (this.shown?.id === told.id) this.#choose(turn.row);
     }
-    if (type === "asked") turn.asked = told;
+    if (type === "asked") turn.asks.push(told);
     if (type === "told") turn.events.push(...told.events.map((event) => ({ event, at: told.at })));
     if (type === "refused") turn.refused = told;
     if (type === "ended") turn.ended = told;
@@ -80,7 +80,7 @@ export class Watch {
     const row = document.createElement("li");
     row.setAttribute("role", "option");
     row.dataset.id = told.id;
-    const turn = { id: told.id, events: [], row };
+    const turn = { id: told.id, asks: [], events: [], row };
     this.turns.set(told.id, turn);
     this.list.prepend(row);
     return turn;
@@ -107,7 +107,7 @@ export class Watch {
     this.shown = { id: turn.id, run: new Run(`${turn.model ?? ""} · ${turn.id}`) };
     this.shown.run.began = 0; // events say when they came, from the turn's beginning on
     this.place.replaceChildren(this.shown.run.element);
-    if (turn.asked) this.#follow("asked", turn.asked);
+    for (const told of turn.asks) this.#follow("asked", told);
     for (const { event, at } of turn.events) this.shown.run.take(event, at);
     if (turn.refused) this.#follow("refused", turn.refused);
     if (turn.ended) this.#follow("ended", turn.ended);
@@ -117,7 +117,8 @@ export class Watch {
   #follow(type, told) {
     const { run } = this.shown;
     if (type === "asked") {
-      run.asked({ request: told.request, ask: told.ask });
+      const asks = this.turns.get(told.id).asks.map(({ upstream, ask }) => ({ upstream, ask }));
+      run.asked({ request: told.request, ...(asks.length === 1 ? asks[0] : { asks }) });
       run.warn(told.warnings ?? []);
     }
     if (type === "told") for (const event of told.events) run.take(event, told.at);
