@@ -8,6 +8,8 @@ import msgspec
 from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.json_bytes import json_value, whole_json_bytes
 from app.protocol.problems import Problem, refuse
+from app.protocol.request.body import MAX_JSON_VALUES, too_many_values
+from app.protocol.request.json_values import count_values
 from app.transports.quota import Share
 
 Json = dict[str, Any]
@@ -21,8 +23,9 @@ class Memory:
     It is forgotten where it is longer than `limit` bytes, or than what the caller's share has left.
     """
 
-    def __init__(self, limit: int, share: Share) -> None:
+    def __init__(self, limit: int, share: Share, most_values: int = MAX_JSON_VALUES) -> None:
         self._limit = limit
+        self._most_values = most_values
         self._share = share
         self._id: str | None = None
         self._said = b""
@@ -32,8 +35,11 @@ class Memory:
         """Bytes of what is remembered."""
         return len(self._said)
 
-    def recall(self, response_id: str) -> list[Any]:
-        """What was said up to the end of this response. Raises `ProblemError` for any but the last one."""
+    def recall(self, response_id: str, frame: bytes = b"") -> list[Any]:
+        """What was said up to the end of this response. Raises `ProblemError` for any but the last one.
+
+        Raises it too where that holds more JSON values together with the `frame` that continues it than a body may.
+        """
         if response_id != self._id:
             message = (
                 f"The response '{response_id[:200]}' is not known on this connection, which remembers only its last "
@@ -41,6 +47,9 @@ class Memory:
                 "'input', without 'previous_response_id'."
             )
             raise refuse("previous_response_not_found", message, "previous_response_id")
+        if count_values(self._said) + count_values(frame) > self._most_values:
+            message = too_many_values("input", self._most_values)
+            raise refuse("invalid_value", f"{message} What was said before is counted as well.", "input")
         said: list[Any] = msgspec.json.decode(self._said)
         return said
 

@@ -123,7 +123,7 @@ class _Connection:
         self._request_id = request_id
         self._turns = 0
         self._send_raw = send
-        self._memory = Memory(server.websocket_memory_bytes, share)
+        self._memory = Memory(server.websocket_memory_bytes, share, server.max_json_values)
         self._waiting = WaitingFrames(share, server.max_body_bytes)
         self._is_busy = False
         self._news = asyncio.Event()
@@ -208,7 +208,7 @@ class _Connection:
             frame = parse_frame(raw, lenient=self._lenient)
             if frame.previous_response_id is not None:
                 size += self._memory.size
-                history = await off_loop(size, self._memory.recall, frame.previous_response_id)
+                history = await off_loop(size, self._memory.recall, frame.previous_response_id, data)
                 offset = len(history)
                 frame.body["input"] = continued(history, frame.body.get("input"))
             last = await self._answer(frame, size, turn_log, request_id, slot)

@@ -72,7 +72,7 @@ from app.turn import deltas as d
 from app.turn.open_image import OpenImage
 from app.turn.open_items import OpenCall, OpenItem, OpenMessage, Place
 from app.turn.open_reasoning import Carried, Keepsake, OpenRawReasoning, OpenSummary, Seal, unspoken
-from app.turn.waiting import HeldText, WholeCalls
+from app.turn.waiting import HeldText, WholeCalls, remember_name
 
 CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
@@ -150,7 +150,7 @@ class Emitter:
         self._usage: Usage | None = None
         self._stopped: d.Stopped | None = None
         self.ruled_out: list[str] = []
-        """Names of calls the model made against the client's `tool_choice`: for the log."""
+        """Names of the first calls the model made against the client's `tool_choice`: for the log."""
         self.late_citations = 0
         """How many citations came when their text had been told already: for the log."""
         self.problem: Problem | None = None
@@ -351,7 +351,7 @@ class Emitter:
 
     def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
         if not self._carriers.allows(delta.name):
-            self.ruled_out.append(delta.name)
+            remember_name(self.ruled_out, delta.name)
             self._seat_of_key[delta.key] = None
             return []
         self._held.take()

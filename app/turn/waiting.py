@@ -13,8 +13,18 @@ import msgspec
 from app.turn.deltas import TextDelta
 from app.turn.open_items import OpenCall
 
+MOST_NAMES: Final = 20
+"""Names of calls that are remembered of one answer."""
+LONGEST_NAME: Final = 64
+"""Characters of each."""
 _OUTSIDE: Final = re.compile(r'["{}\[\]]')
 _INSIDE: Final = re.compile(r'["\\]')
+
+
+def remember_name(names: list[str], name: str) -> None:
+    """Adds the name of a call to these, as long as there are few."""
+    if len(names) < MOST_NAMES:
+        names.append(name[:LONGEST_NAME])
 
 
 class HeldText:

@@ -221,6 +221,7 @@ def _clean(told: str, secret: str | None) -> str:
     if secret:
         told = told.replace(secret, "…")
     told = _TRACE.split(told, maxsplit=1)[0][:_LONGEST_SEARCHED]
+    told = told.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # half characters have no UTF-8
     told = _SECRETS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", told)))
     told = " ".join(told.split())
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"

@@ -146,3 +146,12 @@ def test_paths_are_told_as_they_stand_in_the_frame() -> None:
     shifted = Problem(code="invalid_value", message="'input[2].content[3]' is bad, as input[2] is.", param="input[2]")
     assert in_the_frame(problem, 10) == shifted
     assert in_the_frame(problem, 0) == problem
+
+
+def test_what_is_remembered_and_what_continues_it_hold_no_more_json_values_than_a_body() -> None:
+    memory = Memory(ROOM, Share(Quota(ROOM, ROOM), Key("alice", b"k")), most_values=40)
+    memory.keep(*remembered([user("one"), user("two")], said("resp_1", "three")))
+    assert len(memory.recall("resp_1", b'{"a": [1, 2, 3]}')) == 3
+    with pytest.raises(ProblemError) as caught:
+        memory.recall("resp_1", b"[" + b"1," * 40 + b"1]")
+    assert (caught.value.problem.code, caught.value.problem.param) == ("invalid_value", "input")

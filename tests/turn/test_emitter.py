@@ -14,6 +14,7 @@ from app.turn.deltas import (
     TextDelta,
 )
 from app.turn.emitter import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS, Emitter, MisuseError
+from app.turn.waiting import MOST_NAMES
 from tests.consumer import check_heard
 from tests.grammar import check
 from tests.judges import judge
@@ -78,6 +79,14 @@ def test_a_call_against_the_tool_choice_is_remembered_for_the_log() -> None:
     emitter.begin()
     assert emitter.feed(calls(0, FORBIDDEN, '{"a":1}')) == []
     assert emitter.ruled_out == [FORBIDDEN]
+
+
+def test_of_very_many_such_calls_the_first_are_remembered() -> None:
+    emitter = new_emitter()
+    emitter.begin()
+    for key in range(1000):
+        assert emitter.feed(calls(key, FORBIDDEN, "{}")) == []
+    assert emitter.ruled_out == [FORBIDDEN] * MOST_NAMES
 
 
 @pytest.mark.parametrize(

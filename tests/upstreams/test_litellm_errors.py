@@ -342,3 +342,16 @@ async def test_a_provider_that_litellm_does_not_know_is_the_operators_mistake() 
         code="upstream_error",
         message="This server's configuration names the provider 'nosuchprovider', which litellm does not know.",
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("half a \ud83d", "half a \ufffd"),
+        ("\ude00 late", "\ufffd late"),
+        ('{"message": "\\ud83d\\ude00 \\ud83d"}', "😀 \ufffd"),
+    ],
+)
+def test_a_message_with_half_characters_can_be_written(told: str, shown: str) -> None:
+    assert short(told) == shown
+    assert short(told).encode()

@@ -177,10 +177,15 @@ def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0
     return request.model_copy(update={"compacts": True})
 
 
+def too_many_values(where: str, most: int) -> str:
+    """What is said of JSON that holds more values than are allowed."""
+    return f"Invalid value for '{where}': it holds more than the {most} JSON values that are allowed."
+
+
 def decode_object(body: bytes, max_json_values: int = MAX_JSON_VALUES) -> dict[str, Any]:
     """The JSON object in these bytes. Refuses anything else, and what is nested too deeply to be written again."""
     if holds_more_values(body, max_json_values):
-        message = f"Invalid value for 'body': it holds more than the {max_json_values} JSON values that are allowed."
+        message = too_many_values("body", max_json_values)
         raise refuse("invalid_value", message, "body")
     try:
         raw = msgspec.json.decode(body)
