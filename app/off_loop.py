@@ -1,30 +1,50 @@
-"""Work that takes long does not run on the event loop, where every other turn would wait for it."""
+"""Work that takes long does not run on the event loop, where every other turn would wait for it.
+
+There are two threads for it, and no caller uses both: the long work of one never waits behind all that another sent.
+Only one thread runs Python code at a time, so that a caller who is alone loses nothing.
+"""
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from app.fair_slots import FairSlots
 
 SHORT: Final = 64 * 1024
 """Bytes of input for which the work is done at once: a thread would cost more than it."""
 WORKERS: Final = 2
 """Threads for such work, apart from asyncio's own, which look up names: long bodies delay long bodies only."""
 
+OWNER: Final[ContextVar[str]] = ContextVar("am_proxy_long_work_owner", default="")
+"""The caller that the work is done for: `Key.owner`. Set where a turn is admitted."""
+
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 _workers: Final = ThreadPoolExecutor(WORKERS, thread_name_prefix="am-proxy-long-work")
+_slots: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, FairSlots]] = WeakKeyDictionary()
+"""Of each event loop. A server has one."""
 
 
 async def off_loop(size: int, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
     """The result of this work on an input of `size` bytes: done here if that is short, otherwise in a thread.
 
     A thread gives way to the event loop between two steps of Python. So the work may be long, but no single call of a
-    library written in C may.
+    library written in C may. Who is cancelled meanwhile waits for the thread, which cannot be stopped.
     """
     if size <= SHORT:
         return work(*args, **kwargs)
     bound = partial(copy_context().run, work, *args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(_workers, bound)
+    loop = asyncio.get_running_loop()
+    async with _slots.setdefault(loop, FairSlots(WORKERS)).of(OWNER.get()):
+        running = loop.run_in_executor(_workers, bound)
+        try:
+            return await asyncio.shield(running)
+        finally:
+            if not running.done():
+                await asyncio.wait({running})  # its slot is free when its thread is
+                running.exception()  # nobody is left to hear of it

@@ -9,7 +9,7 @@ An address a client gives may be a way into the network this server stands in. S
 - a redirect is another address: it is checked the same way, and there are three at most;
 - no proxy, no cookies, no key, nothing compressed;
 - each within a time, all within a size, which all addresses of a request share;
-- slow addresses of one caller take no more than that caller's share of the slots (`fair_slots.py`);
+- slow addresses of one caller take no more than that caller's share of the slots (`app/fair_slots.py`);
 - what it is, its bytes say. A picture is a picture, a file is a PDF, a picture or text, and nothing else is passed on.
 
 What goes wrong on the way is told by one sentence for all reasons: which names exist and which ports are open is
@@ -25,8 +25,8 @@ from urllib.parse import urljoin
 
 import aiohttp
 
+from app.fair_slots import FairSlots
 from app.fetching.addresses import CheckedAddresses, LookUp, look_up
-from app.fetching.fair_slots import FairSlots
 from app.protocol.media import is_text, sniffed
 from app.protocol.problems import Problem, ProblemError, refuse
 from app.protocol.request.urls import check_url, is_public

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from app.off_loop import OWNER
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key
 from app.transports.allowance import Allowance, Allowances
@@ -79,6 +80,7 @@ class Admission:
         allowance.take(caller)
         ticket = Ticket(self, caller, allowance)
         self.tickets.add(ticket)
+        OWNER.set(caller.owner)  # what is done for this turn is done in its caller's share
         self._guests += caller.is_guest
         return ticket
 

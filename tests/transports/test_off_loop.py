@@ -1,8 +1,11 @@
 """Long bodies are read and translated in threads, on every way in; short ones where they arrive."""
 
+import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from hashlib import sha256
 from typing import Any, Final
 
 import httpx
@@ -13,9 +16,9 @@ import app.off_loop
 import app.transports.walk
 import app.transports.websocket
 from app.dialects.chat.turn import ChatTurn
-from app.off_loop import SHORT, off_loop
+from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import ProblemError
-from app.settings import Model, Seal, Server, Settings, Upstream
+from app.settings import Key, Model, Seal, Server, Settings, Upstream
 from app.transports.memory import Memory
 from tests.script import talk
 from tests.serving import serving
@@ -138,3 +141,71 @@ async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> No
 
     with pytest.raises(ProblemError):
         await off_loop(SHORT + 1, refuse)
+
+
+async def test_long_work_of_one_owner_leaves_a_thread_to_others() -> None:
+    may_end = threading.Event()
+
+    async def done_for(owner: str, work: Callable[[], bool]) -> bool:
+        OWNER.set(owner)
+        return await off_loop(SHORT + 1, work)
+
+    many = [asyncio.create_task(done_for("key:a", lambda: may_end.wait(10))) for _ in range(20)]
+    await asyncio.sleep(0)
+    try:
+        for _ in range(3):
+            assert await asyncio.wait_for(asyncio.create_task(done_for("key:b", lambda: True)), 5)
+    finally:
+        may_end.set()
+    assert await asyncio.gather(*many) == [True] * 20
+
+
+async def test_who_is_cancelled_keeps_its_slot_until_its_thread_has_ended() -> None:
+    """Otherwise one caller could fill all threads by leaving again and again."""
+    may_end, began = threading.Event(), threading.Event()
+
+    def work() -> bool:
+        began.set()
+        return may_end.wait(10)
+
+    OWNER.set("key:a")
+    first = asyncio.create_task(off_loop(SHORT + 1, work))
+    assert await asyncio.to_thread(began.wait, 10)
+    first.cancel()
+    second = asyncio.create_task(off_loop(SHORT + 1, lambda: "second"))
+    await asyncio.sleep(0.02)
+    assert (first.done(), second.done()) == (False, False)
+    may_end.set()
+    assert await second == "second"
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+def test_a_callers_long_bodies_do_not_hold_up_another_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies of one key hang in a thread for as long as they may; that of another is read all the same."""
+    may_end, hung = threading.Event(), threading.Event()
+    decode = app.transports.walk.decode_object  # type: ignore[attr-defined]
+
+    def hanging(body: bytes, most: int) -> Any:
+        if b"hang" in body:
+            hung.set()
+            may_end.wait(20)
+        return decode(body, most)
+
+    monkeypatch.setattr(app.off_loop, "SHORT", ENOUGH)
+    monkeypatch.setattr(app.transports.walk, "decode_object", hanging)
+    keys = [Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob")]
+
+    def ask(url: str, key: str, text: str) -> int:
+        headers = {"authorization": f"Bearer {key}"}
+        answer = httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": text}, headers=headers, timeout=15)
+        return answer.status_code
+
+    with serving(Settings(keys=tuple(keys))) as url, ThreadPoolExecutor(6) as clients:
+        many = [clients.submit(ask, url, "alice", f"hang {LONG}") for _ in range(5)]
+        try:
+            assert hung.wait(10)
+            assert ask(url, "bob", LONG) == 200
+        finally:
+            may_end.set()
+        assert [each.result() for each in many] == [200] * 5

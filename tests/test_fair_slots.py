@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from app.fetching.fair_slots import FairSlots
+from app.fair_slots import FairSlots
 
 
 class Crowd:
