@@ -182,6 +182,7 @@ HOW: Final[dict[str, str]] = {
     "dialects/chat/call_ids.py _UNPLAIN": ANYWHERE,
     "dialects/chat/citations.py _MARKER": ANYWHERE,
     "protocol/media.py _BASE64": WHOLE,
+    "protocol/media.py _BLANK": HERE,
     r"protocol/request/formats.py ^[a-zA-Z0-9_-]{1,64}\z": RUST,
     r"protocol/request/tools.py ^[a-zA-Z0-9_-]{1,128}\z": RUST,
     "protocol/request/urls.py _CLEAR_NUMBER": WHOLE,

@@ -17,7 +17,13 @@ _MAGIC: Final = (
 
 _OTHER_IMAGES: Final = ((0, b"BM"), (0, b"II*\0"), (0, b"MM\0*"), (4, b"ftyp"))
 """What else begins as a picture that some model reads: BMP, TIFF, AVIF and HEIC."""
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+[=\s]{0,4}")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+(?:=\s*){0,2}", re.ASCII)
+"""Base64, broken into lines or not. Of three parts, none of which can begin with what the one before it ends with."""
+_BLANK: Final = re.compile(r"\s*", re.ASCII)
+_BEGINNING: Final = 64
+"""Characters of base64 that show what kind it is: a multiple of four."""
+_BEGINNING_IN_LINES: Final = 16 * _BEGINNING
+"""Characters that hold so many, however short the lines are."""
 
 _CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
 _LOOKED_AT: Final = 4096
@@ -43,7 +49,7 @@ def is_text(data: bytes) -> bool:
 def sniffed_base64(data: str) -> str | None:
     """The same for bytes in base64; None also if it is no base64 where it begins."""
     try:
-        return sniffed(b64decode(data[:64] + "=" * (-len(data[:64]) % 4)))
+        return sniffed(_beginning(data))
     except (Error, ValueError):
         return None
 
@@ -54,11 +60,21 @@ def image_fault(uri: str) -> str | None:
     if not _BASE64.fullmatch(data):
         return "its data is not base64"
     try:
-        begins = b64decode(data[:64] + "=" * (-len(data[:64]) % 4))
+        begins = _beginning(data)
     except (Error, ValueError):
+        return "its data is not base64"
+    if not begins:
         return "its data is not base64"
     if str(sniffed(begins)).startswith("image/"):
         return None
     if any(begins[place : place + len(mark)] == mark for place, mark in _OTHER_IMAGES):
         return None
     return "its data is not an image of a known type (PNG, JPEG, GIF, WebP, BMP, TIFF, AVIF or HEIC)"
+
+
+def _beginning(data: str) -> bytes:
+    """The first bytes of base64. Its line ends are taken out first, so that the rest can be padded."""
+    blank = _BLANK.match(data)
+    start = blank.end() if blank else 0
+    text = "".join(data[start : start + _BEGINNING_IN_LINES].split())[:_BEGINNING]
+    return b64decode(text + "=" * (-len(text) % 4))

@@ -65,6 +65,25 @@ def test_an_image_is_known_by_its_mark(begins: bytes, known: bool) -> None:  # n
         assert {image_fault(f"data:image/png;base64,{each}") is None for each in (text, broken)} == {known}
 
 
-@pytest.mark.parametrize("data", ["", "?", "\u00e9", "iVBORw0KGgo=!", "iVBORw0KGgo=iVBORw0KGgo=", "%69VBORw0KGgo="])
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) + b"\xff"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " ", "\t\r\n"])
+@pytest.mark.parametrize("width", [1, 3, 57, 60, 61, 63, 64, 65, 72, 76])
+@pytest.mark.parametrize("extra", [0, 1, 2])
+def test_base64_may_have_line_ends_anywhere(width: int, end: str, extra: int) -> None:
+    """Ruby writes 60 characters on a line, MIME 76, PEM 64; a template may begin with a line end of its own."""
+    text = b64encode(PNG + bytes(extra)).decode()
+    lines = [text[at : at + width] for at in range(0, len(text), width)]
+    for data in (end.join(lines), end + end.join(lines), end.join(lines) + end, end * 40 + end.join(lines) + end * 3):
+        assert (image_fault(f"data:image/png;base64,{data}"), sniffed_base64(data)) == (None, "image/png")
+
+
+def test_white_space_alone_is_no_image() -> None:
+    assert image_fault("data:image/png;base64," + "\n" * 3000) == "its data is not base64"
+    assert sniffed_base64("\n" * 3000) is None
+
+
+@pytest.mark.parametrize("data", ["", "?", "\u00e9", "iVBORw0KGgo=!", "iVBORw0KGgo=iVBORw0KGgo=", "%69VBORw0KGgo=", "iVBO_-8="])
 def test_an_image_that_is_not_base64_is_none(data: str) -> None:
     assert image_fault(f"data:image/png;base64,{data}") == "its data is not base64"
