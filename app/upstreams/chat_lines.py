@@ -41,7 +41,8 @@ class Progress:
     """How far an answer has come: whether it has begun, and whether it is over although it named no finish reason.
 
     Some servers (Snowflake's Claude, some behind OpenRouter) never name one. Behind their last word they count, in a
-    chunk that says nothing else, and then say `[DONE]`. A server that was cut in mid-answer counts nothing.
+    chunk that says nothing else, and then say `[DONE]`. Chunks without words may stand between. A server that was cut
+    in mid-answer counts nothing behind its last word.
     """
 
     def __init__(self) -> None:
@@ -60,8 +61,10 @@ class Progress:
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         self._named = self._named or bool(choice.get("finish_reason"))
-        usage = chunk.get("usage")
-        self._counted = _counts(usage) and not _words(choice)
+        if _words(choice):
+            self._counted = False
+        elif not self._counted:
+            self._counted = _counts(chunk.get("usage"))
         return [chunk]
 
     def at_done(self) -> list[Json]:
@@ -182,9 +185,12 @@ def apart(chunk: Json, *, begun: bool) -> list[Json]:
 
 
 def _words(choice: Json) -> bool:
-    """Whether this choice says anything of the answer."""
+    """Whether this choice says anything of the answer. Snowflake sends a `function_call` of empty strings beside it."""
     delta = choice.get("delta") or choice.get("message")
-    return isinstance(delta, dict) and any(value for key, value in delta.items() if key not in _NO_WORDS)
+    if not isinstance(delta, dict):
+        return False
+    said = (value for key, value in delta.items() if key not in _NO_WORDS)
+    return any(any(value.values()) if isinstance(value, dict) else value for value in said)
 
 
 def _counts(usage: Any) -> bool:

@@ -121,6 +121,22 @@ ENDINGS: Final[dict[str, tuple[list[Step], Json]]] = {
         [*CALL, IN_A_CHOICE],
         {"status": "completed", "output": [{"call": "get_weather", "arguments": '{"city": "Rome"}'}]},
     ),
+    "counts, a chunk that says nothing and [DONE]": (
+        [says("Hi"), COUNTED, chunk()],
+        {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
+    "counts, empty words and [DONE]": (
+        [says("Hi"), COUNTED, delta(role="assistant", content="", tool_calls=[])],
+        {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
+    "counts, zeros and [DONE]": (
+        [says("Hi"), COUNTED, chunk(usage=usage_of(0, 0))],
+        {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
+    "counts beside Snowflake's empty call and [DONE]": (
+        [says("Hi"), delta(content="", function_call={"name": "", "arguments": ""}) | {"usage": usage_of(43, 10)}],
+        {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
     "half a call, counts and [DONE]": ([*CALL[:2], COUNTED], {"status": "failed", "output": [], "error": FAILED}),
     "[DONE] alone": ([says("Hi")], {"status": "failed", "output": [{"text": "Hi"}], "error": FAILED}),
     "counts and no [DONE]": (
