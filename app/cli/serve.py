@@ -133,13 +133,13 @@ class Announced(uvicorn.Server):
 
     async def _reload_behind(self, other: asyncio.Future[None] | None) -> None:
         if other is not None:
-            await asyncio.wait({other})  # whatever came of it
+            await asyncio.wait({other})  # even if it failed or was cancelled
         if self._read is None:
             return
         try:
             self._told = await reload(self._swappable, self._told, self._read)
         except Exception:
-            log.exception("a reload failed in a way nobody foresaw")
+            log.exception("a reload failed unexpectedly")
         gc.unfreeze()  # what was read before is not needed any more
         gc.collect()
         gc.freeze()

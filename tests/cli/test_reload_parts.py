@@ -1,11 +1,15 @@
 """What a reload is made of, without a server."""
 
+import asyncio
+import gc
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from app.cli import serve
 from app.cli.reload import NEEDS_A_RESTART, Swappable, _waiting
 from app.main import build_app, build_door
 from app.settings import Settings
@@ -25,6 +29,45 @@ async def test_what_cannot_be_closed_harms_neither_a_reload_nor_the_last_request
     await swappable.swap(after)
     assert swappable.app is after
     assert "what the former configuration held could not be closed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [(RuntimeError("a fault of ours"), "a reload failed unexpectedly"), (asyncio.CancelledError(), None)],
+)
+async def test_a_reload_that_ends_badly_does_not_stop_the_next_one(
+    failure: BaseException, message: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`reload` itself answers for faults of a configuration; this is what remains."""
+    settings = [Settings() for _ in range(3)]
+    seen: list[Settings] = []
+    outcomes: list[BaseException | Settings] = [failure, settings[1], settings[2]]
+
+    async def reload(_: Swappable, before: Settings, __: Callable[[], Settings]) -> Settings:
+        seen.append(before)
+        await asyncio.sleep(0)
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(serve, "reload", reload)
+    with serve.listen("127.0.0.1", 0) as listener:
+        server = serve.Announced(build_app(Settings()), settings[0], listener, Settings)
+        reloads: list[asyncio.Future[None]] = []
+        for _ in outcomes.copy():
+            server._reload()
+            assert server._reloading is not None
+            reloads.append(server._reloading)
+        ends = await asyncio.gather(*reloads, return_exceptions=True)
+        gc.unfreeze()  # the other tests want their garbage collected
+    assert [before is expected for before, expected in zip(seen, [settings[0], *settings[:2]], strict=True)] == [
+        True
+    ] * 3
+    assert [end is None for end in ends] == [message is not None, True, True]
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == (
+        [message] if message else []
+    )
 
 
 EVERYTHING: dict[str, Any] = {"strict": True, "max_turns": 7, "websocket_idle": 1, "keep_alive": 1, "watch": 3}
