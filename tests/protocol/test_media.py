@@ -84,6 +84,8 @@ def test_white_space_alone_is_no_image() -> None:
     assert sniffed_base64("\n" * 3000) is None
 
 
-@pytest.mark.parametrize("data", ["", "?", "\u00e9", "iVBORw0KGgo=!", "iVBORw0KGgo=iVBORw0KGgo=", "%69VBORw0KGgo=", "iVBO_-8="])
+@pytest.mark.parametrize(
+    "data", ["", "?", "\u00e9", "iVBORw0KGgo=!", "iVBORw0KGgo=iVBORw0KGgo=", "%69VBORw0KGgo=", "iVBO_-8="]
+)
 def test_an_image_that_is_not_base64_is_none(data: str) -> None:
     assert image_fault(f"data:image/png;base64,{data}") == "its data is not base64"
