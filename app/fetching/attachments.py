@@ -1,22 +1,29 @@
 """A request whose attachments lie elsewhere becomes one that holds them."""
 
 import asyncio
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
+from app.off_loop import off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import refuse
 from app.protocol.request import CreateResponse, InputFilePart, InputImagePart, InputItem, InputPart
 from app.protocol.request.urls import is_data_uri
 
 MOST: Final = 64
-"""Addresses of one request that are fetched."""
+"""Different addresses of one request that are fetched."""
 SIDE_BY_SIDE: Final = 4
+PIECE: Final = 256 * 1024
+"""A third of the bytes that are written as base64 at once: the event loop waits for each single step."""
 
 _CONTENT: Final = ("content", "output")
 """Where items hold parts."""
+
+
+_Address: TypeAlias = tuple[str, Wanted]
 
 
 class _Place(NamedTuple):
@@ -54,7 +61,9 @@ class Attachments:
         places = list(self._places(request.items, request.positions or range(len(request.items)), can))
         if not places:
             return request
-        wanted = {(place.url, place.wanted): place.path for place in reversed(places)}  # the first path is told
+        wanted: dict[_Address, list[str]] = {}
+        for place in places:
+            wanted.setdefault((place.url, place.wanted), []).append(place.path)
         if len(wanted) > MOST:
             message = f"'input' names {len(wanted)} addresses to be fetched, and at most {MOST} are. Send the data."
             raise refuse("invalid_value", message, "input")
@@ -62,7 +71,8 @@ class Attachments:
         items = list(request.items)
         for place in places:
             items[place.item] = _with(items[place.item], place, found[place.url, place.wanted])
-        return request.model_copy(update={"input": items})
+        size = request.size + sum(len(found[place.url, place.wanted]) for place in places)
+        return request.model_copy(update={"input": items, "size": size})
 
     def _places(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_Place]:
         for seat, (item, position) in enumerate(zip(items, positions, strict=True)):
@@ -77,15 +87,17 @@ class Attachments:
                     elif part.file_url and not part.file_data:
                         yield _Place(seat, position, key, index, "file", part.file_url)
 
-    async def _fetch_all(self, wanted: dict[tuple[str, Wanted], str], owner: str) -> dict[tuple[str, Wanted], Fetched]:
+    async def _fetch_all(self, wanted: dict[_Address, list[str]], owner: str) -> dict[_Address, str]:
+        """Of each address a data URI, which all of its places share. `wanted` has their paths."""
         budget = Budget(self._most_bytes)
         side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
 
-        async def one(url: str, kind: Wanted, path: str) -> Fetched:
+        async def one(url: str, kind: Wanted, paths: list[str]) -> str:
             async with side_by_side:
-                return await self._fetcher.fetch(url, path, kind, budget, owner)
+                found = await self._fetcher.fetch(url, paths[0], kind, budget, owner, times=len(paths))
+                return await off_loop(len(found.data), data_uri, found)
 
-        tasks = [asyncio.ensure_future(one(url, kind, path)) for (url, kind), path in wanted.items()]
+        tasks = [asyncio.ensure_future(one(url, kind, paths)) for (url, kind), paths in wanted.items()]
         try:
             return dict(zip(wanted, await asyncio.gather(*tasks), strict=True))
         finally:
@@ -94,14 +106,21 @@ class Attachments:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _with(item: InputItem, place: _Place, found: Fetched) -> InputItem:
+def data_uri(found: Fetched) -> str:
+    """The address that holds this file."""
+    step = 3 * PIECE
+    pieces = (b2a_base64(found.data[at : at + step], newline=False) for at in range(0, len(found.data), step))
+    return "".join((f"data:{found.kind};base64,", *(piece.decode() for piece in pieces)))
+
+
+def _with(item: InputItem, place: _Place, found: str) -> InputItem:
     content: list[InputPart] = list(getattr(item, place.key))
     part = content[place.part]
     if isinstance(part, InputFilePart):
         name = part.filename or _name_in(place.url)
-        content[place.part] = part.model_copy(update={"file_data": found.data_uri, "file_url": None, "filename": name})
+        content[place.part] = part.model_copy(update={"file_data": found, "file_url": None, "filename": name})
     else:
-        content[place.part] = part.model_copy(update={"image_url": found.data_uri})
+        content[place.part] = part.model_copy(update={"image_url": found})
     return item.model_copy(update={place.key: content})
 
 

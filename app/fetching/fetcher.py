@@ -17,7 +17,6 @@ nobody's to learn here.
 """
 
 import asyncio
-from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, Literal, NamedTuple
@@ -27,6 +26,7 @@ import aiohttp
 
 from app.fair_slots import FairSlots
 from app.fetching.addresses import CheckedAddresses, LookUp, look_up
+from app.off_loop import off_loop
 from app.protocol.media import is_text, sniffed
 from app.protocol.problems import Problem, ProblemError, refuse
 from app.protocol.request.urls import check_url, is_public
@@ -58,14 +58,9 @@ class Fetched(NamedTuple):
     kind: str
     data: bytes
 
-    @property
-    def data_uri(self) -> str:
-        """The same as an address that holds it."""
-        return f"data:{self.kind};base64,{b64encode(self.data).decode()}"
-
 
 class Budget:
-    """The bytes that a request may still fetch."""
+    """The bytes that a request may still fetch, counted at each place where they are sent."""
 
     def __init__(self, size: int) -> None:
         self.left = size
@@ -93,30 +88,33 @@ class Fetcher:
         self._session: aiohttp.ClientSession | None = None
         self._slots = FairSlots(AT_ONCE)
 
-    async def fetch(self, url: str, path: str, wanted: Wanted, budget: Budget, owner: str = "") -> Fetched:
+    async def fetch(
+        self, url: str, path: str, wanted: Wanted, budget: Budget, owner: str = "", *, times: int = 1
+    ) -> Fetched:
         """What lies there. Raises `ProblemError` by the path of the address, whatever goes wrong.
 
-        `owner` is whose share of the slots it takes. To wait for one takes none of the time for fetching.
+        `owner` is whose share of the slots it takes. To wait for one takes none of the time for fetching. The file
+        is sent at so many places (`times`).
         """
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(WAITS * self._timeout):
                     await stack.enter_async_context(self._slots.of(owner))
-                return await self._fetch(url, path, wanted, budget)
+                data, told = await self._fetch(url, path, budget, times)
         except TimeoutError:
             raise ProblemError(BUSY) from None
-
-    async def _fetch(self, url: str, path: str, wanted: Wanted, budget: Budget) -> Fetched:
-        try:
-            async with asyncio.timeout(self._timeout):
-                data, told = await self._get(url, path, budget)
-        except (_CannotFetchError, aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
-            raise _refuse(path, "it could not be fetched") from None
-        kind = _kind(data, told)
+        kind = await off_loop(len(data), _kind, data, told)
         if kind is None or (wanted == "image" and not kind.startswith("image/")):
             what = "an image (PNG, JPEG, GIF or WebP)" if wanted == "image" else "a PDF, an image or a text"
             raise _refuse(path, f"what lies there is not {what}")
         return Fetched(kind, data)
+
+    async def _fetch(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._get(url, path, budget, times)
+        except (_CannotFetchError, aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
+            raise _refuse(path, "it could not be fetched") from None
 
     async def close(self) -> None:
         """Close every connection."""
@@ -124,7 +122,7 @@ class Fetcher:
         if session is not None:
             await session.close()
 
-    async def _get(self, url: str, path: str, budget: Budget) -> tuple[bytes, str]:
+    async def _get(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
         for _ in range(MOST_REDIRECTS + 1):
             check_url(url, path, allow_private=self._allow_private)
             async with self._ask(url) as response:
@@ -133,7 +131,7 @@ class Fetcher:
                     continue
                 if response.status != 200 or response.headers.get("content-encoding", "identity") != "identity":  # noqa: PLR2004 — what HTTP calls OK
                     raise _CannotFetchError
-                return await _read(response, path, budget), response.content_type
+                return await _read(response, path, budget, times), response.content_type
         raise _CannotFetchError
 
     @asynccontextmanager
@@ -162,14 +160,14 @@ class Fetcher:
         )
 
 
-async def _read(response: aiohttp.ClientResponse, path: str, budget: Budget) -> bytes:
+async def _read(response: aiohttp.ClientResponse, path: str, budget: Budget, times: int) -> bytes:
     pieces: list[bytes] = []
-    if (response.content_length or 0) > budget.left:
-        raise _too_large(path)
+    if (response.content_length or 0) * times > budget.left:
+        raise _too_large(path, times)
     async for piece in response.content.iter_any():
-        budget.left -= len(piece)
+        budget.left -= len(piece) * times
         if budget.left < 0:
-            raise _too_large(path)
+            raise _too_large(path, times)
         pieces.append(piece)
     return b"".join(pieces)
 
@@ -181,8 +179,8 @@ def _kind(data: bytes, told: str) -> str | None:
     return kind
 
 
-def _too_large(path: str) -> ProblemError:
-    return _refuse(path, "what lies there is too large")
+def _too_large(path: str, times: int) -> ProblemError:
+    return _refuse(path, "what lies there is too large" + (f" to be sent {times} times" if times > 1 else ""))
 
 
 def _refuse(path: str, why: str) -> ProblemError:

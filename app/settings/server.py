@@ -68,7 +68,7 @@ class Server(Table):
     fetch_timeout: Seconds = 10
     """Seconds for one of them, from the first word to the last byte."""
     max_fetch_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
-    """Bytes of all that is fetched for one request."""
+    """Bytes of all that is fetched for one request, counted at each place that names it."""
     allowed_hosts: Hosts = ()
     """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
     cors_origins: Origins = ()

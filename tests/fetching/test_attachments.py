@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.fetching.attachments import PIECE, data_uri
+from app.fetching.fetcher import Fetched
 from app.settings import Can, Model, Secret, Server, Settings, Upstream
 from tests.fetching.site import PDF, PNG, Site, page
 from tests.script import talk
@@ -138,6 +140,36 @@ def test_what_cannot_be_had_is_refused_by_its_path(
     assert error["param"].startswith(param)
     assert message in error["message"]
     assert upstream.asks == []
+
+
+@pytest.mark.parametrize(("times", "status"), [(8, 200), (9, 400)])
+def test_an_address_counts_as_often_as_it_is_named(times: int, status: int) -> None:
+    """It is fetched once, but sent at each of its places."""
+    document = PDF + bytes(512 - len(PDF))
+    with Site({"/a.pdf": page(document)}) as site, ChatUpstream(talk("Hi")) as upstream:
+        parts = [file(f"{site.url}/a.pdf") for _ in range(times)]
+        answer = post(chat(upstream), says(), says(*parts), max_fetch_bytes=8 * 512)
+    assert (answer.status_code, site.paths) == (status, ["/a.pdf"])
+    if status == 200:
+        sent = upstream.asks[0].body["messages"][-1]["content"][1:]
+        data = f"data:application/pdf;base64,{b64encode(document).decode()}"
+        assert [part["file"]["file_data"] for part in sent] == [data] * times
+        return
+    path = "input[1].content[1].file_url"
+    message = f"Invalid URL in '{path}': what lies there is too large to be sent {times} times."
+    assert upstream.asks == []
+    assert answer.json()["error"] == {
+        "type": "invalid_request_error",
+        "code": "invalid_value",
+        "param": path,
+        "message": message,
+    }
+
+
+@pytest.mark.parametrize("length", [1, 7, 3 * PIECE - 1, 3 * PIECE, 3 * PIECE + 1, 7 * PIECE])
+def test_a_data_uri_is_made_of_pieces(length: int) -> None:
+    data = bytes(number % 251 for number in range(length))
+    assert data_uri(Fetched("image/png", data)) == f"data:image/png;base64,{b64encode(data).decode()}"
 
 
 def test_several_are_fetched_side_by_side_but_not_all_at_once() -> None:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 import app.catalogue
+import app.fetching.attachments
 import app.off_loop
 import app.transports.walk
 import app.transports.websocket
@@ -20,6 +21,7 @@ from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
 from app.transports.memory import Memory
+from tests.fetching.site import PDF, Site, page
 from tests.script import talk
 from tests.serving import serving
 from tests.sockets import opened
@@ -35,6 +37,7 @@ STEPS: Final = [
     (app.transports.walk, "parse_compaction"),
     (app.transports.websocket, "remembered"),
     (app.catalogue, "ChatTurn"),
+    (app.fetching.attachments, "data_uri"),
     (app.catalogue, "RelayTurn"),
     (app.catalogue, "RelayedCompaction"),
 ]
@@ -90,6 +93,19 @@ def test_through_the_relay(seen: Seen, text: str, thread: str) -> None:
         with serving(settings) as url:
             httpx.post(f"{url}/v1/responses", json={"model": "m", "input": text})
     assert seen == ran(thread, "decode_object", "parse_object", "RelayTurn")
+
+
+@pytest.mark.parametrize(("size", "thread"), [(100, "loop"), (2 * ENOUGH, "long work")])
+def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str) -> None:
+    """What is fetched is as long as if it had been sent."""
+    document = PDF + bytes(size)
+    with Site({"/a.pdf": page(document)}) as site, ChatUpstream(talk("Hi")) as upstream:
+        settings = behind(upstream, allow_private_urls=True)
+        part = {"type": "input_file", "file_url": f"{site.url}/a.pdf"}
+        with serving(settings) as url:
+            body = {"model": "m", "input": [{"role": "user", "content": [part]}]}
+            assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
+    assert seen == ran("loop", "decode_object", "parse_object") | ran(thread, "data_uri", "ChatTurn")
 
 
 @pytest.mark.parametrize(("times", "thread"), [(1, "loop"), (40, "long work")])
