@@ -17,17 +17,23 @@ connection is cut rather than closed: closing would wait for what nobody reads.
 
 Nothing is ever written into an answer that has begun: then the connection ends instead.
 
+A client may send requests before it has the answers to earlier ones. They are queued, `MOST_QUEUED` at most, and while
+any is queued nothing more is read from the connection. One read may bring more requests than that: they are thrown
+away, and the connection ends behind the answer to the last that is queued, which says so.
+
 From an upgrade on the connection is the websocket's, and no clock is kept here. So only what is an offer of a websocket
 gets that far: uvicorn would answer anything else in plain text, or wait for more of it for ever.
 """
 
 import asyncio
 import logging
+from collections.abc import Collection
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 from websockets.http11 import Request
@@ -36,10 +42,15 @@ from websockets.server import ServerProtocol
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem
 
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
+
 log = logging.getLogger("am_proxy")
 
 IDLE: Final = 75
 """Seconds that a connection may say nothing: longer than the 60 after which common load balancers close theirs."""
+MOST_QUEUED: Final = 16
+"""Requests of one connection that wait for the answers to those before them."""
 LINGER: Final = 10
 """Seconds for which the rest of a refused body is read and thrown away. Closed at once, the client would often see a
 broken connection instead of the reason."""
@@ -56,6 +67,19 @@ class _RefusedError(Exception):
     """Ends the parsing of a head; the reason stands in `Door._refusal`."""
 
 
+class _ReadingControl(FlowControl):
+    """Pauses and resumes the reading of a connection. It is not resumed while requests are queued."""
+
+    def __init__(self, transport: asyncio.Transport, queued: Collection[object]) -> None:
+        super().__init__(transport)
+        self._queued = queued
+
+    def resume_reading(self) -> None:
+        """Read on, if nothing is queued."""
+        if not self._queued:
+            super().resume_reading()
+
+
 class Door(HttpToolsProtocol):
     """One connection. To be given to uvicorn as `http`, with the last four arguments filled in."""
 
@@ -65,9 +89,11 @@ class Door(HttpToolsProtocol):
         "_heard",
         "_in_body",
         "_in_head",
+        "_is_full",
         "_max_header_bytes",
         "_mint",
         "_refusal",
+        "_running",
         "_send_timeout",
         "_stuck",
     )
@@ -94,18 +120,27 @@ class Door(HttpToolsProtocol):
         """Bytes of the head that is arriving; none while a body is."""
         self._in_head = True
         self._in_body = False
+        self._is_full = False
+        """Whether more requests came than are queued: nothing more is read."""
+        self._running: RequestResponseCycle | None = None
+        """What is being answered; `cycle` is the latest request, which may be queued."""
         self._refusal = _BAD
         self._clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
         """Somebody is there, and may say nothing for a while."""
         super().connection_made(transport)
+        self.flow = _ReadingControl(transport, self.pipeline)
         self._wind(IDLE)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """They are gone."""
         self._stop()
         self._unstick()
+        self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -121,7 +156,7 @@ class Door(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Some bytes. A head that is too long is refused before it has ended."""
-        if self.transport.is_closing():
+        if self._is_full or self.transport.is_closing():
             return
         self._heard = self._heard + len(data) if self._in_head else 0
         super().data_received(data)
@@ -132,6 +167,9 @@ class Door(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
+        if len(self.pipeline) >= MOST_QUEUED:
+            self._is_full = True
+            raise _RefusedError
         super().on_message_begin()
         self._heard = max(self._heard, 1)
         self._wind(self._header_timeout)
@@ -183,8 +221,15 @@ class Door(HttpToolsProtocol):
             super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its words are plain text
-        """For what uvicorn's own code cannot parse."""
-        self._refuse(self._refusal)
+        """For what uvicorn's own code cannot parse, and for what came behind a full queue."""
+        if self._is_full:
+            self.cycle.keep_alive = False
+        else:
+            self._refuse(self._refusal)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     @property
     def _answering(self) -> RequestResponseCycle | None:

@@ -1,14 +1,20 @@
 """What is no request, too long or too slow: refused in OpenAI's shape, before anything of it is believed."""
 
 import json
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import urlsplit
 
 import pytest
 
-from app.settings import Server, Settings
+from app.settings import Model, Server, Settings, Upstream
+from app.transports.door import MOST_QUEUED
 from tests.raw import Heard, say
+from tests.script import opens, says
 from tests.serving import serving
+from tests.upstream import ChatUpstream, Hang
 
 BODY = json.dumps({"model": "demo", "input": "Hi"}).encode()
 HEAD = b"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -211,3 +217,54 @@ def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever(monkeypatch: pyte
 def test_chunks_are_read_however_the_word_is_spelled(url: str) -> None:
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
     assert say(url, HEAD + b"Transfer-Encoding: Chunked\r\n" + CLOSE + chunks).status == 200
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """A request whose answer takes most of a second."""
+    monkeypatch.setattr("app.upstreams.demo.SLOW", 0.015)
+    body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
+    return HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def test_few_requests_are_queued_behind_an_answer(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are not read; the last answer says that the connection ends with it."""
+    heard = say(url, slowly(monkeypatch) + (LIVE + b"\r\n") * 1000, wait=20)
+    assert (heard.answers, heard.closed) == (1 + MOST_QUEUED, True)
+    last = heard.raw[heard.raw.rindex(b"HTTP/1.1 ") :]
+    assert (last[:12], b"connection: close" in last) == (b"HTTP/1.1 200", True)
+
+
+def test_nothing_is_read_while_requests_are_queued(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a client sends meanwhile waits at its side of the connection, and is answered in its turn."""
+
+    def later() -> Iterator[bytes]:
+        for _ in range(2):
+            time.sleep(0.1)
+            yield (LIVE + b"\r\n") * (MOST_QUEUED - 1)
+        time.sleep(0.1)
+        yield LIVE + CLOSE
+
+    heard = say(url, slowly(monkeypatch), later(), wait=20)
+    assert (heard.answers, heard.closed) == (2 + 2 * (MOST_QUEUED - 1), True)
+
+
+def test_a_connection_that_ends_ends_all_its_requests() -> None:
+    """Both the running one, whose upstream is closed, and those that are queued."""
+    body = json.dumps({"model": "m", "input": "Hi"}).encode()
+    ask = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    with ChatUpstream([opens(), says("one"), Hang()]) as upstream:
+        settings = Settings(
+            upstreams={"u": Upstream(via="chat", base_url=upstream.url)}, models={"m": Model(upstream="u")}
+        )
+        with serving(settings) as url:
+            where = urlsplit(url)
+            with socket.create_connection((where.hostname or "", where.port or 80), timeout=5) as client:
+                client.sendall(ask)
+                while not upstream.asks:
+                    time.sleep(0.005)
+                client.sendall(ask + b"junk\r\n\r\n")
+                with suppress(ConnectionError):
+                    while client.recv(4096):
+                        pass
+            assert upstream.asks[0].wait_gone()
+            assert len(upstream.asks) == 1
