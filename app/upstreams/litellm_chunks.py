@@ -22,24 +22,11 @@ from typing import Any, Final
 from app.protocol.sse_lines import SseLines
 from app.upstreams import litellm_cohere, litellm_gemini
 from app.upstreams.chat_lines import ChatLines
+from app.upstreams.litellm_objects import chunk_dict, usage_dict
 
 Json = dict[str, Any]
 
 _SILENCE: Final = {"choices": [{"index": 0, "delta": {}}]}
-_DELTA_FIELDS: Final = (
-    "content",
-    "refusal",
-    "reasoning_content",
-    "annotations",
-    "images",
-    "audio",
-    "thinking_blocks",
-    "reasoning_details",
-    "reasoning_items",
-    "extra_content",
-    "provider_specific_fields",
-)
-_CHUNK_FIELDS: Final = ("vertex_ai_grounding_metadata", "citations", "search_results")
 _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fields": {"block": "begins"}}}]}
 """Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
@@ -229,84 +216,4 @@ async def _wrapped(wrapper: Any) -> AsyncGenerator[Json]:
     # what the upstream counted itself lies below
     counted = [held.usage for held in wrapper.chunks if getattr(held, "usage", None) is not None]
     if counted:
-        yield {"choices": [], "usage": _usage(counted[-1])}
-
-
-def chunk_dict(chunk: Any) -> Json:
-    """One chunk object as the dict an OpenAI server would have sent, without the fields that are not there."""
-    told: Json = {"choices": [_choice(choice) for choice in getattr(chunk, "choices", None) or ()]}
-    usage = getattr(chunk, "usage", None)
-    if usage is not None:
-        told["usage"] = _usage(usage)
-    for name in _CHUNK_FIELDS:
-        if value := getattr(chunk, name, None):
-            told[name] = _plain(value)
-    return told
-
-
-def _choice(choice: Any) -> Json:
-    delta = getattr(choice, "delta", None) or choice.message
-    said = {}
-    for name in _DELTA_FIELDS:
-        if value := getattr(delta, name, None):
-            said[name] = _plain(value)
-    if "reasoning_content" not in said and (thought := getattr(delta, "reasoning", None)):
-        said["reasoning_content"] = thought  # in a whole answer it keeps the name that the server gave it
-    if calls := getattr(delta, "tool_calls", None):
-        said["tool_calls"] = [_call(call) for call in calls]
-    told: Json = {"index": getattr(choice, "index", 0) or 0, "delta": said}
-    if reason := getattr(choice, "finish_reason", None):
-        told["finish_reason"] = str(reason)
-    if logprobs := getattr(choice, "logprobs", None):
-        told["logprobs"] = _plain(logprobs)
-    return told
-
-
-def _call(call: Any) -> Json:
-    function = call.function
-    told: Json = {"function": {}}
-    index = getattr(call, "index", None)
-    if index is not None:
-        told["index"] = index
-    if call_id := getattr(call, "id", None):
-        told["id"] = call_id
-    if name := getattr(function, "name", None):
-        told["function"]["name"] = name
-    if arguments := getattr(function, "arguments", None):
-        told["function"]["arguments"] = arguments
-    for field in ("provider_specific_fields", "extra_content"):
-        if value := getattr(call, field, None):
-            told[field] = _plain(value)
-    return told
-
-
-def _usage(usage: Any) -> Json:
-    told: Json = {
-        name: getattr(usage, name, None) or 0 for name in ("prompt_tokens", "completion_tokens", "total_tokens")
-    }
-    prompt = getattr(usage, "prompt_tokens_details", None)
-    completion = getattr(usage, "completion_tokens_details", None)
-    told["prompt_tokens_details"] = {
-        "cached_tokens": _first(prompt, "cached_tokens")
-        or _first(usage, "cache_read_input_tokens", "num_cached_tokens"),
-        "cache_write_tokens": _first(prompt, "cache_write_tokens", "cache_creation_tokens")
-        or _first(usage, "cache_creation_input_tokens"),
-    }
-    if audio := _first(prompt, "audio_tokens"):
-        told["prompt_tokens_details"]["audio_tokens"] = audio
-    told["completion_tokens_details"] = {"reasoning_tokens": _first(completion, "reasoning_tokens")}
-    return told
-
-
-def _first(holder: Any, *names: str) -> int:
-    return next((int(value) for name in names if (value := getattr(holder, name, None))), 0)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "model_dump"):
-        return value.model_dump(exclude_none=True)
-    if isinstance(value, list):
-        return [_plain(held) for held in value]
-    if isinstance(value, dict):  # litellm puts objects into those of some providers
-        return {key: _plain(held) for key, held in value.items()}
-    return value
+        yield {"choices": [], "usage": usage_dict(counted[-1])}

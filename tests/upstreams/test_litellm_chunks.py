@@ -8,7 +8,8 @@ import pytest
 
 from app.upstreams import chat_lines
 from app.upstreams.chat_lines import NotAStreamError
-from app.upstreams.litellm_chunks import chunk_dict, chunks_of
+from app.upstreams.litellm_chunks import chunks_of
+from app.upstreams.litellm_objects import chunk_dict
 
 Thing = SimpleNamespace
 
