@@ -23,7 +23,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
@@ -47,7 +47,28 @@ KNOWN: Final = 8
 USED_ONCE: Final = 60
 """Seconds for which a server that closed a connection earlier than that gets a new one for each request."""
 
+LARGE: Final = 64 * 1024
+"""Bytes above which a body is written in pieces, with a turn of the event loop in between."""
+
 ResultT = TypeVar("ResultT")
+
+
+class _Pieces:
+    """A large body piece by piece. Nothing of it is copied: of an `io.BytesIO` aiohttp copies all at once."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[memoryview]:
+        view = memoryview(self._body)
+        for start in range(0, len(view), LARGE):
+            yield view[start : start + LARGE]
+            await asyncio.sleep(0)
+
+
+def in_pieces(body: bytes) -> bytes | _Pieces:
+    """The body as aiohttp is to be given it, beside a header that tells its length."""
+    return _Pieces(body) if len(body) > LARGE else body
 
 
 class _Server:

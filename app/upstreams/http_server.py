@@ -27,7 +27,7 @@ import aiohttp
 
 from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
-from app.upstreams.connections import Connector, sent
+from app.upstreams.connections import Connector, in_pieces, sent
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.port import KEEP, TRACE, Keep
 
@@ -210,10 +210,12 @@ class HttpServer:
         headers = dict(TRACE.get({}))
         if key is not None:
             headers["authorization"] = f"Bearer {key}"
+        if body is not None:
+            headers["content-length"] = str(len(body))
         return await self._session.request(
             "GET" if body is None else "POST",
             self._url,
-            data=body,
+            data=None if body is None else in_pieces(body),
             headers=headers or None,
             allow_redirects=False,
             proxy=self._proxy,

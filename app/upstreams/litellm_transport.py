@@ -54,13 +54,27 @@ def restrain(module: Any) -> None:
     ask = transport.handle_async_request
 
     async def handle_async_request(self: Any, request: httpx.Request) -> httpx.Response:
-        answer: httpx.Response = await _sent(lambda: ask(self, request))
+        answer: httpx.Response = await _sent(lambda: _asked(ask, self, request))
         answer.headers.pop("location", None)  # without one it is an error like any other
         if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES and isinstance(answer.stream, httpx.AsyncByteStream):
             answer.stream = Beginning(answer.stream)
         return answer
 
     transport.handle_async_request = handle_async_request
+
+
+async def _asked(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any) -> Any:
+    """What `ask` returns, for which a large body comes in pieces: litellm passes it on as it finds it."""
+    from app.upstreams.connections import in_pieces  # noqa: PLC0415 — as below
+
+    body = getattr(request, "_content", None)  # httpx has none where it was not read
+    if not isinstance(body, bytes):
+        return await ask(transport, request)
+    request._content = in_pieces(body)  # noqa: SLF001 — a property shows it, which cannot be set
+    try:
+        return await ask(transport, request)
+    finally:
+        request._content = body  # noqa: SLF001 — as above
 
 
 async def _sent(send: Callable[[], Awaitable[Any]]) -> Any:
