@@ -138,6 +138,7 @@ def test_a_websocket_goes_through_and_ends_behind_its_turn_when_its_replica_is_d
 ) -> None:
     if shutil.which(balancer) is None:
         pytest.skip(f"{balancer} is not installed")
+    (tmp_path / "config.toml").write_text("[server]\nshutdown_grace = 30\n")  # a busy machine tells the story slowly
     with running(folder=tmp_path) as replica, balancing(balancer, [port_of(replica)] * 3, tmp_path) as url:
         with connect(url.replace("http", "ws", 1) + "/v1/responses") as websocket:
             first = turn(websocket, model="demo", input="Hello!")
