@@ -25,7 +25,7 @@ from app.transports.gate import Gate
 from app.transports.http import Http
 from app.transports.quota import Quota
 from app.transports.walk import Walk
-from app.transports.websocket import WebSockets
+from app.transports.websocket import Quotas, WebSockets
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Keep
@@ -53,10 +53,7 @@ class Kept(NamedTuple):
     """What outlives the settings: a server that is told other ones goes on counting, and opens what it sealed."""
 
     admission: Admission
-    connections: Quota
-    """Open websockets."""
-    remembered: Quota
-    """Bytes that websockets remember, or that wait on them."""
+    websockets: Quotas
     metrics: Metrics | None
     recorder: Recorder | None
     seal_key: str
@@ -91,9 +88,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         witnesses=[witness for witness in (recorder, metrics, tracing, bodies) if witness is not None],
     )
     http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
-    websockets = WebSockets(
-        walk=walk, gate=gate, server=settings.server, connections=kept.connections, remembered=kept.remembered
-    )
+    websockets = WebSockets(walk=walk, gate=gate, server=settings.server, quotas=kept.websockets)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     held = AsyncExitStack()
@@ -157,8 +152,11 @@ def _kept(settings: Settings, before: Kept | None) -> Kept:
     if before is None:
         return Kept(
             admission=Admission(server.max_turns),
-            connections=Quota(server.max_websockets, server.max_caller_websockets),
-            remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
+            websockets=Quotas(
+                connections=Quota(server.max_websockets, server.max_caller_websockets),
+                arriving=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
+                remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
+            ),
             metrics=metrics_of(settings),
             recorder=recorder_of(settings),
             seal_key=os.urandom(32).hex(),
@@ -189,8 +187,9 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
     """Let what outlives the settings go by these from now on. It cannot fail, so that a reload is followed whole."""
     server = settings.server
     kept.admission.follow(server.max_turns)
-    kept.connections.follow(server.max_websockets, server.max_caller_websockets)
-    kept.remembered.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
+    kept.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
+    for quota in (kept.websockets.arriving, kept.websockets.remembered):
+        quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
     if kept.recorder is not None:
         kept.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
     if kept.metrics is not None:

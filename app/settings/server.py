@@ -49,8 +49,8 @@ class Server(Table):
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
     """What a connection remembers of its conversation. A longer one must be sent whole each time."""
     websocket_caller_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
-    """What all connections of one caller remember, and what waits on them. Where that is used up, nothing more is
-    remembered, and no frame waits; without keys only `websocket_total_bytes` holds."""
+    """What all connections of one caller remember; where that is used up, nothing more is remembered. As much again
+    may wait on them, or be on its way. Without keys only `websocket_total_bytes` holds."""
     websocket_total_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
     """The same of all callers; half of it at most for callers without a key of this server, if there are keys."""
     max_websockets: int = Field(default=1000, ge=1)

@@ -1,12 +1,16 @@
-"""uvicorn's websocket protocol, taught to end in peace, and to count what has come of a message that is not whole."""
+"""uvicorn's websocket protocol with limits on small frames and on unfinished messages, and with an orderly end."""
 
 import asyncio
+import logging
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
 from app.settings import Server
+from app.transports.frame_budget import FrameBudget
+
+log = logging.getLogger("am_proxy")
 
 DRAIN: Final = "websocket.drain"
 """What the application receives when the server is told to stop, once per connection."""
@@ -14,7 +18,10 @@ SHARE: Final = "websocket.share"
 """Where in a connection's state the application leaves the share that its caller's bytes are taken from."""
 UNCOUNTED: Final = 64 * 1024
 """Bytes of a message that may have come without being counted: most messages are not longer."""
+SLICE: Final = 16 * 1024
+"""Bytes that are read at once: a few thousand frames at most, before they are counted."""
 TRY_LATER: Final = 1013
+POLICY: Final = 1008
 LINGER: Final = 5
 """Seconds in which a client that is through must take what it was sent; then its connection is dropped."""
 
@@ -27,9 +34,17 @@ class DrainingSocket(WebSocketsSansIOProtocol):
     """Bytes since the last whole message."""
     _counted = 0
     """What they hold of the caller's share."""
+    _budget: FrameBudget | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes. Of a long message each is counted until it is whole, as no turn's slot stands for it yet."""
+        """Some bytes, read piece by piece. Nothing more is read once the connection has gone beyond a limit."""
+        for start in range(0, len(data), SLICE):
+            self._read(data[start : start + SLICE])
+            if self.close_sent or self.disconnected:
+                return
+
+    def _read(self, data: bytes) -> None:
+        """Of a long message each byte is counted until it is whole, as no turn's slot stands for it yet."""
         self._came += len(data)
         super().data_received(data)
         share = self.scope["state"].get(SHARE) if hasattr(self, "scope") else None
@@ -37,22 +52,50 @@ class DrainingSocket(WebSocketsSansIOProtocol):
             return
         if share.take(self._came - self._counted):
             self._counted = self._came
-        elif not self.close_sent and not self.disconnected:
-            self.conn.fail(TRY_LATER, "too much has come that is no whole message yet")
+        else:
+            self._refuse(TRY_LATER, "the messages that are not whole yet hold too many bytes")
+
+    def _refuse(self, code: int, reason: str) -> None:
+        """End a connection that has gone beyond a limit."""
+        if not self.close_sent and not self.disconnected:
+            fields = {"request_id": self.scope["state"].get("request_id"), "closed": code, "reason": reason}
+            log.warning("websocket", extra={"fields": fields})
+            self.conn.fail(code, reason)
             self.handle_parser_exception()
+
+    def _count(self, size: int) -> None:
+        """One more frame."""
+        if self._budget is None:
+            self._budget = FrameBudget()
+        if not self._budget.take(size):
+            self._refuse(POLICY, "too many small frames")
+
+    def handle_ping(self) -> None:
+        """A ping, which is answered."""
+        self._count(0)
+        if not self.close_sent:
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """A pong."""
+        self._count(0)
+        super().handle_pong(event)
 
     def handle_text(self, event: Frame) -> None:
         """A frame, of which the library's parser would keep the data until the next one comes."""
+        self._count(len(event.data))
         super().handle_text(event)
         event.data = b""
 
     def handle_bytes(self, event: Frame) -> None:
         """The same."""
+        self._count(len(event.data))
         super().handle_bytes(event)
         event.data = b""
 
     def handle_cont(self, event: Frame) -> None:
         """The same."""
+        self._count(len(event.data))
         super().handle_cont(event)
         event.data = b""
 

@@ -23,7 +23,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from starlette.datastructures import Headers
@@ -53,6 +53,16 @@ BETA: Final = "responses_websockets="
 GOING_AWAY: Final = 1001
 
 
+class Quotas(NamedTuple):
+    """What callers of websockets may hold."""
+
+    connections: Quota
+    arriving: Quota
+    """Bytes of messages that are not whole yet, or that wait for their turn."""
+    remembered: Quota
+    """Bytes of conversations. Full, it keeps nobody from sending."""
+
+
 class StalledError(Exception):
     """The client takes nothing."""
 
@@ -60,12 +70,11 @@ class StalledError(Exception):
 class WebSockets:
     """The endpoint, an ASGI application. Refuses before the upgrade, with an HTTP answer."""
 
-    def __init__(self, *, walk: Walk, gate: Gate, server: Server, connections: Quota, remembered: Quota) -> None:
+    def __init__(self, *, walk: Walk, gate: Gate, server: Server, quotas: Quotas) -> None:
         self._walk = walk
         self._gate = gate
         self._server = server
-        self._connections = connections
-        self._remembered = remembered
+        self._quotas = quotas
         self._open: set[_Connection] = set()
 
     def leave(self) -> None:
@@ -88,23 +97,26 @@ class WebSockets:
             scope["state"]["headers"] = self._walk.admission.headers(caller)
             await receive()  # the offer of a connection
             await send({"type": "websocket.accept", "headers": []})
-            share = scope["state"][SHARE] = Share(self._remembered, caller)
-            connection = _Connection(self._walk, self._server, caller, headers, request_id, share, send)
+            arriving = scope["state"][SHARE] = Share(self._quotas.arriving, caller)
+            remembered = Share(self._quotas.remembered, caller)
+            memory = Memory(self._server.websocket_memory_bytes, remembered, self._server.max_json_values)
+            waiting = WaitingFrames(arriving, self._server.max_body_bytes)
+            connection = _Connection(self._walk, self._server, caller, headers, request_id, memory, waiting, send)
             self._open.add(connection)
             try:
                 await connection.run(receive)
             finally:
                 self._open.discard(connection)
         finally:
-            self._connections.give_back(caller)
+            self._quotas.connections.give_back(caller)
 
     def _admit(self, headers: Headers) -> Key:
         """The caller, who holds one more connection."""
         if not self._server.websocket:
             raise ProblemError(UPGRADE_REQUIRED)
         caller = self._gate.admit(headers)
-        if not self._connections.take(caller):
-            raise ProblemError(self._connections.refusal("open websockets"))
+        if not self._quotas.connections.take(caller):
+            raise ProblemError(self._quotas.connections.refusal("open websockets"))
         return caller
 
 
@@ -112,7 +124,15 @@ class _Connection:
     """One client, until it leaves or is sent away."""
 
     def __init__(  # noqa: PLR0913, PLR0917 — all of them are of this connection alone
-        self, walk: Walk, server: Server, caller: Key, headers: Headers, request_id: str, share: Share, send: Send
+        self,
+        walk: Walk,
+        server: Server,
+        caller: Key,
+        headers: Headers,
+        request_id: str,
+        memory: Memory,
+        waiting: WaitingFrames,
+        send: Send,
     ) -> None:
         self._walk = walk
         self._server = server
@@ -123,8 +143,8 @@ class _Connection:
         self._request_id = request_id
         self._turns = 0
         self._send_raw = send
-        self._memory = Memory(server.websocket_memory_bytes, share, server.max_json_values)
-        self._waiting = WaitingFrames(share, server.max_body_bytes)
+        self._memory = memory
+        self._waiting = waiting
         self._is_busy = False
         self._news = asyncio.Event()
         """Something to do, or to stop for."""

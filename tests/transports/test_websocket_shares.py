@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidStatus
 from app.settings import Key, Server, Settings
 from tests.script import opens, says, stops
 from tests.serving import serving
-from tests.sockets import opened, text_of, told
+from tests.sockets import opened, text_of, told, upgraded
 from tests.transports.websocket_stage import behind
 from tests.upstream import ChatUpstream, Gate
 
@@ -123,17 +123,6 @@ async def is_ended(reader: asyncio.StreamReader) -> bool:
         return False
     except ConnectionError:
         return True
-
-
-async def upgraded(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A websocket of bytes."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
-    writer.write(
-        b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
-    )
-    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
-    return reader, writer
 
 
 async def test_nothing_of_a_frame_is_held_when_it_was_refused() -> None:
