@@ -122,13 +122,14 @@ class Attempts:
     async def _ask(self, route: Route, *, elsewhere: bool) -> dict[str, Any]:
         """The upstream's first payload, at the second try if need be."""
         standing = route.entry.standing
-        if wait := standing.enter():
+        if wait := standing.enter(route.owner):
             raise UpstreamRefused(_left_alone(wait))
         self._asked = True
         if elsewhere:  # the log has the first one's name and warnings already
             self._note(upstream=route.entry.upstream_name, warnings=self._turn.warnings)
         self._observe(route.entry.upstream_name, self._unsaid, self._turn.warnings)
         answered = False
+        model = route.entry.model or route.model
         try:
             for left in range(standing.retries, -1, -1):
                 try:
@@ -139,17 +140,19 @@ class Attempts:
                         await asyncio.sleep(refused.wait or 0)
                         continue
                     answered = True
-                    if refused.outage or refused.problem.code in FAILURES:
-                        standing.failed(route.owner, outage=refused.outage)
+                    if refused.outage is not None:
+                        standing.failed(route.owner, model, kind=refused.outage)
+                    elif refused.problem.code in FAILURES:
+                        standing.failed(route.owner, model, kind="failed")
                     else:
-                        standing.heard(route.owner)
+                        standing.heard(route.owner, model)
                     raise
                 answered = True
-                standing.heard(route.owner)
+                standing.heard(route.owner, model)
                 return payload
         finally:
             if not answered:
-                standing.left()
+                standing.left(route.owner)
         raise AssertionError  # pragma: no cover — the last try returns or raises
 
     def _count(self, route: Route) -> None:
@@ -167,7 +170,7 @@ class Attempts:
             raise UpstreamRefused(SILENT) from None
         except TimeoutError:
             await source.aclose()
-            raise UpstreamRefused(too_slow("did not answer", patience), outage=True) from None
+            raise UpstreamRefused(too_slow("did not answer", patience), outage="unavailable") from None
         # there is nothing more to ask, and a stream should not hold what it will not need
         self._next = source.__anext__
         self._route = route

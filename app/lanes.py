@@ -65,7 +65,13 @@ def build_catalogue(
 ) -> Catalogue:
     """Models as the settings name them, each with its upstream."""
     standings = {
-        name: Standing(name, retries=told.retries, failures=told.breaker_failures, pause=told.breaker_pause)
+        name: Standing(
+            name,
+            retries=told.retries,
+            failures=told.breaker_failures,
+            pause=told.breaker_pause,
+            several_callers=told.auth == "passthrough" or len({key.name for key in settings.keys}) > 1,
+        )
         for name, told in settings.upstreams.items()
     }
 

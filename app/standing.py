@@ -3,18 +3,25 @@
 Theory of operation
 -------------------
 A breaker counts what goes wrong before the first payload. Refusals that any healthy server gives are no failures.
-There are two kinds of failures:
+There are three kinds of failures:
 
-    outage       says nothing about the single request: not reached, silent, 502, 503, 504, 529. As many in a row as
-                 are configured open the breaker.
-    failure      may be due to the request: any other 5xx, nonsense, a connection that broke. One caller can cause
-                 any number of them with one picture. They open the breaker only where there are as many among the
-                 last turns and they are most callers' last word: at least three callers, and more than half of all
-                 that asked lately.
+    unreached    no connection could be made. No request can cause that, so anybody's count. As many in a row as are
+                 configured open the breaker.
+    unavailable  silence, 502, 503, 504, 529. A slow prompt is silence too, and a gateway says 503 to a name that it
+                 does not know. As many outages (of these two kinds) in a row as are configured open the breaker, if
+                 most of the models that were asked lately fail. On a server with several callers, an outage counts
+                 for each caller up to half of that number, and at least two callers must have had one.
+    failed       may be due to the request: any other 5xx, nonsense, a connection that broke. They open the breaker
+                 only where there are as many among the last turns and they are most callers' last word: at least
+                 three callers, and more than half of all that asked lately.
 
     closed       every turn asks
     open         nobody does, for a while: waiting for a dead server helps no one
-    half-open    one turn tries; if it is answered, even by a failure, the breaker closes; an outage opens it again
+    half-open    each caller may try with one turn at a time; a try that lasts longer than `TRIAL` seconds no longer
+                 keeps the caller from another one. What answers, even by a failure, closes the breaker.
+
+A try that fails opens the breaker again: for everybody if the server was not reached or the only caller tried,
+otherwise for the caller who tried. Who sends slow prompts only cannot keep the others from trying.
 
 Asking again costs a token. Every turn earns a tenth of one, so that an upstream in trouble gets a tenth more work at
 most, beside a few at the beginning.
@@ -22,13 +29,14 @@ most, beside a few at the beginning.
 
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 log = logging.getLogger("am_proxy")
 
 State = Literal["closed", "open", "half-open"]
+Failure = Literal["unreached", "unavailable", "failed"]
 
 EARNED: Final = 0.1
 MOST: Final = 5.0
@@ -36,6 +44,16 @@ MOST_REMEMBERED: Final = 200
 """Turns of which it is remembered how they went."""
 CALLERS: Final = 3
 """How many callers must have failed before what may be due to their requests is taken for the server's."""
+OUTAGE_CALLERS: Final = 2
+"""The same for outages that a request can cause, on a server with several callers."""
+TRIAL: Final = 5.0
+"""Seconds for which a turn that tries keeps its caller from another try."""
+
+
+class _Recent(NamedTuple):
+    owner: str
+    model: str
+    failed: bool
 
 
 class Standing:
@@ -48,6 +66,7 @@ class Standing:
         retries: int = 0,
         failures: int = 0,
         pause: float = 30,
+        several_callers: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.state: State = "closed"
@@ -56,58 +75,61 @@ class Standing:
         self._name = name
         self._most = failures
         self._pause = pause
+        self._several_callers = several_callers
         self._clock = clock
-        self._outages = 0
-        self._recent: deque[tuple[str, bool]] = deque(maxlen=min(2 * failures, MOST_REMEMBERED))
-        """Of the last turns: whose it was, and whether it failed."""
+        self._unreached = 0
+        """In a row, whatever other outages came between."""
+        self._outages: Counter[str] = Counter()
+        """Of each owner, since the last answer."""
+        self._recent: deque[_Recent] = deque(maxlen=min(2 * failures, MOST_REMEMBERED))
+        """The last turns."""
         self._opened = 0.0
+        self._trials: dict[str, float] = {}
+        """Of each owner who tries, when the last try began."""
+        self._tried_in_vain: dict[str, float] = {}
+        """When an owner's try failed that leaves it to the others to try."""
         self._tokens = MOST
 
-    def enter(self) -> float:
+    def enter(self, owner: str = "") -> float:
         """A turn wants to ask. Nought if it may; otherwise the seconds after which it is worth another try."""
         self._tokens = min(MOST, self._tokens + EARNED)
         if self.state == "closed":
             return 0
-        wait = self._opened + self._pause - self._clock()
-        if self.state == "open" and wait <= 0:
+        now = self._clock()
+        wait = max(self._opened, self._tried_in_vain.get(owner, self._opened)) + self._pause - now
+        if wait > 0:
+            return max(wait, 1)
+        if (began := self._trials.get(owner)) is not None and (left := began + TRIAL - now) > 0:
+            return max(left, 1)
+        self._trials[owner] = now
+        if self.state == "open":
             self._become("half-open")
-            return 0
-        return max(wait, 1)
+        return 0
 
-    def heard(self, owner: str = "") -> None:
+    def heard(self, owner: str = "", model: str = "") -> None:
         """It answered this caller, if only by refusing."""
-        self._outages = 0
-        self._recent.append((owner, False))
+        self._recent.append(_Recent(owner, model, failed=False))
+        self._forget_outages()
         if self.state != "closed":
             self._become("closed")
 
-    def failed(self, owner: str = "", *, outage: bool) -> None:
+    def failed(self, owner: str = "", model: str = "", *, kind: Failure) -> None:
         """It did not answer this caller, or not as it must."""
-        self._recent.append((owner, True))
-        if outage:
-            self._outages += 1
-            opens = 0 < self._most <= self._outages
-        else:
-            opens = self._fails_most_callers()
-            if self.state == "half-open":  # it was reached
-                self._outages = 0
-                self._become("closed")
-        if (self.state == "half-open" and outage) or (self.state == "closed" and opens):
-            self._opened = self._clock()
-            self._recent.clear()
-            self._become("open")
+        self._recent.append(_Recent(owner, model, failed=True))
+        if kind != "failed":
+            self._outages[owner] += 1
+            self._unreached += kind == "unreached"
+        match self.state:
+            case "closed" if self._fails_most_callers() if kind == "failed" else self._is_away():
+                self._open()
+            case "half-open" if owner in self._trials:
+                self._tried(owner, kind)
+            case _:
+                pass  # the turn began before the breaker opened
 
-    def _fails_most_callers(self) -> bool:
-        last = dict(self._recent)  # of each caller the last turn
-        callers = sum(last.values())
-        failures = sum(failed for _, failed in self._recent)
-        enough = 0 < min(self._most, MOST_REMEMBERED // 2) <= failures
-        return enough and callers >= CALLERS and 2 * callers > len(last)
-
-    def left(self) -> None:
-        """Nobody waited for it to answer. If that was the one turn that tried, another may."""
-        if self.state == "half-open":
-            self.state = "open"
+    def left(self, owner: str = "") -> None:
+        """Nobody waited for it to answer. If that was this caller's turn that tried, another may."""
+        self._trials.pop(owner, None)
 
     def may_ask_again(self) -> bool:
         """Whether there is a token left; it is spent."""
@@ -116,7 +138,50 @@ class Standing:
         self._tokens -= 1
         return True
 
+    def _tried(self, owner: str, kind: Failure) -> None:
+        """A turn that tried has failed."""
+        del self._trials[owner]
+        if kind == "failed":  # it was reached
+            self._forget_outages()
+            self._become("closed")
+        elif kind == "unreached" or not self._several_callers:
+            self._open()
+        else:
+            self._tried_in_vain[owner] = self._clock()
+
+    def _is_away(self) -> bool:
+        """Whether the outages since the last answer are the server's, not those of single callers or models."""
+        if self._unreached >= self._most > 0:
+            return True
+        outages = self._outages.total()
+        if self._several_callers:
+            share = (self._most + 1) // 2
+            outages = sum(min(count, share) for count in self._outages.values())
+            if len(self._outages) < OUTAGE_CALLERS:
+                return False
+        models = {turn.model: turn.failed for turn in self._recent}  # of each model the last turn
+        return outages >= self._most > 0 and 2 * sum(models.values()) > len(models)
+
+    def _fails_most_callers(self) -> bool:
+        last = {turn.owner: turn.failed for turn in self._recent}  # of each caller the last turn
+        callers = sum(last.values())
+        failures = sum(turn.failed for turn in self._recent)
+        enough = 0 < min(self._most, MOST_REMEMBERED // 2) <= failures
+        return enough and callers >= CALLERS and 2 * callers > len(last)
+
+    def _open(self) -> None:
+        self._opened = self._clock()
+        self._recent.clear()
+        self._become("open")
+
+    def _forget_outages(self) -> None:
+        self._unreached = 0
+        self._outages.clear()
+
     def _become(self, state: State) -> None:
         self.state = state
-        fields = {"upstream": self._name, "breaker": state, "failures": self._outages}
+        if state != "half-open":
+            self._trials.clear()
+            self._tried_in_vain.clear()
+        fields = {"upstream": self._name, "breaker": state, "failures": self._outages.total()}
         log.warning("upstream", extra={"fields": fields})

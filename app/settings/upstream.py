@@ -57,10 +57,10 @@ class Upstream(Table):
     retries: int = Field(default=1, ge=0, le=1)
     """How often it is asked again what it could not take: not reached, or 429, 502, 503, 529. One in ten at most."""
     breaker_failures: int = Field(default=10, ge=0)
-    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which it is left alone; 0: never. Other
-    failures count where most callers have them."""
+    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which it is left alone; 0: never. Of several
+    keys, two must have them, unless it was not reached. Other failures count where most callers have them."""
     breaker_pause: Seconds = 30
-    """Seconds for which it is; then one turn tries."""
+    """Seconds for which it is; then each caller tries with one turn."""
     stream_options: bool = True
     """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

@@ -29,7 +29,7 @@ from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
 from app.upstreams.connections import Connector, in_pieces, sent
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
-from app.upstreams.port import KEEP, TRACE, Keep
+from app.upstreams.port import KEEP, TRACE, Keep, Outage
 
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, TLS included, unless told otherwise."""
@@ -194,15 +194,17 @@ class HttpServer:
                 return None
 
     @staticmethod
-    def outage(error: Exception) -> bool:
-        """Whether this says nothing about the single request: not reached, silent, or away for now."""
+    def outage(error: Exception) -> Outage | None:
+        """Whether the server was not reached, or was silent or is away for now; None if neither."""
         match error:
+            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+                return "unreached"
+            case TimeoutError():
+                return "unavailable"
             case HttpRefusedError():
-                return error.status in OUTAGES
-            case aiohttp.ClientConnectorError() | TimeoutError():
-                return True
+                return "unavailable" if error.status in OUTAGES else None
             case _:
-                return False
+                return None
 
     async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
         if self._session is None:

@@ -22,7 +22,7 @@ from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_th
 from app.upstreams.litellm_can import capabilities, is_claude
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
-from app.upstreams.litellm_errors import is_outage, is_translation_fault, problem_of, wait_of
+from app.upstreams.litellm_errors import is_translation_fault, outage_of, problem_of, wait_of
 from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
 from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
 
@@ -246,7 +246,7 @@ class LitellmChat:
             raise UpstreamRefused(
                 problem,
                 wait=wait_of(error),
-                outage=is_outage(error),
+                outage=outage_of(error),
                 elsewhere=is_translation_fault(error, asked=bool(begun)),
             ) from None
         finally:

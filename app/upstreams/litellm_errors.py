@@ -15,6 +15,7 @@ from typing import Final
 from app.protocol.problems import Problem
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.litellm_connect import LONGEST_CHAIN, never_connected
+from app.upstreams.port import Outage
 from app.upstreams.refused_param import with_param
 
 _MOST_CAUSES: Final = 10
@@ -73,13 +74,15 @@ def is_translation_fault(error: BaseException, *, asked: bool) -> bool:
     return not asked and of_the_request and not behind & (_SLOW | _LOST | _ANSWERED)
 
 
-def is_outage(error: BaseException) -> bool:
-    """Whether this says nothing about the single request: the server was not reached, silent, or away for now."""
+def outage_of(error: BaseException) -> Outage | None:
+    """Whether the server was not reached, or was silent or is away for now; None if neither."""
     error = _innermost(error)
     behind = _kinds_behind(error)
-    if never_connected(error) or (behind & _SLOW and not behind & _ANSWERED):
-        return True
-    return not (behind & _LOST and not behind & _ANSWERED) and _told_status(error) in OUTAGES
+    if never_connected(error):
+        return "unreached"
+    silent = behind & _SLOW and not behind & _ANSWERED
+    lost = behind & _LOST and not behind & _ANSWERED
+    return "unavailable" if silent or (not lost and _told_status(error) in OUTAGES) else None
 
 
 def wait_of(error: BaseException) -> float | None:

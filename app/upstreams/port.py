@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextvars import ContextVar
-from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import Problem
@@ -26,16 +26,20 @@ KEEP: Final = Keep()
 """What is kept unless told otherwise."""
 
 
+Outage: TypeAlias = Literal["unreached", "unavailable"]
+"""No connection to the server could be made; or it was silent, or said that it is away for now."""
+
+
 class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client
     """The upstream said no, or could not be reached, before its first payload.
 
-    `wait`: the seconds after which asking again may help, where it may at all. `outage`: this says nothing about the
-    single request, because the server was not reached, was silent, or said 502, 503, 504 or 529. `elsewhere`: another
-    upstream may be able to answer this request even though the problem is the client's.
+    `wait`: the seconds after which asking again may help, where it may at all. `outage`: the server was not reached, or
+    was silent or said 502, 503, 504 or 529; None after any other answer. `elsewhere`: another upstream may be able to
+    answer this request even though the problem is the client's.
     """
 
     def __init__(
-        self, problem: Problem, *, wait: float | None = None, outage: bool = False, elsewhere: bool = False
+        self, problem: Problem, *, wait: float | None = None, outage: Outage | None = None, elsewhere: bool = False
     ) -> None:
         super().__init__(problem.message)
         self.problem = problem

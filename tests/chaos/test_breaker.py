@@ -2,7 +2,10 @@
 
 import hashlib
 import logging
+import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from app.settings import Key, Model, Settings, Upstream
 from tests.script import talk
 from tests.serving import serving
-from tests.upstream import Ask, ChatUpstream, Cut, GeminiUpstream, ResponsesUpstream, Status
+from tests.upstream import Ask, ChatUpstream, Cut, GeminiUpstream, Hang, ResponsesUpstream, Status
 from tests.upstream.gemini import answers as candidate
 from tests.upstream.responses import answer, message
 from tests.witnesses.test_metrics import samples
@@ -75,6 +78,69 @@ def test_failures_of_several_callers_open_the_breaker_all_the_same(via: str) -> 
             for name in ("alice", "bob", "carol"):
                 assert ask(name, "picture").json()["error"]["code"] == "upstream_error"
             assert (ask("alice").status_code, len(upstream.asks)) == (503, 3)
+
+
+def slow_or_away(ask: Ask) -> list[Any]:
+    """Silent at «slow»; away for the model `unknown`, as a gateway is that has no server of that name."""
+    if ask.body["model"] == "unknown":
+        return [Status(503, {"error": {"message": "No channel for this model."}})]
+    return [Hang()] if "slow" in str(ask.body) else [*talk("Hi")]
+
+
+@pytest.mark.parametrize("bad", [{"text": "slow"}, {"model": "unknown"}], ids=["slow", "unknown"])
+def test_one_callers_outages_leave_the_upstream_to_the_others(bad: Json) -> None:
+    with ChatUpstream(slow_or_away) as upstream:
+        told = Upstream(via="chat", base_url=upstream.url, breaker_failures=2, retries=0, first_payload_timeout=0.2)
+        with callers({"u": told}, model="*") as ask, ThreadPoolExecutor(6) as pool:
+            codes = {each.status_code for each in pool.map(lambda _: ask("mallory", **bad), range(6))}
+            assert (codes & {200, 503}, ask("alice").status_code) == (set(), 200)
+
+
+def test_one_caller_cannot_keep_a_breaker_open() -> None:
+    """Two callers have opened it. From then on one always has a slow turn there; the other is answered."""
+    with ChatUpstream(slow_or_away) as upstream:
+        told = Upstream(
+            via="chat",
+            base_url=upstream.url,
+            breaker_failures=2,
+            breaker_pause=0.3,
+            retries=0,
+            first_payload_timeout=1.5,
+        )
+        with callers({"u": told}, model="*") as ask, ThreadPoolExecutor(1) as pool:
+            for name in ("alice", "mallory"):
+                ask(name, model="unknown")
+            assert ask("alice").status_code == 503
+            time.sleep(0.35)
+            slow = pool.submit(ask, "mallory", "slow")
+            while len(upstream.asks) < 3:
+                time.sleep(0.01)
+            assert (ask("alice").status_code, slow.done()) == (200, False)
+
+
+def test_one_caller_alone_opens_the_breaker_of_a_server_that_is_not_there() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        told = Upstream(via="chat", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1", breaker_failures=3)
+        with callers({"u": told}) as ask:
+            assert [ask("alice").status_code for _ in range(4)] == [502] * 3 + [503]
+
+
+def test_strangers_cannot_open_a_breaker_by_slow_prompts() -> None:
+    with ChatUpstream(slow_or_away) as upstream:
+        told = Upstream(
+            via="chat", base_url=upstream.url, auth="passthrough", breaker_failures=2, first_payload_timeout=0.2
+        )
+        settings = Settings(upstreams={"u": told}, models={"m": Model(upstream="u")})
+        with serving(settings) as url, ThreadPoolExecutor(5) as pool:
+
+            def ask(key: str, text: str) -> int:
+                headers = {"authorization": f"Bearer {key}"}
+                body = {"model": "m", "input": text}
+                return httpx.post(f"{url}/v1/responses", json=body, headers=headers, timeout=20).status_code
+
+            assert [*pool.map(lambda number: ask(f"made-up-{number}", "slow"), range(5))] == [504] * 5
+            assert ask("another", "Hi") == 200
 
 
 def test_what_litellm_cannot_translate_is_the_requests_fault_and_nobodys_else() -> None:
