@@ -95,8 +95,17 @@ def key_for(provider: str | None, api_key: str | None, base_url: str | None) -> 
     return None if provider in _OWN_CREDENTIALS and not base_url else _NO_KEY
 
 
-def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tokens: int | None = None) -> Json:
+def arguments(
+    provider: str | None,
+    ask: Json,
+    *,
+    base_url: str | None,
+    most_tokens: int | None = None,
+    stops_thinking: bool = False,
+) -> Json:
     """Arguments for `acompletion`, without the key. `most_tokens` is how much this model can write, where known.
+
+    `stops_thinking` is whether a Claude that thinks unasked may be asked not to.
 
     Refuses names that steer and pictures that litellm would have to download.
     """
@@ -128,11 +137,7 @@ def arguments(provider: str | None, ask: Json, *, base_url: str | None, most_tok
     if name == "anthropic":
         settings |= _room_to_think(ask, most_tokens)
     if is_claude(name, str(ask["model"])):
-        settings |= {} if may_think(ask) else {"reasoning_effort": None}
-        settings = {key: value for key, value in settings.items() if value is not None}
-        thinks = ask.get("reasoning_effort") is None and thinks_unasked(str(ask["model"]))
-        if settings.get("reasoning_effort") in (None, "none") and not thinks:
-            settings["messages"] = [_without_blocks(message) for message in settings["messages"]]
+        settings = _as_claude_thinks(settings, ask, stops_thinking=stops_thinking)
     if not (name in _WHOLE_WITH_FORMAT and "response_format" in settings):
         settings["stream_options"] = {"include_usage": True}
     return shared | settings | {
@@ -206,6 +211,29 @@ def may_think(ask: Json) -> bool:
             loop.append(message)
         before = message["role"]
     return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
+
+
+def unheeded_effort(ask: Json, *, stops_thinking: bool) -> bool:
+    """Whether the effort that this ask names has no effect on its Claude."""
+    effort = ask.get("reasoning_effort")
+    if effort == "none":
+        return thinks_unasked(str(ask["model"])) and not stops_thinking
+    return effort is not None and not may_think(ask)
+
+
+def _as_claude_thinks(settings: Json, ask: Json, *, stops_thinking: bool) -> Json:
+    """These settings, with no effort that it would refuse, and with earlier thoughts only if it thinks now."""
+    effort = ask.get("reasoning_effort")
+    settings = {key: value for key, value in settings.items() if value is not None}
+    if effort not in (None, "none") and may_think(ask):
+        return settings
+    settings.pop("reasoning_effort", None)
+    if thinks_unasked(str(ask["model"])):
+        if effort != "none" or not stops_thinking:
+            return settings
+        settings["thinking"] = {"type": "disabled"}
+    settings["messages"] = [_without_blocks(message) for message in settings["messages"]]
+    return settings
 
 
 def thinks_unasked(model: str) -> bool:

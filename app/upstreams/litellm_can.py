@@ -104,6 +104,11 @@ class _Map:
         value = self._info.get(f"supports_{name}")
         return value if isinstance(value, bool) else None
 
+    @property
+    def always_thinks(self) -> bool:
+        """Whether this model cannot be asked not to think."""
+        return self._info.get("thinking_always_on") is True
+
 
 def _strict_tools(provider: str, model: str) -> bool | None:
     lost = provider in _STRICT_LOST or (provider == "bedrock" and not is_claude(provider, model))
@@ -150,7 +155,7 @@ def _efforts(provider: str, model: str, says: _Map) -> tuple[str, ...] | None:
         if not says("adaptive_thinking"):
             return ("none", *_BUDGETS)
         extra = [name for name in ("xhigh", "max") if says(f"{name}_reasoning_effort")]
-        return ("none", "minimal", *_LEVELS, *extra)
+        return (*(() if says.always_thinks else ("none",)), "minimal", *_LEVELS, *extra)
     if provider in GEMINI_PROVIDERS:
         return _gemini_efforts(model)
     if provider in {"openai", "azure"}:
@@ -182,3 +187,11 @@ def _thinking_tokens(provider: str, model: str, says: _Map) -> dict[str, int] | 
 def is_claude(provider: str, model: str) -> bool:
     """Whether it is one of Anthropic's, wherever it runs."""
     return provider == "anthropic" or (provider in _CLAUDES and "claude" in model)
+
+
+def stops_thinking(info: Json, known: Collection[str]) -> bool:
+    """Whether this Claude is known to take it when it is asked not to think. `known` are the names in the map.
+
+    litellm answers for models that are not there too, from the name of their family.
+    """
+    return info.get("key") in known and not info.get("thinking_always_on")

@@ -18,8 +18,8 @@ from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
-from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, may_think, sends_as_is
-from app.upstreams.litellm_can import capabilities, is_claude
+from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_as_is, unheeded_effort
+from app.upstreams.litellm_can import capabilities, is_claude, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
 from app.upstreams.litellm_errors import is_translation_fault, outage_of, problem_of, wait_of
@@ -181,7 +181,8 @@ class LitellmChat:
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         known = _settings(litellm, self._provider, ask["model"])
         left = [key for key in ask if key in SETTINGS and key not in known] if known else []
-        if is_claude(str(self._provider), str(ask["model"])) and ask.get("reasoning_effort") and not may_think(ask):
+        claude = is_claude(str(self._provider), str(ask["model"]))
+        if claude and unheeded_effort(ask, stops_thinking=self._stops(litellm, ask)):
             left.append("reasoning_effort")
         return left
 
@@ -210,8 +211,8 @@ class LitellmChat:
         if self._provider is not None and self._provider not in providers():
             raise UpstreamRefused(_unknown(self._provider))
         model = str(ask["model"])
-        most_tokens = self._most_tokens(litellm, model)
-        kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most_tokens)
+        most, stops = self._most_tokens(litellm, model), self._stops(litellm, ask)
+        kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most, stops_thinking=stops)
         secret = key or self._api_key
         kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
         kwargs["timeout"] = self._timeout
@@ -252,6 +253,12 @@ class LitellmChat:
         finally:
             if stream is not None:
                 await asyncio.shield(close(stream))
+
+    def _stops(self, litellm: Any, ask: Json) -> bool:
+        """Whether this Claude is known to take it when it is asked not to think."""
+        if ask.get("reasoning_effort") != "none":
+            return False
+        return stops_thinking(_info(litellm, str(self._provider), str(ask["model"])), litellm.model_cost)
 
     def _most_tokens(self, litellm: Any, model: str) -> int | None:
         """How much this model can write, as far as litellm knows. Asked for Claude only, whose thinking needs it."""

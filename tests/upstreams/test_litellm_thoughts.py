@@ -66,29 +66,62 @@ async def test_a_loop_that_claude_cannot_think_in_is_told() -> None:
 EMPTY: Final[Json] = {**CALLED, "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "c2ln"}]}
 
 
+NEVER: Final[Json] = {"reasoning_effort": "none"}
+
+
 @pytest.mark.parametrize(
-    ("model", "settings", "first"),
+    ("model", "settings", "first", "thinking", "dropped"),
     [
-        ("claude-sonnet-5", {}, "thinking"),
-        ("claude-sonnet-5-20270101", {}, "thinking"),
-        ("claude-sonnet-5", {"reasoning_effort": "none"}, "tool_use"),
-        ("claude-sonnet-4-5", {}, "tool_use"),
-        ("claude-opus-4-20250514", {}, "tool_use"),
-        ("claude-3-7-sonnet-20250219", {}, "tool_use"),
+        ("claude-sonnet-5", {}, "thinking", None, []),
+        ("claude-sonnet-5-20270101", {}, "thinking", None, []),
+        ("claude-sonnet-5", NEVER, "tool_use", {"type": "disabled"}, []),
+        ("claude-opus-5", NEVER, "tool_use", {"type": "disabled"}, []),
+        ("claude-haiku-5-5", NEVER, "tool_use", {"type": "disabled"}, []),
+        ("claude-opus-5-5", NEVER, "thinking", None, ["reasoning_effort"]),
+        ("claude-sonnet-5-5", NEVER, "thinking", None, ["reasoning_effort"]),
+        ("claude-fable-5", NEVER, "thinking", None, ["reasoning_effort"]),
+        ("claude-sonnet-9", NEVER, "thinking", None, ["reasoning_effort"]),
+        ("claude-sonnet-4-5", {}, "tool_use", None, []),
+        ("claude-sonnet-4-5", NEVER, "tool_use", None, []),
+        ("claude-opus-4-20250514", {}, "tool_use", None, []),
+        ("claude-3-7-sonnet-20250219", {}, "tool_use", None, []),
     ],
 )
-async def test_a_claude_that_thinks_unasked_gets_its_thoughts_back(model: str, settings: Json, first: str) -> None:
-    """Signed and empty as they may be. An older one refuses them where it was not asked to think."""
+async def test_a_claude_that_thinks_unasked_gets_its_thoughts_back(
+    model: str, settings: Json, first: str, thinking: Json | None, dropped: list[str]
+) -> None:
+    """Signed and empty as they may be, unless it was asked not to think, which only models of litellm's map are.
+
+    An older one refuses them where it was not asked to think.
+    """
     with server("anthropic", [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()]) as upstream:
         chat = LitellmChat("anthropic", api_key=KEY, base_url=upstream.url)
         ask = asks("anthropic", messages=[ASKED, EMPTY, ANSWERED], tools=TOOLS, **settings) | {"model": model}
         assert (await answers(chat, ask))[1] is None
+        assert await chat.dropped(ask) == dropped
     [sent] = upstream.asks
     block = sent.body["messages"][1]["content"][0]
-    assert block["type"] == first
-    assert "thinking" not in sent.body or settings
+    assert (block["type"], sent.body.get("thinking")) == (first, thinking)
     if first == "thinking":
         assert block == {"type": "thinking", "thinking": "", "signature": "c2ln"}
+
+
+async def test_a_claude_that_thinks_unasked_can_be_asked_not_to_in_a_loop_that_began_without_thoughts() -> None:
+    with server("anthropic", [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()]) as upstream:
+        chat = LitellmChat("anthropic", api_key=KEY, base_url=upstream.url)
+        ask = asks("anthropic", messages=[ASKED, CALLED, ANSWERED], tools=TOOLS, **NEVER) | {"model": "claude-opus-5"}
+        assert (await answers(chat, ask))[1] is None
+        assert await chat.dropped(ask) == []
+    assert upstream.asks[0].body["thinking"] == {"type": "disabled"}
+
+
+@pytest.mark.parametrize(
+    ("model", "none"), [("claude-sonnet-5", True), ("claude-opus-5-5", False), ("claude-sonnet-4-5", True)]
+)
+async def test_the_effort_none_is_known_where_claude_can_stop_thinking(model: str, *, none: bool) -> None:
+    """Where it is not, the least effort is asked for instead, with a warning."""
+    can = await LitellmChat("anthropic").capabilities(model)
+    assert ("none" in (can.efforts or ())) == none
 
 
 @pytest.mark.parametrize(
