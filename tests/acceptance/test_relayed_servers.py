@@ -12,7 +12,7 @@ from app.settings import Model, Server, Settings, Upstream
 from tests.acceptance.frames import events_of, judged
 from tests.serving import serving
 from tests.upstream import Cut, ResponsesUpstream
-from tests.upstream.responses import answer, begins, call, ends, message, reasoning
+from tests.upstream.responses import Said, answer, begins, call, ends, message, reasoning
 from tests.upstream.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 
 Json = dict[str, Any]
@@ -83,6 +83,39 @@ def test_a_call_that_was_cut_is_incomplete_and_fails_for_codex(
     codex = events_of(httpx.post(f"{url}/responses", json=ask, headers={"originator": "codex_cli_rs"}).content)
     assert judged(codex).calls == []
     assert (codex[-1]["type"], codex[-1]["response"]["error"]["code"]) == ("response.failed", "invalid_prompt")
+
+
+def test_half_a_patch_is_never_a_finished_call(upstream: ResponsesUpstream, url: str) -> None:
+    """Codex applies a patch as soon as its call is done."""
+    item = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": "apply_patch"}
+    half = "*** Begin Patch\n*** Delete File: a"
+    said = Said(
+        [
+            {"type": "response.custom_tool_call_input.delta", "delta": half},
+            {"type": "response.custom_tool_call_input.done", "input": half},
+        ],
+        {**item, "status": "in_progress", "input": ""},
+        {**item, "status": "incomplete", "input": half},
+    )
+    details = {"reason": "max_output_tokens"}
+    upstream.scripts = (vllm(answer(said, status="incomplete", incomplete_details=details)),)
+    ask = {"model": "m", "input": "hi", "stream": True}
+    told = events_of(httpx.post(f"{url}/responses", json=ask).content)
+    codex = events_of(httpx.post(f"{url}/responses", json=ask, headers={"originator": "codex_cli_rs"}).content)
+    ends = [[event["type"] for event in events if event["type"].endswith(".done")] for events in (told, codex)]
+    assert ends == [["response.output_item.done"], []]
+    assert (told[-1]["type"], told[-1]["response"]["output"][0]["status"]) == ("response.incomplete", "incomplete")
+    assert (codex[-1]["type"], codex[-1]["response"]["output"]) == ("response.failed", [])
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_the_final_response_holds_what_was_streamed(kept: int, upstream: ResponsesUpstream, url: str) -> None:
+    events = answer(*SAID)
+    events[-1]["response"]["output"] = [SAID[kept].done]
+    upstream.scripts = (events,)
+    with OpenAI(base_url=url, api_key="any", max_retries=0) as client:
+        whole = client.responses.create(model="m", input="hi")
+    assert [item.type for item in whole.output] == ["reasoning", "message", "function_call"]
 
 
 def test_an_error_in_the_stream_keeps_its_code(upstream: ResponsesUpstream, url: str) -> None:

@@ -1,6 +1,7 @@
 """What Responses servers send that are not OpenAI: the same answer, as each of them words it.
 
-llama_cpp(answer(…))     no `output_index`, no `content_index`, no `created_at`; calls have no id of their own
+llama_cpp(answer(…))     no `output_index`, no `content_index`, no `created_at`; calls have no id of their own;
+                         responses have few fields, those of `created` and `in_progress` not even `output`
 codex_backend(answer(…)) ChatGPT's backend for Codex: the last response has no output
 copilot(answer(…))       every event has other ids
 vllm(answer(…))          the last event is named `response.completed`, whatever the status inside; cut calls are done
@@ -26,7 +27,9 @@ def llama_cpp(events: list[Json]) -> list[Json]:
         for key in ("output_index", "content_index", "summary_index", "sequence_number"):
             event.pop(key, None)
         if "response" in event:
-            del event["response"]["created_at"]
+            begins = event["type"] in {"response.created", "response.in_progress"}
+            left = ("id", "object", "status", *(() if begins else ("model", "output", "usage", "incomplete_details")))
+            event["response"] = {key: event["response"][key] for key in left}
         for item in [event.get("item"), *event.get("response", {}).get("output", [])]:
             if item is not None and item["type"] == "function_call":
                 item["call_id"] = item.pop("id")

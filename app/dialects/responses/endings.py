@@ -70,17 +70,10 @@ def is_unfinished_function_call(item: Any) -> bool:
     """Whether this is a call of a function whose arguments are no whole JSON object."""
     if not isinstance(item, dict) or item.get("type") != "function_call":
         return False
-    return not _is_whole(item.get("arguments"))
+    return not is_whole(item.get("arguments"))
 
 
-def may_be_cut(name: str, event: Json) -> bool:
-    """Whether this event ends a call of a function that is not whole."""
-    if name == "response.function_call_arguments.done":
-        return not _is_whole(event.get("arguments"))
-    return name == "response.output_item.done" and is_unfinished_function_call(event.get("item"))
-
-
-def _is_whole(arguments: Any) -> bool:
+def is_whole(arguments: Any) -> bool:
     """Whether these arguments are a JSON object."""
     if not isinstance(arguments, str):
         return False
@@ -88,6 +81,42 @@ def _is_whole(arguments: Any) -> bool:
         return isinstance(msgspec.json.decode(arguments), dict)
     except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
         return False
+
+
+def final_items(output: list[Any], done: list[Json], status: Status) -> list[Any]:
+    """The items of the final response: the upstream's, and in their order those that were done and that it leaves out.
+
+    In an incomplete answer a call has the status that its events gave it. Without an end among the events it was cut.
+    """
+    sent = {_id(item): item for item in done}
+    listed = {_id(item) for item in output}
+    left_out = iter([item for item in done if _id(item) not in listed])
+    place = {_id(item): index for index, item in enumerate(done)}
+    items: list[Any] = []
+    following = next(left_out, None)
+    for item in output:
+        while following is not None and place[_id(following)] < place.get(_id(item), -1):
+            items.append(following)
+            following = next(left_out, None)
+        items.append(item)
+    items += [] if following is None else [following, *left_out]
+    return [_as_sent(item, sent) for item in items] if status == "incomplete" else items
+
+
+def _id(item: Any) -> str | None:
+    """The item's id; None if there is none, or no proper one."""
+    given = item.get("id") if isinstance(item, dict) else None
+    return given if isinstance(given, str) else None
+
+
+def _as_sent(item: Any, sent: dict[str | None, Json]) -> Any:
+    if not isinstance(item, dict) or str(item.get("type")) not in {"function_call", "custom_tool_call"}:
+        return item
+    if _id(item) in sent:
+        status = sent[_id(item)].get("status")
+        return item if status is None else {**item, "status": status}
+    cut = item["type"] == "custom_tool_call" or is_unfinished_function_call(item)
+    return {**item, "status": "incomplete"} if cut else item
 
 
 def whole_seconds(told: Any, otherwise: int) -> int:

@@ -9,7 +9,9 @@ An event without `output_index` is about the item that its ids name; if they nam
 An item keeps the id by which it was told first, in every event and in the final response.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +31,13 @@ _PLACES: Final = {
 """The key of a part's place, by the names of the events about it."""
 _PART_BEGINS: Final = frozenset(f"{kind.part}.added" for kind in KINDS.values())
 _OF_CALLS: Final = frozenset(f"{name}.{ending}" for name in CALLS.values() for ending in ("delta", "done"))
+_EMPTY: Final[dict[str, dict[str, Any]]] = {
+    "message": {"content": []},
+    "reasoning": {"summary": []},
+    "function_call": {"arguments": ""},
+    "custom_tool_call": {"input": ""},
+}
+"""What an item has when it begins: clients append to it."""
 _PREFIXES: Final = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 
 
@@ -76,11 +85,24 @@ class Positions:
         """The items of the final response, by the ids under which they were told."""
         indices: Sequence[int | None] = sorted(self._items)
         if len(indices) != len(output):
-            indices = [self._named(item) for item in output]
+            indices = self._some(output)
         return [
             item if index is None or not isinstance(item, dict) else {**item, "id": self._items[index].id}
             for index, item in zip(indices, output, strict=True)
         ]
+
+    def _some(self, output: list[Any]) -> list[int | None]:
+        """The positions of these items, where some are missing or new: by their names, otherwise by their types."""
+        indices = [self._named(item) for item in output]
+        taken, free = set(indices), dict[str, deque[int]]()
+        for index, known in sorted(self._items.items()):
+            if index not in taken:
+                free.setdefault(known.kind, deque()).append(index)
+        for place, item in enumerate(output):
+            same = free.get(str(item.get("type"))) if isinstance(item, dict) else None
+            if indices[place] is None and same:
+                indices[place] = same.popleft()
+        return indices
 
     def _find(self, name: str, event: Json) -> int | None:
         told = event.get("item")
@@ -119,6 +141,9 @@ class Positions:
             self._index_of_id[given] = index
         item.done = item.done or name == DONE
         told["id"] = item.id
+        if name == ADDED:
+            empty = _EMPTY.get(str(told.get("type")), {})
+            told |= {key: copy(value) for key, value in empty.items() if told.get(key) is None}
 
     @staticmethod
     def _complete_part(name: str, item: _Item, event: Json) -> None:

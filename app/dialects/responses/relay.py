@@ -17,13 +17,15 @@ We speak in the upstream's stead only where it does not:
     silent, or said `error`    made of the last response it sent
     it did not begin a part    that beginning, before the part's first delta
     it closed nothing          what closes the part before its item is done, and prose before the last event
-    its last response has      the items that were done
+    its first response has     the other fields, as the request has them
     no output
+    its last response lacks    the items that were done
+    items
     its last event's name      the worse of both
     and status differ
 
-A function call without whole arguments waits for the event behind it: in an incomplete answer a limit cut it, and it
-is told as incomplete. For Codex, which would run half a script, the relay fails then; it tells refusals as text, too.
+The end of a call that may have been cut waits for the event behind it (`call_ends.py`): in an incomplete answer it is
+told as incomplete. For Codex, which would run half a script, the relay fails then; it tells refusals as text, too.
 """
 
 from collections.abc import Callable
@@ -32,6 +34,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from app.dialects.responses.ask import to_responses
+from app.dialects.responses.call_ends import CallEnds, Named
 from app.dialects.responses.codex import refusals_as_text
 from app.dialects.responses.endings import (
     CUT,
@@ -41,9 +44,8 @@ from app.dialects.responses.endings import (
     UNREADABLE,
     agreed_status,
     ending,
+    final_items,
     is_cut_call,
-    is_unfinished_function_call,
-    may_be_cut,
     reported,
     whole_seconds,
 )
@@ -51,7 +53,7 @@ from app.dialects.responses.ids import original
 from app.dialects.responses.marks import Marks
 from app.dialects.responses.open_items import OpenItems
 from app.dialects.responses.options import RelayOptions
-from app.dialects.responses.positions import DONE, Positions
+from app.dialects.responses.positions import Positions
 from app.dialects.responses.tool_choice import ToolChoiceFilter
 from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
@@ -104,12 +106,11 @@ class RelayTurn:
         """The last one that was told."""
         self._ours: Json = {}
         """What never changes of a response that we began."""
+        self._supplied: Json = {}
+        """What the upstream's responses leave out: llama.cpp's first has three fields, and clients read more."""
         self._items = OpenItems()
         self._positions = Positions(lambda prefix: original(mint(prefix)))
-        self._withheld: list[tuple[str, Json]] = []
-        """The end of one call of a function that may have been cut."""
-        self._cut_for_codex = False
-        """Whether there was a call that Codex must not be told."""
+        self._call_ends = CallEnds(for_codex=for_codex)
 
     @property
     def over(self) -> bool:
@@ -137,17 +138,10 @@ class RelayTurn:
             return self._lifecycle(name, event)
         events = self._first_words(name)
         if not self._positions.complete(name, event):
-            return [*events, *self._release(), self._relayed(name, event, Relayed)]
+            return [*events, *self._send(self._call_ends.release()), self._relayed(name, event, Relayed)]
         if self._tool_choice.leaves_out(name, event):
             return events
-        if self._withheld and self._withheld[0][1]["output_index"] != event["output_index"]:
-            events += self._release()
-        if may_be_cut(name, event):
-            self._withheld.append((name, event))
-        elif self._for_codex and name == DONE and is_cut_call(event.get("item")):
-            self._cut_for_codex = True
-        else:
-            events += [*self._release(), *self._about_item(name, event)]
+        events += self._send(self._call_ends.receive(name, event))
         return events if self._items.held <= self._most else events + self.fail(TOO_LONG_AN_ANSWER)
 
     def keep_alive(self) -> list[Event]:
@@ -186,7 +180,7 @@ class RelayTurn:
         """The first two events, in the upstream's stead."""
         assert self._request is not None  # noqa: S101 — our own misuse: there is one beginning
         response = opening_response(self._request, id=self._mint("resp"), created_at=self._now())
-        self._response = msgspec.to_builtins(response)
+        self._response = self._supplied = msgspec.to_builtins(response)
         self._ours = {key: value for key, value in self._response.items() if key not in MOVING}
         self._phase, self._request = "talking", None
         created = {"type": "response.created", "response": self._response}
@@ -207,58 +201,44 @@ class RelayTurn:
         self._phase, self._request = "talking", None
         if name in LAST:
             return events + self._end(name, event)
-        return [*events, *self._release(), self._relayed(name, event, Relayed)]
+        return [*events, self._relayed(name, event, Relayed)]  # a sign of life: no more of the answer
 
     def _end(self, name: str, event: Json) -> list[Event]:
         """The upstream's last event, and what it should have said before."""
         response = self._response
         status = response["status"] = agreed_status(name, response)
         name = event["type"] = f"response.{status}"
-        events = self._end_of_call(status) + self._close_prose("completed" if status == "completed" else "incomplete")
-        output = response.get("output")
-        items: list[Any] = output if isinstance(output, list) and output else self._items.done
-        if status == "incomplete":
-            items = [{**item, "status": status} if is_unfinished_function_call(item) else item for item in items]
-        response["output"] = items
+        if self._supplied:  # two clocks in one response might say that it ended before it began
+            response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
+        events = self._send(self._call_ends.end(status))
+        events += self._close_prose("completed" if status == "completed" else "incomplete")
+        items = response["output"] = final_items(response["output"], self._items.done, status)
         self._tool_choice.end(status, items)
-        if self._for_codex and status != "failed" and (self._cut_for_codex or any(map(is_cut_call, items))):
+        if self._for_codex and status != "failed" and (self._call_ends.cut_for_codex or any(map(is_cut_call, items))):
             return events + self.fail(CUT_IN_A_CALL)
         if status == "failed":
             self.problem = reported(response.get("error"))
         return [*events, self._last(name, event)]
 
-    def _end_of_call(self, status: str) -> list[Event]:
-        """What is told of the call that may have been cut, now that it is known."""
-        if status == "completed":
-            return self._release()
-        withheld, self._withheld = self._withheld, []
-        if status == "failed":
-            return []
-        if self._for_codex:
-            self._cut_for_codex = bool(withheld)
-            return []
-        # careful clients run a call on its `arguments.done`
-        cut = [{**event, "item": {**event["item"], "status": "incomplete"}} for name, event in withheld if name == DONE]
-        return [told for event in cut for told in self._about_item(DONE, event)]
-
-    def _release(self) -> list[Event]:
-        """Tells the end of a call as it came: the answer went on behind it."""
-        withheld, self._withheld = self._withheld, []
-        return [told for name, event in withheld for told in self._about_item(name, event)]
+    def _send(self, named: list[Named]) -> list[Event]:
+        return [told for name, event in named for told in self._about_item(name, event)]
 
     def _close_prose(self, status: str) -> list[Event]:
         return [self._relayed(event["type"], event, RelayedItem) for event in self._items.close(status)]
 
     def _told(self, response: Json) -> Json:
-        told = {**response, "model": self._model, "id": self._id_of(response)}
+        output = response.get("output")
+        if self._request is not None and not isinstance(output, list):
+            supplied = opening_response(self._request, id="", created_at=0)
+            self._supplied = {**msgspec.to_builtins(supplied), "created_at": None}
+        told = {**self._supplied, **response, "model": self._model, "id": self._id_of(response)}
         if self._previous is not None:  # the upstream was asked as if nothing had been before
             told["previous_response_id"] = self._previous
-        if isinstance(output := response.get("output"), list):
+        told["output"] = self._items.done
+        if isinstance(output, list):
             output = self._tool_choice.final(self._positions.final(output))
             told["output"] = [self._marks.item(item) for item in output]
         told["created_at"] = whole_seconds(told.get("created_at"), self._response.get("created_at") or self._now())
-        if self._ours and told.get("completed_at") is not None:
-            told["completed_at"] = self._now()  # two clocks in one response might say that it ended before it began
         return told | self._ours
 
     def _id_of(self, response: Json) -> str:

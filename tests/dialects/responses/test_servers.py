@@ -9,7 +9,7 @@ from app.protocol.problems import Problem
 from tests.consumer import check_heard
 from tests.dialects.responses.relaying import CREATED_AT, Json, heard, new_turn, plain
 from tests.grammar import check
-from tests.upstream.responses import answer, call, message, reasoning
+from tests.upstream.responses import Said, answer, call, message, reasoning
 from tests.upstream.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 
 SAID = [
@@ -137,3 +137,82 @@ def test_a_response_without_an_id_gets_one() -> None:
         event.get("response", {}).pop("id", None)
     told = heard(new_turn(), events)
     assert {event["response"]["id"] for event in told if "response" in event} == {"resp_AM-1"}
+
+
+BARE = {"object": "response", "status": "in_progress"}
+
+
+@pytest.mark.parametrize("first", [BARE, {**BARE, "output": None}, {**BARE, "id": "resp_1", "created_at": 5}])
+def test_what_the_first_response_leaves_out_is_supplied_from_the_request(first: Json) -> None:
+    """Clients append to `output` from the first event on."""
+    events = answer(message("msg_1", "Hi"))
+    events[0]["response"], events[1]["response"] = dict(first), dict(first)
+    events[-1]["response"] = {"status": "completed", "output": events[-1]["response"]["output"], "usage": None}
+    told = heard(new_turn(body={"temperature": 0.5}), events)
+    check(told)
+    assert [event["response"]["output"] for event in told[:2]] == [[], []]
+    assert {event["response"]["temperature"] for event in told if "response" in event} == {0.5}
+    assert told[-1]["response"]["completed_at"] == CREATED_AT
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "empty"),
+    [
+        (message("msg_1", "Hi"), "content", []),
+        (reasoning("rs_1", "hm"), "summary", []),
+        (call("fc_1", "call_1", "weather", "{}"), "arguments", ""),
+    ],
+)
+def test_an_item_begins_with_what_clients_append_to(said: Said, key: str, empty: Any) -> None:
+    del said.born[key]
+    told = heard(new_turn(), answer(said))
+    check(told)
+    assert told[2]["item"][key] == empty
+
+
+def final(output: list[Json], like: Callable[[list[Json]], list[Json]] = transformers) -> list[tuple[str, str]]:
+    """Types and ids of the final response, where the server's own has this output."""
+    events = answer(*SAID)
+    events[-1]["response"]["output"] = output
+    told = heard(new_turn(), like(events))
+    check(told)
+    found = ids(told)
+    assert [len(names) for names in found.values()] == [1] * 5
+    return [(item["type"], item.get("call_id", "")) for item in told[-1]["response"]["output"]]
+
+
+ALL = [("reasoning", ""), ("message", ""), ("function_call", "call_2"), ("function_call", "call_3")]
+
+
+@pytest.mark.parametrize("kept", [[], [0], [1], [3], [0, 2], [1, 3], [0, 1, 2, 3]])
+@pytest.mark.parametrize("like", [transformers, copilot], ids=["same ids", "other ids"])
+def test_items_that_the_final_response_leaves_out_are_added_in_their_order(
+    kept: list[int], like: Callable[[list[Json]], list[Json]]
+) -> None:
+    assert final([SAID[place].done for place in kept], like) == ALL
+
+
+def test_an_item_that_only_the_final_response_has_stays_where_it_is() -> None:
+    events = answer(*SAID)
+    output = [SAID[0].done, {"id": "x_1", "type": "of_tomorrow"}, SAID[2].done]
+    events[-1]["response"]["output"] = output
+    told = heard(new_turn(), events)
+    assert [item["type"] for item in told[-1]["response"]["output"]] == [
+        "reasoning",
+        "of_tomorrow",
+        "message",
+        "function_call",
+        "function_call",
+    ]
+
+
+@pytest.mark.parametrize("odd", [None, "x", [], {}, {"id": []}, {"id": {}, "type": []}, {"type": "function_call"}])
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+def test_a_final_response_of_nonsense_is_no_trouble(odd: Any, status: str) -> None:
+    events = answer(message("msg_1", "Hi"), status=status)
+    events[-1]["response"]["output"] = [odd, odd]
+    told = heard(new_turn(), events)
+    assert told[-1]["type"] == f"response.{status}"
+    assert [item["id"] for item in told[-1]["response"]["output"] if isinstance(item, dict) and "role" in item] == [
+        "msg_AM-1"
+    ]
