@@ -1,10 +1,9 @@
 """What an upstream's refusal means, as a problem that a client may be shown. Shared by every lane.
 
 What an upstream wrote is shown only where it helps: the message of a JSON error, shortened, and without keys and
-addresses. A page, or anything else that is no JSON, is never quoted: it may hold anything.
+addresses. A page, or anything else that is no JSON, is neither quoted nor searched: it may hold anything.
 """
 
-import json
 import math
 import re
 import time
@@ -14,6 +13,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from app.protocol.problems import Problem
+from app.upstreams.error_body import ErrorBody, body_of, quotable, read
+from app.upstreams.error_keys import without_keys
 
 _RETRY_SECONDS: Final = 5
 """Told with a 429 that names no time: without one, Codex gives up."""
@@ -26,7 +27,10 @@ _MOST_READ: Final = 20_000
 _TOO_LONG: Final = re.compile(
     r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|exceed_context_size"
     r"|prompt (is )?too long|input token count.{0,60}exceeds|input is too long|too many (input )?tokens"
-    r"|exceeded max context|total length of all messages is too long|input tokens exceeded",
+    r"|exceeded max context|total length of all messages is too long|input tokens exceeded"
+    r"|exceed context limit|maximum context limit|longer than the model'?s context|input tokens exceed the configured"
+    r"|`inputs` tokens \+ `max_new_tokens` must be|available context size|maximum number of tokens allowed"
+    r"|current length is.{0,40}while limit is|maximum input length is.{0,40}tokens",
     re.IGNORECASE,
 )
 _POLICY: Final = re.compile(
@@ -62,16 +66,6 @@ _NAMED: Final = {
 }
 """The status of an error inside a stream that names none, by a piece of its code or type."""
 
-_SECRETS: Final = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|csk|r8|key|AIza|AKIA|ghp)[-_]?[A-Za-z0-9_\-*.]{8,}"
-    r"|\b(?:Bearer|Basic)\s+\S+"
-    r"|\b(?:api[-_ ]?key|authorization|token|secret)\b['\"]?\s*[:=]\s*\S+"
-    r"|\b(?!(?:rs|msg|fc|fco|ctc|resp|call|item|cmp)_[A-Za-z0-9_\-]{1,128}(?![A-Za-z0-9_\-]))"  # an item's id
-    r"(?!(?-i:[a-z]{1,15}|\d{1,4}|[a-z]\d{1,2}|\d{1,3}[a-z])"  # a name of small words and numbers
-    r"(?-i:[-_](?:[a-z]{1,15}|\d{1,4}|[a-z]\d{1,2}|\d{1,3}[a-z])){3,30}(?![A-Za-z0-9_\-]))"
-    r"[A-Za-z0-9_\-]{40,}",
-    re.IGNORECASE,
-)
 _TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
 """Where an upstream begins to tell of its insides."""
 _ADDRESSES: Final = re.compile(
@@ -96,21 +90,27 @@ def problem_in_stream(told: Any, *, model: str, secret: str | None = None) -> Pr
     kind = str(held.get("type", "")) if isinstance(held, dict) else ""
     if not isinstance(code, int):
         code = next((status for name, status in _NAMED.items() if name in f"{kind} {code}"), 500)
-    return problem_told(code, json.dumps(told), model=model, headers={}, secret=secret)
+    return problem_told(code, body_of(told), model=model, headers={}, secret=secret)
 
 
-def problem_told(status: int, text: str, *, model: str, headers: Mapping[str, str], secret: str | None) -> Problem:
-    """Say what this HTTP status means to the client who asked for `model`. `secret` is the key that was sent."""
-    code, message = _classified(status, text)
+def problem_told(
+    status: int, said: str | ErrorBody, *, model: str, headers: Mapping[str, str], secret: str | None
+) -> Problem:
+    """Say what this HTTP status means to the client who asked for `model`. `secret` is the key that was sent.
+
+    `said`: the body, or what it says.
+    """
+    body = read(said) if isinstance(said, str) else said
+    code, message = _classified(status, body)
     retry_after = None
     match code:
         case "rate_limit_exceeded":
-            retry_after = retry_seconds(headers, text)
+            retry_after = retry_seconds(headers, body.words)
             message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
         case "model_not_found":
             message = f"The upstream does not know the model {model[:100]!r}, or its address is wrong."
         case "invalid_value" | "upstream_error":
-            detail = quoted(text, secret)
+            detail = _clean(body.message, secret)
             message = f"{message}: {detail}" if detail else f"{message}."
         case _:
             pass
@@ -119,8 +119,9 @@ def problem_told(status: int, text: str, *, model: str, headers: Mapping[str, st
     )
 
 
-def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 — one line per kind of trouble
+def _classified(status: int, body: ErrorBody) -> tuple[str, str]:  # noqa: PLR0911 — one line per kind of trouble
     """The code of a problem and the start of its message."""
+    text = body.words
     client = status in {400, 413, 422}
     if status == 402 or (status in {400, 403, 429} and _is_used_up(status, text)):  # noqa: PLR2004 — 402 Payment Required
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
@@ -132,7 +133,7 @@ def _classified(status: int, text: str) -> tuple[str, str]:  # noqa: PLR0911 —
         return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
     if client and _POLICY.search(text):
         return "content_policy_violation", "The upstream refused the input because of its content policy."
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR and _UNSUPPORTED.search(_json_message(text[:_MOST_READ])):
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR and _UNSUPPORTED.search(body.message[:_MOST_READ]):
         return "invalid_value", "The upstream refused the request"
     if client and _MODEL_FAILED.search(text):
         return "upstream_error", "The model wrote a call that its server could not read. Please try again"
@@ -189,10 +190,11 @@ PASSING: Final = frozenset({429, 502, 503, 529})
 """What a server says that may take the same ask in a moment."""
 
 
-def wait_told(status: int, headers: Mapping[str, str], text: str = "") -> float | None:
+def wait_told(status: int, headers: Mapping[str, str], said: str | ErrorBody = "") -> float | None:
     """Seconds after which an ask with this outcome may be repeated, at once where no time is named; else none."""
     if status not in PASSING:
         return None
+    text = read(said).words if isinstance(said, str) else said.words
     names = {str(name).lower() for name in headers}
     named = names & {"retry-after", "retry-after-ms"} or _named_wait(text) is not None
     return retry_seconds(headers, text) if named else 0
@@ -205,15 +207,9 @@ def _seconds(told: str) -> float:
         return parsedate_to_datetime(told).timestamp() - time.time()
 
 
-def quoted(text: str, secret: str | None = None) -> str:
-    """The message of the JSON error in this body, if there is one and it can be shown."""
-    return _clean(_json_message(text[:_MOST_READ]), secret)
-
-
 def short(message: str, secret: str | None = None) -> str:
-    """An error's message, as it can be shown: if it holds JSON, that one's message alone."""
-    message = message[:_MOST_READ]
-    return _clean(_json_message(message) if "{" in message else message, secret)
+    """The message of an error, as it can be shown. Empty for a page."""
+    return _clean(quotable(message[:_MOST_READ]), secret)
 
 
 def _clean(told: str, secret: str | None) -> str:
@@ -222,26 +218,6 @@ def _clean(told: str, secret: str | None) -> str:
         told = told.replace(secret, "…")
     told = _TRACE.split(told, maxsplit=1)[0][:_LONGEST_SEARCHED]
     told = told.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # half characters have no UTF-8
-    told = _SECRETS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", told)))
+    told = without_keys(_ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", told)))
     told = " ".join(told.split())
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
-
-
-def _json_message(text: str) -> str:
-    """The message inside the JSON in this text, which litellm's words may surround; empty without any."""
-    start = text.find("{")
-    while start != -1:
-        try:
-            told, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
-        except ValueError:
-            start = text.find("{", start + 1)
-            continue
-        except RecursionError:
-            return ""
-        for _ in range(3):
-            for key in ("error", "message", "detail"):
-                if isinstance(told, dict) and isinstance(told.get(key), dict | str):
-                    told = told[key]
-                    break
-        return told if isinstance(told, str) else ""
-    return ""

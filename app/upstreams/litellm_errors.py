@@ -9,16 +9,25 @@ import json
 import re
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
 from app.protocol.problems import Problem
+from app.upstreams.error_body import ErrorBody, body_of, is_page, read
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.litellm_connect import LONGEST_CHAIN, never_connected
 from app.upstreams.port import Outage
 from app.upstreams.refused_param import with_param
 
 _MOST_CAUSES: Final = 10
+_GUESSED: Final = {
+    "ContextWindowExceededError": "context_length_exceeded",
+    "ContentPolicyViolationError": "content_policy_violation",
+}
+"""What litellm takes an error for. It is believed where the server said nothing."""
+_NAMES: Final = ("Error", "Exception")
+"""How the names end that litellm writes before an error."""
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
 OVERLOADED: Final = 529
 _SLOW: Final = frozenset({"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"})
@@ -47,23 +56,24 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     """
     error = _innermost(error)
     text = _text(error)
+    body = _body(error)
     kinds = _kinds(error)
-    if "ContextWindowExceededError" in kinds:
-        return problem_told(400, "context_length_exceeded", model=model, headers={}, secret=secret)
-    if "ContentPolicyViolationError" in kinds:
-        return problem_told(400, "content_policy_violation", model=model, headers={}, secret=secret)
+    guessed = next((code for kind, code in _GUESSED.items() if kind in kinds), None)
+    if guessed is not None and body is None:
+        return problem_told(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
+    body = body or ErrorBody()
     behind = _kinds_behind(error)
     if never_connected(error):
         return _failed("The upstream could not be reached.")
     if kinds & _SLOW or (behind & _SLOW and not behind & _ANSWERED):
-        return problem_told(408, text, model=model, headers=_headers(error), secret=secret)
+        return problem_told(408, body, model=model, headers=_headers(error), secret=secret)
     if behind & _LOST and not behind & _ANSWERED:
         return _failed(_NOT_HTTP if behind & _NONSENSE else _BROKE)
     if is_translation_fault(error, asked=asked):
         return _translation_problem(behind)
     if "APIConnectionError" in kinds or _NO_WAY.search(text):
         return _failed(_BROKE if asked else "The upstream could not be reached.")
-    return with_param(problem_told(_status(error), text, model=model, headers=_headers(error), secret=secret), text)
+    return with_param(problem_told(_status(error), body, model=model, headers=_headers(error), secret=secret), body)
 
 
 def is_translation_fault(error: BaseException, *, asked: bool) -> bool:
@@ -90,7 +100,7 @@ def wait_of(error: BaseException) -> float | None:
     error = _innermost(error)
     if never_connected(error):
         return 0
-    return wait_told(_told_status(error), _headers(error), _text(error))
+    return wait_told(_told_status(error), _headers(error), _body(error) or ErrorBody())
 
 
 def _told_status(error: BaseException) -> int:
@@ -142,13 +152,51 @@ def _failed(message: str) -> Problem:
 
 
 def _text(error: BaseException) -> str:
+    """Words of litellm, in which those of the server may stand."""
     message = getattr(error, "message", None)
     if isinstance(message, bytes):
         return message.decode("utf-8", "replace")
-    text = _unquoted(message if isinstance(message, str) and message else str(error))
-    bodies = (getattr(behind, "body", None) for behind in _chain(error))
-    body = next((body for body in bodies if body and isinstance(body, dict)), None)  # litellm may quote it in part
-    return text if body is None else f"{text} {json.dumps(body, default=str)}"
+    return _unquoted(message if isinstance(message, str) and message else str(error))
+
+
+def _body(error: BaseException) -> ErrorBody | None:
+    """What the server itself said: the body of its answer, or else what litellm's words hold. None if that is nothing.
+
+    litellm's guess of what an error means is made from single words, also of pages, and stands in its own words.
+    """
+    for behind in reversed(list(_chain(error))):
+        if text := _answered(behind):
+            return read(text)
+    for behind in _chain(error):
+        if (body := getattr(behind, "body", None)) and isinstance(body, dict):
+            return body_of(body)
+    text = _without_names(_text(error))
+    if text.startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return body_of(json.JSONDecoder(strict=False).raw_decode(text)[0])
+    return ErrorBody("" if is_page(text) else text) if text else None
+
+
+def _answered(error: BaseException) -> str:
+    """The body of the answer that this error stands for, where it was read. litellm makes up empty ones."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    if not isinstance(status, int) or status < HTTPStatus.MULTIPLE_CHOICES:
+        return ""
+    with suppress(Exception):  # httpx raises an error of its own for an answer that was not read
+        text = getattr(response, "text", "")
+        return text if isinstance(text, str) else ""
+    return ""
+
+
+def _without_names(text: str) -> str:
+    """The text behind the names of errors and providers that litellm writes first."""
+    while text:
+        first, _, rest = text.partition(" ")
+        if not first.rstrip(":-").endswith(_NAMES) and first != "-":
+            break
+        text = rest
+    return text.strip()
 
 
 def _unquoted(text: str) -> str:

@@ -1,7 +1,6 @@
 """A server that speaks Responses itself: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from http import HTTPStatus
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from app.protocol.problems import ANSWERS, Problem
 from app.upstreams.counting import CountingAddress
+from app.upstreams.error_body import decoded, read
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
 from app.upstreams.http_server import (
     CONNECT,
@@ -182,11 +182,11 @@ def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) ->
     """The client spoke the upstream's own language: what no word of ours fits is told in the upstream's."""
     if problem.code not in {"invalid_value", "upstream_error"}:
         return problem
-    try:
-        told = json.loads(refusal.text)["error"]
-        message, param, code = told["message"], told.get("param"), told.get("code")
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return problem
+    body = read(refusal.text)
+    told = decoded(refusal.text)
+    error = told.get("error") if isinstance(told, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    param = body.param
     if code == "model_not_found":  # OpenAI says so with 400
         param = "model"
     if isinstance(code, str) and (code == "model_not_found" or _has_status(code, refusal.status)):
@@ -194,8 +194,5 @@ def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) ->
         problem = replace(problem, code=code, retry_after=wait)
     if refusal.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
         return problem
-    return replace(
-        problem,
-        message=short(message, secret) if isinstance(message, str) and message else problem.message,
-        param=short(param[:LONGEST_PARAM], secret) if isinstance(param, str) else "",
-    )
+    message = short(body.message, secret) if isinstance(error, dict) else ""
+    return replace(problem, message=message or problem.message, param=short(param[:LONGEST_PARAM], secret))

@@ -1,16 +1,13 @@
 """Which parameter an upstream's refusal names, by the name that the client knows it by. Pure."""
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from app.protocol.problems import Problem
-
-MOST_READ: Final = 20_000
-"""Characters of a refusal that are looked at."""
+from app.upstreams.error_body import ErrorBody, read
 
 NAMES: Final[Mapping[str, str]] = {
     "frequency_penalty": "frequency_penalty",
@@ -34,24 +31,10 @@ client never wrote."""
 _FIRST_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 
-def with_param(problem: Problem, text: str) -> Problem:
-    """The same problem with the parameter that the refusal's `text` names, where the request is what is refused."""
+def with_param(problem: Problem, said: str | ErrorBody) -> Problem:
+    """The same problem with the parameter that the refusal names, where the request is what is refused."""
     if problem.code != "invalid_value" or problem.param:
         return problem
-    found = _FIRST_NAME.match(_param(text[:MOST_READ]))
+    body = read(said) if isinstance(said, str) else said
+    found = _FIRST_NAME.match(body.param)
     return replace(problem, param=NAMES.get(found[0], "")) if found else problem
-
-
-def _param(text: str) -> str:
-    """`param` of the error object in this text, which other words may surround."""
-    start = text.find("{")
-    if start == -1:
-        return ""
-    try:
-        told: Any
-        told, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return ""
-    held = told.get("error", told) if isinstance(told, dict) else None
-    param = held.get("param") if isinstance(held, dict) else None
-    return param if isinstance(param, str) else ""

@@ -35,7 +35,12 @@ def test_the_parameter_of_a_refusal_is_told(via: Literal["chat", "litellm"], the
     ("code", "text", "param"),
     [
         ("invalid_value", '{"param": "tools[0].function.name"}', "tools"),
-        ("invalid_value", 'An error: {"error": {"param": "response_format"}}', "text.format"),
+        ("invalid_value", '{"error": {"param": "response_format"}}', "text.format"),
+        ("invalid_value", '{"detail": [{"loc": ["body", "max_tokens"], "msg": "No."}]}', "max_output_tokens"),
+        ("invalid_value", '{"detail": [{"loc": ["body", "messages", 0], "msg": "No."}]}', ""),
+        ("invalid_value", '{"detail": [{"loc": "top_p"}]}', ""),
+        ("invalid_value", '{"detail": ["top_p"]}', ""),
+        ("invalid_value", 'An error: {"error": {"param": "response_format"}}', ""),
         ("invalid_value", '{"error": {"param": "knob"}}', ""),
         ("invalid_value", '{"error": {"param": 5}}', ""),
         ("invalid_value", '{"error": "top_p"}', ""),

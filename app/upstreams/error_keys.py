@@ -1,0 +1,68 @@
+"""Keys in the message of an upstream's error are blotted out; the names of tools and models are not. Pure."""
+
+import re
+from typing import Final
+
+_ANNOUNCED: Final = re.compile(
+    r"\b(?:Bearer|Basic)\s+\S+|\b(?:api[-_ ]?key|authorization|token|secret)\b['\"]?\s*[:=]\s*\S+", re.IGNORECASE
+)
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_\-*.]{10,}")
+"""What may be a key, or a name."""
+_MARK: Final = re.compile(
+    r"(?:^|[-_.*])(?:"
+    r"(?i:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|csk|r8|key|gh[opsu]|github_pat|glpat|xox[abprs]|tgp)[-_]?|AIza|AKIA|ASIA|eyJ"
+    r")"
+)
+"""How keys begin."""
+_LEAST_BEHIND_MARK: Final = 8
+_LONG: Final = 40
+"""Characters of one word that is a key unless it is a name."""
+_LEAST_STEPS: Final = 4
+_MOST_STEPS: Final = 30
+"""Words of a long name."""
+_LEAST_LETTERS: Final = 4
+"""Characters of its words on the average."""
+_ID: Final = re.compile(r"(?:rs|msg|fc|fco|ctc|resp|call|item|cmp)_[A-Za-z0-9_\-]{1,128}")
+"""An item's."""
+
+_BETWEEN: Final = re.compile(r"[-_.]+")
+_WORD: Final = re.compile(r"[A-Za-z]?[a-z]{1,19}|[A-Z]{1,12}|\d{1,4}|[A-Za-z]\d{1,2}|\d{1,3}[A-Za-z]")
+"""A part of a name behind something that keys begin with."""
+_LONG_WORD: Final = re.compile(
+    r"[A-Za-z]?[a-z]{1,19}(?:[A-Z][a-z]{1,19}){0,9}|[A-Z]{1,12}|\d{1,8}"
+    r"|[A-Za-z]{1,6}\d{1,3}|\d{1,4}[A-Za-z]{1,2}|[A-Za-z]\d{1,3}[A-Za-z]|\d{1,2}x\d{1,3}[Bb]"
+)
+"""A part of any other name: `createFile`, `FP8`, `17B`, `A3B`, `8x7B`, `20241022`."""
+_HUMP: Final = re.compile(r"[A-Z](?=[a-z])")
+
+
+def without_keys(text: str) -> str:
+    """The text, with a mark in the place of whatever looks like a key."""
+    return _TOKEN.sub(_judged, _ANNOUNCED.sub("…", text))
+
+
+def _judged(found: re.Match[str]) -> str:
+    token = found[0].rstrip(".")
+    dots = found[0][len(token) :]
+    mark = _MARK.search(token)  # what stands behind a later one stands behind this one too
+    if mark is not None and _is_key(token[mark.end() :]):
+        return f"…{dots}"
+    return ".".join("…" if _is_long_key(part) else part for part in found[0].split("."))
+
+
+def _is_key(rest: str) -> bool:
+    """Whether this, behind something that keys begin with, makes a key of it."""
+    return len(rest) >= _LEAST_BEHIND_MARK and not _is_name(rest, _WORD)
+
+
+def _is_long_key(part: str) -> bool:
+    if len(part) < _LONG or _ID.fullmatch(part):
+        return False
+    steps = sum(1 + len(_HUMP.findall(step[1:])) for step in _BETWEEN.split(part) if step)
+    is_like_name = _LEAST_STEPS <= steps <= _MOST_STEPS and len(part) >= _LEAST_LETTERS * steps
+    return not is_like_name or not _is_name(part, _LONG_WORD)
+
+
+def _is_name(text: str, word: re.Pattern[str]) -> bool:
+    """Whether this is made of words and small numbers alone."""
+    return all(word.fullmatch(step) for step in _BETWEEN.split(text) if step)

@@ -1,0 +1,251 @@
+"""What of an upstream's error reaches the client: the same on every lane."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.protocol.problems import Problem
+from app.upstreams.error_keys import without_keys
+from app.upstreams.faults import short
+from app.upstreams.http_chat import HttpChat
+from app.upstreams.litellm_chat import LitellmChat
+from app.upstreams.litellm_errors import problem_of
+from app.upstreams.native_responses import NativeResponses
+from tests.scan import assert_linear
+from tests.upstream import ResponsesUpstream, Status, Step
+from tests.upstream.responses import begins, ends
+from tests.upstreams.lane import KEY, Lenient, answers, asks
+from tests.upstreams.refusals import TOO_LONG
+
+CHAT = ["chat", "compatible", "groq", "openrouter", "llamafile", "gemini", "anthropic", "cohere_chat", "ollama_chat"]
+LANES = ["responses", *CHAT]
+
+PAGE = (
+    "<html><head><title>SECRET</title></head><body>Your context window is open. SECRET nginx"
+    '<script>{"error":{"message":"SECRET","param":"top_p"}}</script></body></html>'
+)
+
+
+async def refused(lane: str, step: Step) -> Problem | None:
+    """What the client is told where a server of this lane answers so."""
+    if lane == "responses":
+        with ResponsesUpstream([step]) as upstream:
+            native = NativeResponses(upstream.url, api_key=KEY)
+            _, problem = await answers(native, {"model": "m", "input": "Hi", "stream": True, "store": False})
+            await native.close()
+        return problem
+    with Lenient([step]) as upstream:
+        if lane == "chat":
+            chat = HttpChat(upstream.url, api_key=KEY)
+            _, problem = await answers(chat, asks())
+            await chat.close()
+        else:
+            provider = None if lane == "compatible" else lane
+            _, problem = await answers(LitellmChat(provider, api_key=KEY, base_url=upstream.url), asks(lane))
+    return problem
+
+
+def invalid(message: str, param: str = "") -> Problem:
+    return Problem(code="invalid_value", message=message, param=param)
+
+
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid schema for function 'f': {'type': 'object', 'properties': 5} is not valid under any of the schemas",
+        "Unexpected value {\"a\": 1} for 'metadata'",
+        "expected { at 3",
+        '{"a": 1}',
+        "[1] is not of type 'string'",
+        "Invalid 'input[0].name': string too long. Expected a string with maximum length 64",
+        "Function 'mcp__github__create_or_update_pull_request_review' is unknown",
+    ],
+)
+async def test_a_message_is_quoted_whole(lane: str, message: str) -> None:
+    start = "" if lane == "responses" else "The upstream refused the request: "
+    body = {"error": {"message": message, "type": "invalid_request_error", "code": None}}
+    assert await refused(lane, Status(400, body)) == invalid(start + message)
+
+
+@pytest.mark.parametrize("message", ["Invalid schema: {'type': 5}", "expected { at 3", '{"a": 1}'])
+async def test_the_message_of_a_failed_response_is_quoted_whole(message: str) -> None:
+    failed = ends(status="failed", error={"code": "server_error", "message": message})
+    assert await _failure(failed) == {"code": "server_error", "message": message}
+
+
+async def test_a_page_in_a_failed_response_is_not_quoted() -> None:
+    failed = ends(status="failed", error={"code": "server_error", "message": PAGE})
+    assert await _failure(failed) == {"code": "server_error", "message": "The upstream failed."}
+
+
+async def _failure(failed: dict[str, Any]) -> Any:
+    with ResponsesUpstream([*begins(), failed]) as upstream:
+        native = NativeResponses(upstream.url, api_key=KEY)
+        events, _ = await answers(native, {"model": "m", "input": "Hi", "stream": True, "store": False})
+        await native.close()
+    return events[-1]["response"]["error"]
+
+
+def _page(status: int, body: bytes, kind: str = "text/html") -> Status:
+    return Status(status, body, {"content-type": kind})
+
+
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize(
+    "step",
+    [
+        PAGE.encode(),
+        b'SECRET: unknown thing {"message":"SECRET"}',
+        b'{"error":{"message":"SECRET"}} SECRET',
+        json.dumps({"error": {"message": PAGE}}).encode(),
+        json.dumps({"error": {"message": json.dumps({"error": PAGE})}}).encode(),
+        json.dumps({"SECRET": {"x": "SECRET"}}).encode(),
+    ],
+    ids=["page", "text", "text behind", "page in a message", "page deeper", "other JSON"],
+)
+async def test_only_the_message_of_json_is_quoted_and_searched(lane: str, status: int, step: bytes) -> None:
+    words = "The upstream refused the request." if status == 400 else "The upstream failed with status 500."
+    code = "invalid_value" if status == 400 else "upstream_error"
+    assert await refused(lane, _page(status, step)) == Problem(code=code, message=words)
+
+
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize(
+    ("detail", "message", "param"),
+    [
+        ([{"loc": ["body", "top_p"], "msg": "should be positive"}], "top_p: should be positive", "top_p"),
+        (
+            [
+                {"loc": ["body", "top_p"], "msg": "No.", "input": "the context window is short"},
+                {"loc": ["query", "x", 0, "y"], "msg": "Field required"},
+                {"loc": 5, "msg": "Odd"},
+                {"loc": [], "msg": "The fourth"},
+            ],
+            "top_p: No.; x[0].y: Field required; Odd",
+            "top_p",
+        ),
+        (["No."], "No.", ""),
+    ],
+)
+async def test_fastapis_faults_are_quoted_with_their_places(
+    lane: str, detail: list[Any], message: str, param: str
+) -> None:
+    expected = invalid(f"The upstream refused the request: {message}", param)
+    assert await refused(lane, Status(422, {"detail": detail})) == expected
+
+
+@pytest.mark.parametrize("lane", CHAT)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "the request exceeds the available context size",
+        "`inputs` tokens + `max_new_tokens` must be <= 4096",
+        "The input token count (9) exceeds the maximum number of tokens allowed (8).",
+        "Please reduce the length. Current length is 9 while limit is 8",
+        "Maximum input length is 8 tokens",
+    ],
+)
+async def test_an_input_that_is_too_long_is_known_by_the_servers_own_words(lane: str, message: str) -> None:
+    assert await refused(lane, Status(400, {"error": {"message": message}})) == TOO_LONG
+
+
+class RawError(Exception):
+    """A provider's own, as litellm raises it in mid-stream: no answer with a status stands behind it."""
+
+    def __init__(self, status_code: int, message: str) -> None:
+        self.status_code = status_code
+        self.message = message
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ('litellm.BadRequestError: XException - {"error": {"message": "Too hot"}}. Handle with `x`', ": Too hot"),
+        ('litellm.APIError: APIError: XException - b\'{"error": {"message": "Too hot"}}\'', ": Too hot"),
+        ('b\'{"type":"error","error":{"type":"x","message":"Too hot"}}\'', ": Too hot"),
+        ('[{"error": {"message": "Too hot"}}]', ": Too hot"),
+        ('XException - busy {"error": {"message": "SECRET"}}', "."),
+        (f"XException - {PAGE}", "."),
+        (f"XException - {PAGE} context window", "."),
+        ("XException - Too hot", "."),
+        ("litellm.ContextWindowExceededError: XException - string too long", "."),
+    ],
+)
+def test_of_litellms_words_only_the_json_behind_the_names_of_errors_is_quoted(message: str, expected: str) -> None:
+    told = problem_of(RawError(400, message), model="m")
+    assert told == invalid(f"The upstream refused the request{expected}")
+
+
+NAMES = [
+    "mcp__github__create_or_update_pull_request_review",
+    "mcp__github__createOrUpdatePullRequestReviewComment",
+    "getPersonalizedRecommendationsForCustomerAccounts",
+    "skip_special_tokens",
+    "pplx-70b-online",
+    "keyword_arguments",
+    "skeleton_builder_tool",
+    "hf_transfer_download",
+    "key-value-store-v2",
+    "meta-llama-Llama-4-Maverick-17B-128E-Instruct-FP8",
+    "claude-3-7-sonnet-20250219-thinking-preview-v2",
+    "Qwen3-Coder-480B-A35B-Instruct-Turbo-AWQ-Int4-v2",
+    "grok-nonexistent-model-for-identity-edge",
+    "rs_0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_not_taken_for_a_key(name: str) -> None:
+    assert short(f"Function '{name}' is unknown, {name}.") == f"Function '{name}' is unknown, {name}."
+
+
+LETTERS = "Ab3dEf9hIjKlMn0pQrStUvWxYz12"
+
+KEYS = [
+    f"sk-{LETTERS}",
+    f"sk-proj-{LETTERS}_-{LETTERS}",
+    f"sk-ant-api03-{LETTERS}-{LETTERS}AA",
+    "sk-or-v1-0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071",
+    f"sk_live_{LETTERS}",
+    f"pk_test_{LETTERS}",
+    "sk-ab**********wxyz",
+    "sk-1234567890",
+    f"gsk_{LETTERS}",
+    f"xai-{LETTERS}{LETTERS}",
+    f"hf_{LETTERS}",
+    "hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh",
+    f"nvapi-{LETTERS}",
+    f"fw_{LETTERS}",
+    f"pplx-{LETTERS}",
+    "pplx-0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+    f"csk-{LETTERS}",
+    f"r8_{LETTERS}",
+    f"key-{LETTERS}",
+    f"ghp_{LETTERS}",
+    f"github_pat_{LETTERS}",
+    f"glpat-{LETTERS}",
+    f"xoxb-123456789012-{LETTERS}",
+    f"AIzaSy{LETTERS}",
+    "AKIAIOSFODNN7EXAMPLE",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.Ab3dEf9hIj",
+    "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d",
+    "550e8400-e29b-41d4-a716-446655440000-e29b-41d4",
+    f"{LETTERS}{LETTERS}",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("written", ["Bad key {}.", "Bad key '{}'", "({})", "x={},", "used tool-{}"])
+def test_a_key_of_any_usual_shape_is_blotted_out(key: str, written: str) -> None:
+    shown = short(written.format(key))
+    assert key not in shown
+    assert key[-8:] not in shown
+    assert "…" in shown
+
+
+@pytest.mark.parametrize("unit", ["a", "a-", "sk-", "sk", "A", "aB", "AbcDef", "a1", "1", ".", "sk-a.", "*", "key_a-"])
+def test_looking_for_keys_is_linear(unit: str) -> None:
+    assert_linear(f"keys in {unit!r}", lambda n: unit * n, without_keys, 2_000)
