@@ -83,6 +83,8 @@ class BridgeTable:
         """Every carrier by name: those on offer, those that wait to be found, those of past calls."""
         self._tools: set[ToolName] = set()
         """The tools that they carry."""
+        self._paths: dict[str, str] = {}
+        """Where in the request each of them is offered, by the name of its function."""
         self._offered = self._take(offers)
         waiting = [carrier for name, carrier in self._known.items() if name not in self._offered]
         self.choice, self._allowed = read_choice(
@@ -109,6 +111,10 @@ class BridgeTable:
     def allows(self, name: str) -> bool:
         """Whether the client permits this call. A function nobody declared is passed on where nothing is ruled out."""
         return self._allowed is None or name in self._allowed
+
+    def path_of(self, name: str) -> str:
+        """Where in the request the tool is offered that this function carries."""
+        return self._paths.get(name, "tools")
 
     def item_prefix(self, name: str) -> str:
         """The id prefix of such a call."""
@@ -171,6 +177,7 @@ class BridgeTable:
                 raise refuse("invalid_value", message, member.path)
             seen.add((offer.place, member.name))
             self._known[carrier.spec.name] = carrier
+            self._paths[carrier.spec.name] = member.path
             self._tools.add(carrier.tool)
             waits = can_search and not offer.found and _may_load_later(member.tool)
             if not waits or carrier.spec.name in offered:

@@ -1,6 +1,6 @@
 """What a model can do, as far as anybody knows."""
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -35,6 +35,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The same, in an ask that offers tools. None: no different."""
     verbosity: bool | None = None
     """Being told how much to say."""
+    replaces_references: Literal["all", "old"] | None = None
+    """Where `$ref` in a schema is replaced on the way by what it refers to: in all schemas, or in those of formats and,
+    of tools, in those that keep their definitions in `definitions` or `components`. None: nowhere."""
 
     def over(self, other: "Capabilities") -> "Capabilities":
         """What is known here, and of the rest what is known there."""

@@ -6,7 +6,7 @@ arrived. That stands in the tables here, and whatever a configuration says, it i
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from app.protocol.capabilities import Capabilities
 
@@ -37,6 +37,13 @@ _TOOLS_AS_PROMPT: Final = frozenset({"ollama"})
 """Providers for which it writes tools into the prompt, and forces every answer into JSON. (`ollama_chat` is better.)"""
 _PROMPTS_OF_ITS_OWN: Final = frozenset({"mistral"})
 """Providers for which it turns an effort into a system prompt of its own."""
+
+_REPLACES_ALL: Final = GEMINI_PROVIDERS | {"bedrock", "oci"}
+"""Providers for which it puts definitions in the place of `$ref`, in tools and formats."""
+_REPLACES_OLD: Final = frozenset({"anthropic", "fireworks_ai"})
+"""The same, of tools with definitions in old places only."""
+_CLAUDE_REPLACES_OLD: Final = frozenset({"azure_ai", "bedrock_mantle", "databricks"})
+"""The same, for Claude only."""
 
 _ALL: Final = ("parallel_tool_calls", "reasoning_effort", "response_format", "tools", "verbosity")
 """Settings that matter here."""
@@ -91,6 +98,7 @@ def capabilities(provider: str, model: str, info: Json, known: Collection[str] |
         structured_output=_formats(provider, model, says, known),
         structured_beside_tools=_formats_beside_tools(provider, model, says),
         verbosity=None if "verbosity" in known else False,
+        replaces_references=_replaces_references(provider, model),
     )
 
 
@@ -113,6 +121,12 @@ class _Map:
 def _strict_tools(provider: str, model: str) -> bool | None:
     lost = provider in _STRICT_LOST or (provider == "bedrock" and not is_claude(provider, model))
     return False if lost else None
+
+
+def _replaces_references(provider: str, model: str) -> Literal["all", "old"] | None:
+    if provider in _REPLACES_ALL:
+        return "all"
+    return "old" if provider in _REPLACES_OLD or (provider in _CLAUDE_REPLACES_OLD and "claude" in model) else None
 
 
 def _parallel_calls(provider: str, model: str, says: _Map, known: Collection[str]) -> bool | None:

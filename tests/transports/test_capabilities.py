@@ -78,6 +78,23 @@ def test_a_configuration_cannot_make_litellm_pass_on_what_it_drops() -> None:
         assert upstream.asks == []
 
 
+@pytest.mark.parametrize("provider", ["gemini", None])
+def test_a_schema_that_litellm_would_make_too_large_is_refused_by_its_path(provider: str | None) -> None:
+    """Its definitions refer twice to the next one. A server that is shown the references takes them as they are."""
+    pairs = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(14)}
+    schema = {"type": "object", "$defs": pairs | {"d14": {"type": "string"}}, "anyOf": [{"$ref": "#/$defs/d0"}]}
+    tool = {"type": "function", "name": "f", "parameters": schema}
+    with (
+        ChatUpstream(talk("Hi")) as upstream,
+        serving(settings(upstream.url, provider=provider, name="gemini-2.5-flash")) as url,
+    ):
+        answer = asked(url, input="Hi", tools=[tool])
+    if provider:
+        assert (refused(answer), upstream.asks) == ((400, "invalid_value", "tools[0].parameters"), [])
+    else:
+        assert upstream.asks[0].body["tools"][0]["function"]["parameters"] == schema
+
+
 def test_an_effort_is_lowered_to_what_the_configuration_says() -> None:
     with (
         ChatUpstream(talk("Hi")) as upstream,

@@ -147,6 +147,7 @@ LEVELS = ("low", "medium", "high")
             Capabilities(
                 vision=True, files=True, audio=False, tools=True, strict_tools=False, efforts=("none", *CLAUDE),
                 thinking_tokens=CLAUDE, structured_output=("json_schema",), verbosity=False,
+                replaces_references="old",
             ),
         ),
         (
@@ -155,6 +156,7 @@ LEVELS = ("low", "medium", "high")
             Capabilities(
                 vision=True, files=True, audio=False, tools=True, strict_tools=False,
                 efforts=("none", "minimal", *LEVELS, "max"), structured_output=("json_schema",), verbosity=False,
+                replaces_references="old",
             ),
         ),
         (
@@ -163,6 +165,7 @@ LEVELS = ("low", "medium", "high")
             Capabilities(
                 vision=True, files=True, audio=True, tools=True, parallel_calls=False, strict_tools=False,
                 efforts=("minimal", *LEVELS), structured_output=("json_schema", "json_object"), verbosity=False,
+                replaces_references="all",
             ),
         ),
         (
@@ -290,3 +293,21 @@ def test_both_names_of_vertex_mean_the_same(model: str) -> None:
     known = ["tools", "reasoning_effort", "response_format", "parallel_tool_calls"]
     assert capabilities("vertex_ai_beta", model, info, known) == capabilities("vertex_ai", model, info, known)
     assert {"vertex_ai", "vertex_ai_beta"} <= DEMAND_TOOLS
+
+
+@pytest.mark.parametrize(
+    "provider", ["anthropic", "bedrock", "fireworks_ai", "gemini", "groq", "mistral", "openrouter"]
+)
+async def test_references_in_schemas_are_replaced_where_it_is_said(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    found = []
+    for block in ("$defs", "definitions"):
+        schema = {"type": "object", block: {"d": {"type": "string"}}, "properties": {"p": {"$ref": f"#/{block}/d"}}}
+        tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+        found.append("$ref" not in str(await heard(provider, tools=[tool])))
+    said = capabilities(provider, MODELS.get(provider, "m"), {}, None).replaces_references
+    assert found == [said == "all", said is not None]

@@ -6,6 +6,7 @@ from app.bridges.table import BridgeTable, Choice
 from app.dialects.chat.caching import marked
 from app.dialects.chat.carrying import Carrying
 from app.dialects.chat.effort import known_effort
+from app.dialects.chat.expansion import Expansion
 from app.dialects.chat.formats import instructed, to_format
 from app.dialects.chat.limits import Limits
 from app.dialects.chat.messages import to_messages
@@ -13,7 +14,7 @@ from app.dialects.chat.options import ChatOptions
 from app.dialects.chat.roles import alternating, must_alternate
 from app.dialects.chat.tools import chosen_tools, past_tools, to_tools
 from app.protocol.problems import refuse
-from app.protocol.request import ConfigurationUpdateItem, CreateResponse, Tool
+from app.protocol.request import ConfigurationUpdateItem, CreateResponse, JsonSchemaFormat, Tool
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 HINTS: Final = (
@@ -55,6 +56,11 @@ def to_chat(
     offered, choice = chosen_tools(table, by_name=options.named_tool_choice == "name")
     specs = limits.tools(offered, demanded=choice.mode == "required")
     form = to_format(request.text.format, options.can, tools=bool(specs), warnings=warnings)
+    expansion = Expansion(options.can.replaces_references)
+    for spec in specs:
+        expansion.of_tool(spec.parameters, f"{table.path_of(spec.name)}.parameters")
+    if form.response_format and isinstance(request.text.format, JsonSchemaFormat):
+        expansion.of_format(request.text.format.schema_, "text.format.schema")
     messages = to_messages(request, table=table, options=options, carrying=carrying, seats=seats, warnings=warnings)
     messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
     if must_alternate(model, options.alternating_roles):
