@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 import msgspec
 
+from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
 from app.protocol.json_bytes import json_bytes, json_value
 from app.protocol.problems import Problem
@@ -58,6 +59,9 @@ class Recorded:
     def told(self, events: list[Event]) -> None:
         """What the client is told."""
         at = round((time.perf_counter() - self._began) * 1000, 2)
+        if sum(size_of(event, LONG + 1) for event in events) > self._room:  # encoding them would take long, for nothing
+            self._left_out += len(events)
+            return
         raws = [event.data if isinstance(event, Relayed) else _encode(event) for event in events]
         if sum(map(len, raws)) > self._room:
             self._left_out += len(events)

@@ -7,6 +7,7 @@ import pytest
 
 from app.protocol.problems import refuse
 from app.protocol.request import parse_request
+from app.turn.deltas import TextDelta
 from app.witnesses import recorder as module
 from app.witnesses.recorder import Note, Recorded, Recorder
 from tests.stage import new_emitter
@@ -167,3 +168,17 @@ async def test_what_a_watcher_has_not_taken_is_bounded_and_what_was_forgotten_is
     rest = [note async for note in notes]
     assert sum(len(note.data) for note in rest) <= 3000
     assert ids([(note.name, msgspec.json.decode(note.data)) for note in rest])[0] == ("began", "req_1")
+
+
+def test_events_for_which_there_is_no_room_are_not_even_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = turn(Recorder(5, PLENTY), "req_1")
+    kept = len(recorded.notes)
+    monkeypatch.setattr(module, "_encode", lambda _: pytest.fail("it was encoded"))
+    emitter = new_emitter()
+    emitter.begin()
+    events = emitter.feed([TextDelta("x" * (module.MOST_BYTES + 1))])
+    recorded.told(events)
+    monkeypatch.undo()
+    recorded.ended({"finish": "completed"})
+    assert len(recorded.notes) == kept + 1
+    assert msgspec.json.decode(recorded.notes[-1].data)["left_out"] == len(events)
