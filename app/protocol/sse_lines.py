@@ -9,6 +9,9 @@ from typing import Final
 LONGEST: Final = 32 * 1024 * 1024
 """Bytes of one line, and of one event. The largest that is known, a picture in base64, is far below."""
 
+LINE_COST: Final = 64
+"""Bytes that a line takes beside those that it holds, while it is remembered."""
+
 MOST_VALUES: Final = 250_000
 """JSON values of one event. Each takes memory, however short it is on the wire."""
 TOO_MANY_VALUES: Final = f"an event holds more than {MOST_VALUES} JSON values"
@@ -92,8 +95,8 @@ class SseEvents:
         for line in self._lines.feed(data):
             if line[:5] == b"data:":
                 told = line[6:] if line[5:6] == b" " else line[5:]
+                self._held += len(told) + LINE_COST * bool(self._data)
                 self._data.append(told)
-                self._held += len(told)
                 if self._held > self._longest:
                     raise TooLongError
             elif not line and self._data:

@@ -12,13 +12,17 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.request.json_values import holds_more_values
-from app.protocol.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
+from app.protocol.sse_lines import LINE_COST, LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 
 Json = dict[str, Any]
 
 TOO_LONG: Final = "a line of the stream is too long"
 _MOST_LINES: Final = 1000
-"""Lines of one chunk: each is tried with all before it."""
+"""Data lines of one chunk."""
+_TRIED: Final = 64 * 1024
+"""Bytes up to which a chunk of several lines is decoded at each of its lines; a longer one only at its empty line."""
+_TRIES: Final = 4
+"""How often the bytes of a chunk are decoded before its empty line, beside `_TRIED` bytes."""
 
 _BESIDE: Final = ("usage", "timings", "citations", "search_results")
 """What an answer says beside its choices, and is read."""
@@ -78,8 +82,12 @@ class ChatLines:
 
     def __init__(self) -> None:
         self._lines = SseLines(LONGEST)
-        self._begun: bytes = b""
+        self._begun: list[bytes] = []
         """Data lines that are not JSON yet."""
+        self._begun_held = self._decoded = 0
+        """How many bytes they hold, and how many were decoded in vain."""
+        self._undecoded = False
+        """Whether the last of them was not tried."""
         self._other: list[bytes] = []
         """What stands outside of the stream's own lines: the body, if this is no stream."""
         self._other_held = 0
@@ -99,7 +107,7 @@ class ChatLines:
                 self._found = True
                 yield error
             else:
-                self._aside(line)
+                yield from self._aside(line)
 
     def end(self) -> Iterator[Json]:
         """What is left when nothing more comes."""
@@ -110,7 +118,7 @@ class ChatLines:
                 self._found = True
                 yield error
             elif not self.done:
-                self._aside(line)
+                yield from self._aside(line)
         if self._other and not self._found and not self.done:
             yield from self._progress.take(whole(b"\n".join(self._other)))
 
@@ -128,10 +136,20 @@ class ChatLines:
         return self._progress.at_done() if self.done else []
 
     def _chunk(self, told: bytes) -> Json | None:
-        if self._begun:
-            told = self._begun + b"\n" + told
-            if len(told) > LONGEST or told.count(b"\n") > _MOST_LINES:
-                raise NotAStreamError(TOO_LONG)
+        self._begun.append(told)
+        self._begun_held += len(told) + 1
+        if self._begun_held > LONGEST or len(self._begun) > _MOST_LINES:
+            raise NotAStreamError(TOO_LONG)
+        self._undecoded = len(self._begun) > 1 and (
+            self._begun_held > _TRIED or self._decoded > _TRIED + _TRIES * self._begun_held
+        )
+        return None if self._undecoded else self._decoded_lines()
+
+    def _decoded_lines(self) -> Json | None:
+        """The chunk that the data lines amount to; None if they are no JSON (yet)."""
+        told = self._begun[0] if len(self._begun) == 1 else b"\n".join(self._begun)
+        self._decoded += len(told)
+        self._undecoded = False
         _refuse_dense(told)
         try:
             chunk = _decode(told)
@@ -141,33 +159,40 @@ class ChatLines:
                 return None
         if type(chunk) is not dict:
             raise NotAStreamError("a chunk of the stream is not an object")
-        self._begun = b""
         self._found = True
+        self._begin_anew()
         return chunk
+
+    def _begin_anew(self) -> None:
+        self._begun.clear()
+        self._begun_held = self._decoded = 0
 
     def _odd(self, told: bytes) -> Any:
         """What is no JSON to msgspec: nothing at all, the end, half of a character in UTF-16, NaN; or half of it."""
         word = told.strip()
-        if not word:
-            return None
-        if word == b"[DONE]":
-            self.done = True
+        if not word or word == b"[DONE]":
+            self.done = bool(word)
+            self._begin_anew()
             return None
         try:
             return json.loads(told)
         except (ValueError, RecursionError):
-            self._begun = told
             return None
 
-    def _aside(self, line: bytes) -> None:
+    def _aside(self, line: bytes) -> list[Json]:
+        """What an empty line, or one that is none of the stream's, is the end of."""
         if line:
             if not self._found and not line.startswith((b":", b"event:", b"id:", b"retry:")):
                 self._other.append(line)
-                self._other_held += len(line)
+                self._other_held += len(line) + LINE_COST
                 if self._other_held > LONGEST:
                     raise NotAStreamError(TOO_LONG)
         elif self._begun:
-            raise NotAStreamError("a chunk of the stream is not JSON")
+            chunk = self._decoded_lines() if self._undecoded else None
+            if chunk is None:
+                raise NotAStreamError("a chunk of the stream is not JSON")
+            return self._progress.take(chunk)
+        return []
 
 
 def apart(chunk: Json, *, begun: bool) -> list[Json]:

@@ -15,9 +15,13 @@ closes an idle one some day. A request written to such a connection is lost. Thr
    may have worked on it. A reset proves nothing either way: it does not carry the last acknowledgement.
 
 Where the system does not say what was acknowledged (only Linux is asked), nothing is sent again.
+
+aiohttp reads over interim replies (1xx) one after the other and never gives way to anybody meanwhile. A server that
+sends many of them does not speak HTTP.
 """
 
 import asyncio
+import http
 import select
 import socket
 import struct
@@ -31,6 +35,7 @@ from typing import Any, Final, TypeVar
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
 
 from app.upstreams.port import Keep
 
@@ -49,6 +54,9 @@ USED_ONCE: Final = 60
 
 LARGE: Final = 64 * 1024
 """Bytes above which a body is written in pieces, with a turn of the event loop in between."""
+
+MOST_INTERIM: Final = 100
+"""Interim replies (1xx) before an answer."""
 
 ResultT = TypeVar("ResultT")
 
@@ -137,6 +145,19 @@ class _Handler(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._before: int | None = None
+        self._interim = 0
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        """The head of a reply has come."""
+        if self._interim > MOST_INTERIM:
+            return  # what came in one piece with the last that was read
+        self._interim = self._interim + 1 if data[0].code < http.HTTPStatus.OK else 0
+        if self._interim <= MOST_INTERIM:
+            super().feed_data(data, size)
+            return
+        if self.transport is not None:
+            self.transport.close()
+        self.set_exception(HttpProcessingError(code=data[0].code, message="too many interim replies"))
 
     def reuse(self) -> None:
         """Another request is about to be written."""

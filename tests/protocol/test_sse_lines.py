@@ -104,3 +104,10 @@ def test_a_line_that_comes_byte_by_byte_costs_no_more_than_its_length() -> None:
     for _ in range(1_000_000):
         lines.feed(b"x")
     assert lines.feed(b"\n") == [b"x" * 1_000_000]
+
+
+def test_data_lines_without_data_take_memory_too() -> None:
+    events = SseEvents(longest=6400)
+    assert events.feed(b"data:\n" * 101) == []
+    with pytest.raises(TooLongError):
+        events.feed(b"data:\n")

@@ -4,10 +4,12 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.upstreams import chat_lines
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 
 Json = dict[str, Any]
@@ -68,6 +70,37 @@ NOT_JSON = "a chunk of the stream is not JSON"
 )
 def test_an_answer_is_read_as_far_as_it_makes_sense(body: bytes, chunks: list[Json], why: str) -> None:
     assert read(body) == (chunks, why)
+
+
+LONG = b"a" * 100_000
+SEVERAL_LINES = {
+    "a long line, then short ones": (b'data: {"a":"' + LONG + b"\n" + b"data: x\n" * 900 + b"\n", NOT_JSON),
+    "long lines": ((b'data: ["' + b"a" * 3000 + b'",\n') * 900 + b"\n", NOT_JSON),
+    "short lines": (b"data: [1,\n" * 900 + b"\n", NOT_JSON),
+    "white space": (b"data: " + b" " * 3000 + b"\n" + b'data: {"a":\n' + b"data: \n" * 900 + b"data: 1}\n\n", ""),
+    "long JSON": (b'data: {"a":"' + LONG + b'",\n' + b"data: \n" * 900 + b'data: "b":1}\n\n', ""),
+    "long JSON without the empty line at the end": (b'data: {"a":"' + LONG + b'",\ndata: "b":1}', ""),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL_LINES)
+def test_a_chunk_of_several_lines_is_decoded_in_linear_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, why = SEVERAL_LINES[name]
+    decoded = 0
+
+    def decode(told: bytes) -> Any:
+        nonlocal decoded
+        decoded += len(told)
+        return msgspec.json.decode(told)
+
+    monkeypatch.setattr(chat_lines, "_decode", decode)
+    chunks, told = read(body)
+    assert (len(chunks), told) == (0 if why else 1, why)
+    assert decoded <= 6 * len(body) + 65536
+
+
+def test_lines_outside_of_the_stream_take_memory_however_short_they_are() -> None:
+    assert read(b"x\n" * 600_000) == ([], "a line of the stream is too long")
 
 
 TEXTS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]) | st.sampled_from('\u2028\u0085\r\n[DONE]:"\\'))

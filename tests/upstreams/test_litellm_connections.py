@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -210,11 +210,44 @@ async def test_idle_connections_are_bounded_in_number_and_in_time() -> None:
                 await settled(lambda: not upstream.writers)
 
 
+async def test_a_server_that_sends_interim_replies_without_end_is_left_before_it_holds_up_anybody() -> None:
+    written = 0
+
+    class Endless(ChatUpstream):
+        async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:  # noqa: ARG002 — the parent's
+            nonlocal written
+            with suppress(ConnectionError):
+                while written < 400_000:
+                    writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 1000)
+                    await writer.drain()
+                    written += 1000
+            return False
+
+    with Endless([]) as upstream:
+        async with client("chat", upstream.url) as (chat, ask):
+            _, problem = await answers(chat, dict(ask))
+    assert problem == Problem(code="upstream_error", message=NOT_HTTP)
+    assert written < 400_000
+
+
+async def test_some_interim_replies_are_read_over() -> None:
+    class Polite(ChatUpstream):
+        async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:
+            writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 20)
+            return await super()._play(ask, script, writer)
+
+    with Polite(talk("Hi")) as upstream:
+        async with client("chat", upstream.url) as (chat, ask):
+            for _ in range(8):  # more of them on one connection than one answer may have
+                assert (await answers(chat, dict(ask)))[1] is None
+
+
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("body", [
     b"SSH-2.0-OpenSSH\r\n\r\n",
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
-], ids=["no head", "no size of a chunk"])  # fmt: skip
+    b"HTTP/1.1 100 Continue\r\n\r\n" * 300 + b"HTTP/1.1 200 OK\r\n\r\n",
+], ids=["no head", "no size of a chunk", "interim replies"])  # fmt: skip
 async def test_an_answer_that_is_not_http_is_told_in_the_same_words_on_every_lane(lane: str, body: bytes) -> None:
     class Rude(ClosingResponses if lane == "responses" else ClosingChat):  # type: ignore[misc]  # one class for both
         async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:  # noqa: ARG002 — the parent's
