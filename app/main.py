@@ -75,8 +75,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         settings, upstreams, sealer_of(settings.seal, kept.seal_key, settings.server.max_body_bytes), fetcher
     )
     admission, metrics, recorder = kept.admission, kept.metrics, kept.recorder
-    passthrough = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
-    gate = Gate(settings.keys, settings.server, passthrough=passthrough)
+    gate = Gate(settings.keys, settings.server, passthrough=_takes_guests(settings))
     tracing = tracing_of(settings)
     bodies = BodyLog() if settings.server.log_bodies else None
     walk = Walk(
@@ -186,7 +185,8 @@ def metrics_of(settings: Settings) -> Metrics | None:
 def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
     """Let what outlives the settings go by these from now on. It cannot fail, so that a reload is followed whole."""
     server = settings.server
-    kept.admission.follow(server.max_turns)
+    owners = len({key.name for key in settings.keys}) + _takes_guests(settings)
+    kept.admission.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
     kept.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
     for quota in (kept.websockets.arriving, kept.websockets.remembered):
         quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
@@ -194,6 +194,11 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
         kept.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
     if kept.metrics is not None:
         kept.metrics.follow(_served(settings), lambda: catalogue.circuits)
+
+
+def _takes_guests(settings: Settings) -> bool:
+    """Whether callers may come with a key for an upstream."""
+    return any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
 
 
 def _served(settings: Settings) -> Served:

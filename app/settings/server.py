@@ -78,7 +78,9 @@ class Server(Table):
     upstream_idle_connections: int = Field(default=32, ge=0, le=10_000)
     """How many idle connections to one upstream are kept."""
     max_turns: int = Field(default=1000, ge=1)
-    """Turns at once; one more is a 503. Half of them at most are for callers without a key of this server."""
+    """Turns at once; one more is a 503. Half of them at most are for callers without a key of this server. Where there
+    are several callers, each runs at most as many as are free, so half of all while nobody else asks; beyond it is a
+    429. `concurrency` gives a key another share."""
     guest_requests_per_minute: int = Field(default=0, ge=0)
     """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may begin in a minute; 0: any
     number."""
@@ -145,7 +147,7 @@ class KeyTable(Table):
     requests_per_minute: int | None = Field(default=None, ge=1)
     """Turns that may begin in a minute; without it any number. Each process counts for itself."""
     concurrency: int | None = Field(default=None, ge=1)
-    """Turns at once; without it any number."""
+    """Turns at once; without it what `max_turns` leaves to each caller, or all of them where there is one key."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -7,6 +7,9 @@ never behind anybody. The count is our own; pools of connections have no bound, 
 turn's connection is a turn that waits for another client.
 
 Limits belong to `Key.owner`. Guests, who are as many as somebody cares to invent, share half of all turns at most.
+Where there may be several owners, an owner may begin a turn only while it runs fewer than are free (a guest, than are
+free for guests): the first takes half of all, the next half of the rest, and whoever comes later still finds one. A
+key with a `concurrency` of its own has that many instead.
 
 A server that is told to stop goes through two steps, each begun from outside:
 
@@ -53,13 +56,15 @@ class Ticket:
 class Admission:
     """Counts turns, and knows whether there may be more."""
 
-    def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic, *, shared: bool = False) -> None:
         self.ready = True
         """Whether new clients should come."""
         self.ended = False
         self.tickets: set[Ticket] = set()
         """Those of all turns that run."""
         self._max_turns = max_turns
+        self._shared = shared
+        """Whether there may be several owners."""
         self._clock = clock
         self._allowances = Allowances(clock)
         self._guests = 0
@@ -69,7 +74,8 @@ class Admission:
         """One more turn. Raises `ProblemError` where there may be none, now or for this key."""
         if self.ended:
             raise ProblemError(LEAVING)
-        if len(self.tickets) >= self._max_turns:
+        free = self._max_turns - len(self.tickets)
+        if free <= 0:
             words = f"This server runs {self._max_turns} turns at once, and no more."
             raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
         most = max(1, self._max_turns // 2)
@@ -77,6 +83,11 @@ class Admission:
             words = f"This server runs {most} turns at once for callers without a key of its own, and no more."
             raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
         allowance = self._allowances.of(caller)
+        if caller.is_guest:
+            free = min(free, most - self._guests)
+        if self._shared and caller.owner and caller.concurrency is None and allowance.running >= free:
+            words = f"This caller runs {allowance.running} turns at once; what is free is for others."
+            raise ProblemError(Problem(code="rate_limit_exceeded", message=words, retry_after=PAUSE))
         allowance.take(caller)
         ticket = Ticket(self, caller, allowance)
         self.tickets.add(ticket)
@@ -95,9 +106,10 @@ class Admission:
         """What this caller has left, for every answer to it."""
         return self._allowances.headers(caller)
 
-    def follow(self, max_turns: int) -> None:
-        """Another limit holds from now on. Turns that run, and requests of the last minute, count as before."""
+    def follow(self, max_turns: int, *, shared: bool) -> None:
+        """Other limits hold from now on. Turns that run, and requests of the last minute, count as before."""
         self._max_turns = max_turns
+        self._shared = shared
 
     def leave(self) -> None:
         """The server is told to stop, and serves on for a while."""

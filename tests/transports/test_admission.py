@@ -169,7 +169,7 @@ def test_other_limits_hold_for_what_was_used_before() -> None:
     clock = Clock()
     admission = Admission(100, clock)
     ticket = admission.admit(Key("alice", b"a", requests_per_minute=5, concurrency=2))
-    admission.follow(10)
+    admission.follow(10, shared=False)
     key = Key("alice", b"renewed", requests_per_minute=2, concurrency=1)
     assert refused(admission, key).message == "This key may run 1 requests at once, and does."
     ticket.give_back()
