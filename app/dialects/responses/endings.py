@@ -28,6 +28,7 @@ CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
 )
 
+_COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens")
 _RANK: Final[dict[str, int]] = {"completed": 0, "incomplete": 1, "failed": 2}
 _STATUSES: Final[tuple[Status, ...]] = ("completed", "incomplete", "failed")
 
@@ -117,6 +118,12 @@ def _as_sent(item: Any, sent: dict[str | None, Json]) -> Any:
         return item if status is None else {**item, "status": status}
     cut = item["type"] == "custom_tool_call" or is_unfinished_function_call(item)
     return {**item, "status": "incomplete"} if cut else item
+
+
+def counted(usage: Any) -> Any:
+    """The usage as the upstream reports it; None where it counts nothing: nobody reads and writes zero tokens."""
+    zeros = isinstance(usage, dict) and not any(usage.get(name) for name in _COUNTS)
+    return None if zeros else usage
 
 
 def whole_seconds(told: Any, otherwise: int) -> int:

@@ -43,6 +43,7 @@ from app.dialects.responses.endings import (
     SECOND,
     UNREADABLE,
     agreed_status,
+    counted,
     ending,
     final_items,
     is_cut_call,
@@ -207,6 +208,7 @@ class RelayTurn:
         """The upstream's last event, and what it should have said before."""
         response = self._response
         status = response["status"] = agreed_status(name, response)
+        response["usage"] = counted(response.get("usage"))
         name = event["type"] = f"response.{status}"
         if self._supplied:  # two clocks in one response might say that it ended before it began
             response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None

@@ -480,3 +480,12 @@ def test_nothing_that_an_upstream_says_of_its_end_is_believed_blindly(fields: Js
     events = answer(HELLO, usage=None)
     events[-1]["response"] |= fields
     assert last(events).response == expected
+
+
+ZEROS = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+
+
+@pytest.mark.parametrize("usage", [ZEROS, {}, {**ZEROS, "input_tokens_details": {"cached_tokens": 0}}, None])
+def test_a_usage_of_zeros_is_no_count(usage: Json | None) -> None:
+    told = last(answer(HELLO, usage=usage))
+    assert (json.loads(told.body)["usage"], told.response) == (None, Ending(status="completed"))
