@@ -9,6 +9,8 @@ MOST_TOKENS: Final = 16
 """Of an answer. OpenAI's Responses take no smaller limit, and the question wants a longer answer."""
 LIMITED: Final = frozenset({"length", "max_tokens", "model_length"})
 """Finish reasons that tell of a limit."""
+LAST_WORDS: Final = ("thirty", "30")
+"""How a whole answer to the question ends: it counts that far."""
 ENDS: Final = frozenset({"response.completed", "response.incomplete"})
 
 
@@ -41,7 +43,8 @@ def read_chunks(chunks: list[Json], *, limited: bool) -> Heard:
     usage = "with usage" if usages else "without usage, which is then estimated"
     heard = Heard("works", f"yes: {streamed}, {usage}, finish reason {str(finish)[:40]}")
     spent = usages[-1].get("completion_tokens") if usages else None
-    return heard.with_faults(*_limit_faults(spent, limited=limited, told=str(finish).lower() in LIMITED))
+    told = str(finish).lower() in LIMITED
+    return heard.with_faults(*_limit_faults(spent, _chat_text(choices), limited=limited, told=told))
 
 
 def read_events(events: list[Json], *, limited: bool) -> Heard:
@@ -61,7 +64,10 @@ def read_events(events: list[Json], *, limited: bool) -> Heard:
     spent = _dict(response.get("usage")).get("output_tokens")
     told = response.get("status") == "incomplete"
     wrong_name = told != (kinds[-1] == "response.incomplete")
-    faults = [*_position_faults(events), *_id_faults(events), *_limit_faults(spent, limited=limited, told=told)]
+    faults = [*_position_faults(events), *_id_faults(events)]
+    faults += _limit_faults(spent, _events_text(events), limited=limited, told=told)
+    if not isinstance(_dict(events[0].get("response")).get("output"), list):
+        faults.append("no output in response.created")
     return heard.with_faults(*faults, *(["a status that its last event contradicts"] if wrong_name else []))
 
 
@@ -73,14 +79,29 @@ def calls_custom_tool(events: Sequence[Json], name: str) -> bool:
     return any(item.get("type") == "custom_tool_call" and item.get("name") == name for item in items)
 
 
-def _limit_faults(spent: Any, *, limited: bool, told: bool) -> Iterator[str]:
-    """Of the question's answer only a part fits the limit: as much, and called a whole one, it was cut in silence."""
+def _limit_faults(spent: Any, text: str, *, limited: bool, told: bool) -> Iterator[str]:
+    """Of the question's answer only a part fits the limit: as much, and called a whole one, it was cut in silence.
+
+    Where nothing is counted, the text shows it: without the last word the answer is not whole.
+    """
+    counted = type(spent) is int and spent > 0
+    whole = any(word in text.lower() for word in LAST_WORDS)
     if not limited:
         yield "it refuses the limit of an answer"
-    elif type(spent) is int and spent > MOST_TOKENS:
+    elif spent > MOST_TOKENS if counted else whole:
         yield "it does not keep to the limit of an answer"
-    elif type(spent) is int and spent == MOST_TOKENS and not told:
+    elif not told and (spent == MOST_TOKENS if counted else not whole):
         yield "an answer that the limit cut is told as a whole one"
+
+
+def _chat_text(choices: Sequence[Json]) -> str:
+    said = [_dict(choice.get(key)).get("content") for choice in choices for key in ("delta", "message")]
+    return "".join(text for text in said if isinstance(text, str))
+
+
+def _events_text(events: Sequence[Json]) -> str:
+    said = [event.get("delta") for event in events if event["type"] == "response.output_text.delta"]
+    return "".join(text for text in said if isinstance(text, str))
 
 
 def _position_faults(events: Sequence[Json]) -> Iterator[str]:

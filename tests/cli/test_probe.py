@@ -310,6 +310,7 @@ FAULTS: list[tuple[Script, list[str]]] = [
         speaks(changed(TALKS, "response.incomplete", type="response.completed")),
         ["a status that its last event contradicts"],
     ),
+    (speaks(about_response(output=None)), ["no output in response.created"]),
     (refuses_limits, ["it refuses the limit of an answer"]),
     (speaks(calls=[NO_CUSTOM_TOOLS]), ["it refuses custom tools with a grammar"]),
     (speaks(calls=TALKS), [NO_GRAMMAR]),
@@ -327,6 +328,26 @@ def test_responses_that_clients_would_stumble_over_are_not_recommended(
         code, told = probed(server.url, capsys, "responses")
     assert told["Responses"].endswith(f"with usage; but {', '.join(faults)}")
     assert (code, told["suits it"], told["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
+
+
+@pytest.mark.parametrize("usage", [None, {**SPENT, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])
+@pytest.mark.parametrize(
+    ("text", "cut", "fault"),
+    [
+        (", two", {}, SILENT_LIMIT),
+        (" to thirty", {}, "it does not keep to the limit of an answer"),
+        (", two", CUT, None),
+    ],
+)
+def test_a_server_that_counts_nothing_is_judged_by_its_last_word(
+    text: str, cut: Json, fault: str | None, usage: Json | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talks = answer(message("msg_1", "one", text), **cut, usage=usage)
+    chat = [says("one"), says(text), stops("length" if cut else "stop")]
+    with Server(chat=chat, responses=speaks(talks)) as server:
+        _, told = probed(server.url, capsys)
+    faults = [told[title].partition("; but ")[2] or None for title in ("chat completions", "Responses")]
+    assert faults == [fault, fault]
 
 
 def test_responses_without_a_fault_are_recommended_where_chat_is_not_spoken_or_not_right(
@@ -463,7 +484,7 @@ def test_a_list_of_models_that_is_none_does_no_harm(body: bytes, capsys: pytest.
 def test_a_server_that_says_the_key_wherever_it_can_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(models=[listing(KEY)], chat=[says("Hi", finish=KEY)], responses=[{"type": KEY}, End()]) as server:
         code, told = probed(server.url, capsys)
-    assert (code, told["asked for"][:1], told["chat completions"][-1:]) == (0, "…", "…")
+    assert (code, told["asked for"][:1], told["chat completions"].partition(";")[0][-1:]) == (0, "…", "…")
 
 
 def test_the_flag_is_of_check_alone(capsys: pytest.CaptureFixture[str]) -> None:
