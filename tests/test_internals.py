@@ -65,6 +65,8 @@ def test_of_aiohttps_connections() -> None:
             Method(ResponseHandler, "__init__", ("loop",)),
             Method(ResponseHandler, "eof_received"),
             Method(ResponseHandler, "connection_lost", ("exc",)),
+            Method(ResponseHandler, "feed_data", ("data", "size")),
+            Method(ResponseHandler, "set_exception", ("exc", "exc_cause")),
             Method(ResponseHandler, "is_connected"),
             Method(ResponseHandler, "close"),
             *(Attribute(ResponseHandler, name) for name in ("should_close", "transport")),
