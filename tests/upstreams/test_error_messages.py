@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
+from app.upstreams import error_body
 from app.upstreams.error_keys import without_keys
-from app.upstreams.faults import short
+from app.upstreams.faults import problem_told, short
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
@@ -249,3 +250,16 @@ def test_a_key_of_any_usual_shape_is_blotted_out(key: str, written: str) -> None
 @pytest.mark.parametrize("unit", ["a", "a-", "sk-", "sk", "A", "aB", "AbcDef", "a1", "1", ".", "sk-a.", "*", "key_a-"])
 def test_looking_for_keys_is_linear(unit: str) -> None:
     assert_linear(f"keys in {unit!r}", lambda n: unit * n, without_keys, 2_000)
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 900 + "[" + "1," * 9000, "{" * 20_000, '{"error":' + "{" * 20_000])
+def test_a_body_full_of_brackets_is_decoded_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+
+    def decode(told: str) -> Any:
+        decoded.append(len(told))
+        return json.loads(told)
+
+    monkeypatch.setattr(error_body, "_decode", decode)
+    problem = problem_told(500, text, model="m", headers={}, secret=None)
+    assert (problem.message, sum(decoded) <= 4 * len(text)) == ("The upstream failed with status 500.", True)
