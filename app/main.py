@@ -19,6 +19,7 @@ from app.protocol.problems import ProblemError
 from app.sealing import EnvelopeSealer
 from app.settings import Seal, Server, Settings
 from app.transports.admission import Admission
+from app.transports.body import Bodies
 from app.transports.browsers import Browsers
 from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.gate import Gate
@@ -53,6 +54,8 @@ class Kept(NamedTuple):
     """What outlives the settings: a server that is told other ones goes on counting, and opens what it sealed."""
 
     admission: Admission
+    arriving: Quota
+    """Bytes of bodies that are read."""
     websockets: Quotas
     metrics: Metrics | None
     recorder: Recorder | None
@@ -77,16 +80,19 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     admission, metrics, recorder = kept.admission, kept.metrics, kept.recorder
     gate = Gate(settings.keys, settings.server, passthrough=_takes_guests(settings))
     tracing = tracing_of(settings)
-    bodies = BodyLog() if settings.server.log_bodies else None
+    body_log = BodyLog() if settings.server.log_bodies else None
     walk = Walk(
         catalogue=catalogue,
         admission=admission,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
-        witnesses=[witness for witness in (recorder, metrics, tracing, bodies) if witness is not None],
+        witnesses=[witness for witness in (recorder, metrics, tracing, body_log) if witness is not None],
     )
-    http = Http(walk=walk, catalogue=catalogue, gate=gate, server=settings.server, started=int(time.time()))
+    bodies = Bodies(settings.server, kept.arriving)
+    http = Http(
+        walk=walk, catalogue=catalogue, gate=gate, bodies=bodies, server=settings.server, started=int(time.time())
+    )
     websockets = WebSockets(walk=walk, gate=gate, server=settings.server, quotas=kept.websockets)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
@@ -117,7 +123,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     app.state.retire = held.aclose
     app.include_router(http.router())
     if settings.serves_page:
-        inspector = Inspector(walk=walk, gate=gate, server=settings.server, recorder=recorder)
+        inspector = Inspector(walk=walk, gate=gate, bodies=bodies, server=settings.server, recorder=recorder)
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(gate if settings.server.metrics == "key" else None))
@@ -151,6 +157,7 @@ def _kept(settings: Settings, before: Kept | None) -> Kept:
     if before is None:
         return Kept(
             admission=Admission(server.max_turns),
+            arriving=Quota(*_body_bytes(server)),
             websockets=Quotas(
                 connections=Quota(server.max_websockets, server.max_caller_websockets),
                 arriving=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
@@ -187,6 +194,7 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
     server = settings.server
     owners = len({key.name for key in settings.keys}) + _takes_guests(settings)
     kept.admission.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
+    kept.arriving.follow(*_body_bytes(server))
     kept.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
     for quota in (kept.websockets.arriving, kept.websockets.remembered):
         quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
@@ -194,6 +202,11 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
         kept.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
     if kept.metrics is not None:
         kept.metrics.follow(_served(settings), lambda: catalogue.circuits)
+
+
+def _body_bytes(server: Server) -> tuple[int, int]:
+    """What bodies that are read may hold, in all and of one caller. The longest fits in each share, also in guests'."""
+    return max(server.body_total_bytes, 2 * server.max_body_bytes), max(server.body_caller_bytes, server.max_body_bytes)
 
 
 def _takes_guests(settings: Settings) -> bool:

@@ -13,7 +13,7 @@ from app.off_loop import off_loop
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
-from app.transports.body import read_json_body
+from app.transports.body import Bodies
 from app.transports.gate import Gate
 from app.transports.quota import Quota
 from app.transports.walk import Walk
@@ -50,9 +50,10 @@ _GUARDED: Final = {
 class Inspector:
     """A page that needs nothing but this server."""
 
-    def __init__(self, *, walk: Walk, gate: Gate, server: Server, recorder: Recorder | None) -> None:
+    def __init__(self, *, walk: Walk, gate: Gate, bodies: Bodies, server: Server, recorder: Recorder | None) -> None:
         self._walk = walk
         self._gate = gate
+        self._bodies = bodies
         self._server = server
         self._recorder = recorder
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
@@ -92,9 +93,10 @@ class Inspector:
         slot = admission.admit(caller)
         request.state.headers = admission.headers(caller)
         try:
-            body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
-            ask, warnings = await self._walk.rehearse(body, caller, originator=request.headers.get("originator", ""))
-            shown = await off_loop(len(body), _shown, ask, warnings)
+            async with self._bodies.read(request, caller) as body:
+                originator = request.headers.get("originator", "")
+                ask, warnings = await self._walk.rehearse(body, caller, originator=originator)
+                shown = await off_loop(len(body), _shown, ask, warnings)
         finally:
             slot.give_back()
         return HttpResponse(shown, media_type="application/json")

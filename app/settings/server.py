@@ -29,7 +29,14 @@ class Server(Table):
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
     """Bytes of a request; a larger one is a 413. What its sealed items hold may be as much again, and 4 MiB anyway."""
     body_timeout: Seconds = 30
-    """Seconds of silence while a body arrives; one that comes very slowly has a bound as well."""
+    """Seconds of silence while a body arrives. One that comes more slowly than 1 KiB a second, for as long, is refused
+    as well, and so is one that takes 20 times as long in all."""
+    body_caller_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
+    """Bytes of one caller's requests that are read, or translated for their upstream, at once; at least one of
+    `max_body_bytes`. More is a 429; without keys only `body_total_bytes` holds."""
+    body_total_bytes: int = Field(default=512 * 1024 * 1024, ge=0)
+    """The same of all callers; at least two of `max_body_bytes`. More is a 503. Half of it at most is for callers
+    without a key of this server."""
     max_header_bytes: int = Field(default=64 * 1024, ge=1024)
     """Bytes of its headers; larger ones are a 431."""
     header_timeout: Seconds = 15

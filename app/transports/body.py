@@ -1,49 +1,96 @@
-"""Reading what a client posts: bounded, and only JSON."""
+"""Reading what a client posts: bounded, and only JSON.
+
+Theory of operation
+-------------------
+A body holds one of its caller's turns while it is read, so that it may be neither silent nor slow. It begins with
+`body_timeout` seconds of credit. Every `SLOWEST` bytes are worth one second more, but a body never has more credit than
+it began with: what came fast earlier does not allow silence later. No body takes longer than `LONGEST` times
+`body_timeout`, however steadily it comes.
+
+Its bytes are counted as they come, against what the caller, all guests and the process may hold, until the turn has
+been translated for its upstream or has failed.
+"""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from app.protocol.problems import refuse
+from app.protocol.problems import ProblemError, refuse
+from app.settings import Key, Server
+from app.transports.quota import Quota
 
 SLOWEST: Final = 1024
-"""Bytes a second below which a body is not waited for, once its patience is used up."""
+"""Bytes a second below which a body uses up its credit."""
+LONGEST: Final = 20
+"""How many times `body_timeout` a body may take in all: ten minutes by default, so 55 KB a second for 32 MiB."""
 
 
 class ClientGoneError(Exception):
     """The client hung up; there is nobody to answer."""
 
 
-async def read_json_body(request: Request, limit: int, patience: float) -> bytes:
-    """The body. Raises `ProblemError` if it is no JSON by its own account, encoded, or longer than `limit` bytes.
+class Bodies:
+    """Reads bodies, each within its own limits and all of them within one quota of bytes."""
 
-    Also if nothing of it came for `patience` seconds, or if it comes at a trickle for longer than that.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
-        raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise refuse("unsupported_media_type", "Send the body as it is, without a Content-Encoding.")
-    too_large = refuse("request_too_large", f"The body is longer than the {limit} bytes this server reads.")
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limit:
-        raise too_large
-    pieces: list[bytes] = []
-    size = 0
-    now = asyncio.get_running_loop().time
-    began = now()
-    try:
-        async with asyncio.timeout(patience) as clock:
-            async for piece in request.stream():
-                size += len(piece)
-                if size > limit:
-                    raise too_large
-                pieces.append(piece)
-                clock.reschedule(min(now() + patience, began + patience + size / SLOWEST))
-    except TimeoutError:
-        raise refuse("request_timeout", f"The body took too long: {size} bytes of it have come.") from None
-    except ClientDisconnect:
-        raise ClientGoneError from None
-    return b"".join(pieces)
+    def __init__(self, server: Server, quota: Quota) -> None:
+        self._limit = server.max_body_bytes
+        self._timeout = server.body_timeout
+        self._quota = quota
+
+    @asynccontextmanager
+    async def read(self, request: Request, caller: Key) -> AsyncIterator[bytes]:
+        """The body, whose bytes count as the caller's until the block ends.
+
+        Raises `ProblemError` if it is no JSON by its own account, encoded, too long or too slow, or if the caller or
+        the server holds too many bytes already; `ClientGoneError` if the client leaves.
+        """
+        self._check(request)
+        arrived = bytearray()
+        size = 0
+        try:
+            try:
+                await self._receive(request, caller, arrived)
+            finally:
+                size = len(arrived)
+            body = bytes(arrived)
+            arrived.clear()  # otherwise it would be held twice
+            yield body
+        finally:
+            self._quota.give_back(caller, size)
+
+    def _check(self, request: Request) -> None:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" and not kind.endswith("+json"):
+            raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise refuse("unsupported_media_type", "Send the body as it is, without a Content-Encoding.")
+        declared = request.headers.get("content-length", "")
+        if declared.isdecimal() and int(declared) > self._limit:
+            raise self._too_large()
+
+    async def _receive(self, request: Request, caller: Key, body: bytearray) -> None:
+        """Adds all of it to `body`, every byte of which has been taken from the quota."""
+        now = asyncio.get_running_loop().time
+        due = now() + self._timeout
+        end = now() + self._timeout * LONGEST
+        try:
+            async with asyncio.timeout_at(due) as clock:
+                async for piece in request.stream():
+                    if len(body) + len(piece) > self._limit:
+                        raise self._too_large()
+                    if not self._quota.take(caller, len(piece)):
+                        raise ProblemError(self._quota.refusal("bytes of requests being read", len(piece)))
+                    body += piece
+                    due = min(due + len(piece) / SLOWEST, now() + self._timeout, end)
+                    clock.reschedule(due)
+        except TimeoutError:
+            raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have come.") from None
+        except ClientDisconnect:
+            raise ClientGoneError from None
+
+    def _too_large(self) -> ProblemError:
+        return refuse("request_too_large", f"The body is longer than the {self._limit} bytes this server reads.")

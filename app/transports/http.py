@@ -15,7 +15,7 @@ from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
 from app.transports.admission import Ticket
 from app.transports.answering import Answering
-from app.transports.body import ClientGoneError, read_json_body
+from app.transports.body import Bodies, ClientGoneError
 from app.transports.compacting import Compacting
 from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.gate import Gate
@@ -43,6 +43,7 @@ class Http:
         walk: Walk,
         catalogue: Catalogue,
         gate: Gate,
+        bodies: Bodies,
         server: Server,
         started: int,
     ) -> None:
@@ -50,6 +51,7 @@ class Http:
         self._admission = walk.admission
         self._catalogue = catalogue
         self._gate = gate
+        self._bodies = bodies
         self._server = server
         self._started = started
 
@@ -106,8 +108,8 @@ class Http:
             ticket = self._admission.admit(caller)
             request.state.headers = self._admission.headers(caller)
             try:
-                body = await read_json_body(request, self._server.max_body_bytes, self._server.body_timeout)
-                return await serve(request, body, caller, turn_log, ticket)
+                async with self._bodies.read(request, caller) as body:
+                    return await serve(request, body, caller, turn_log, ticket)
             except BaseException:
                 ticket.give_back()
                 raise

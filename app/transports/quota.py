@@ -30,9 +30,9 @@ class Quota:
         self._in_all = in_all
         self._per_owner = per_owner
 
-    def refusal(self, things: str) -> Problem:
-        """Why nothing more could be taken of these `things`."""
-        if self._sum >= self._in_all:
+    def refusal(self, things: str, amount: int = 1) -> Problem:
+        """Why not so much more could be taken of these `things`."""
+        if self._sum + amount > self._in_all:
             words = f"This server has {self._in_all} {things}, and takes no more."
             return Problem(code="overloaded", message=words, retry_after=PAUSE)
         words = f"This caller has as many {things} as it may have."
