@@ -9,6 +9,7 @@ The map
     catalogue.py        public model name -> route
     sealing.py          the envelope in which clients carry what only this server may read
     off_loop.py         work that takes long, in threads
+    own_thread.py       calls that block, such as looking up names
     fair_slots.py       slots that many callers want, shared out fairly
     pump.py             the only loop: payloads into the turn, batches of events out
     inspector/          the page at `/`

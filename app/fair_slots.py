@@ -27,14 +27,18 @@ class FairSlots:
     @asynccontextmanager
     async def of(self, owner: str) -> AsyncIterator[None]:
         """One slot, for as long as the block runs; waits until there is one for this owner."""
+        await self.take(owner)
+        try:
+            yield
+        finally:
+            self.give_back(owner)
+
+    async def take(self, owner: str) -> None:
+        """One slot, which is to be given back; waits until there is one for this owner."""
         if owner not in self._waiting and self._may_take(owner):
             self._take(owner)
         else:
             await self._wait(owner)
-        try:
-            yield
-        finally:
-            self._give_back(owner)
 
     def _may_take(self, owner: str) -> bool:
         free = self._free
@@ -47,7 +51,8 @@ class FairSlots:
         self._guests += owner.startswith(GUEST)
         self._used[owner] = self._used.get(owner, 0) + 1
 
-    def _give_back(self, owner: str) -> None:
+    def give_back(self, owner: str) -> None:
+        """The slot is free."""
         self._free += 1
         self._guests -= owner.startswith(GUEST)
         self._used[owner] -= 1
@@ -62,7 +67,7 @@ class FairSlots:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._give_back(owner)  # it was served in the same moment
+                self.give_back(owner)  # it was served in the same moment
             else:
                 self._leave(owner, turn)
             raise

@@ -1,10 +1,18 @@
 """From a name to the addresses that are connected to: looked up here, each of them checked, none looked up again."""
 
-import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
+
+from app.fair_slots import FairSlots
+from app.off_loop import OWNER
+from app.own_thread import in_own_thread
+
+LOOK_UPS: Final = 32
+"""Names that are looked up at once, for all callers."""
 
 LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
 """A name and a port -> every address it has."""
@@ -14,10 +22,25 @@ class PrivateAddressError(OSError):
     """A name leads to an address that is not for everybody."""
 
 
-async def look_up(name: str, port: int) -> Sequence[str]:
-    """Ask the system."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+class LookUps:
+    """Looks names up, each in a thread of its own: slow names of one owner take no more than its share of them.
+
+    A look-up that nobody waits for any more keeps its slot until the system has answered. Whose it is says `OWNER`.
+    """
+
+    def __init__(self, ask: Callable[[str, int], Sequence[str]] | None = None) -> None:
+        self._ask = ask or _system
+        self._slots = FairSlots(LOOK_UPS)
+
+    async def __call__(self, name: str, port: int) -> Sequence[str]:
+        """Every address of the name."""
+        owner = OWNER.get()
+        await self._slots.take(owner)
+        return await in_own_thread(partial(self._ask, name, port), partial(self._slots.give_back, owner))
+
+
+def _system(name: str, port: int) -> Sequence[str]:
+    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     # an address with a scope is one of this machine's own links: it keeps its mark, and is refused by it
     return list(dict.fromkeys(socket.getnameinfo(entry[4], socket.NI_NUMERICHOST)[0] for entry in found))
 

@@ -9,7 +9,8 @@ An address a client gives may be a way into the network this server stands in. S
 - a redirect is another address: it is checked the same way, and there are three at most;
 - no proxy, no cookies, no key, nothing compressed;
 - each within a time, all within a size, which all addresses of a request share;
-- slow addresses of one caller take no more than that caller's share of the slots (`app/fair_slots.py`);
+- slow addresses of one caller take no more than that caller's share of the slots (`app/fair_slots.py`), and slow names
+  no more than its share of the threads that look them up (`addresses.py`);
 - what it is, its bytes say. A picture is a picture, a file is a PDF, a picture or text, and nothing else is passed on.
 
 What goes wrong on the way is told by one sentence for all reasons: which names exist and which ports are open is
@@ -25,7 +26,7 @@ from urllib.parse import urljoin
 import aiohttp
 
 from app.fair_slots import FairSlots
-from app.fetching.addresses import CheckedAddresses, LookUp, look_up
+from app.fetching.addresses import CheckedAddresses, LookUp, LookUps
 from app.off_loop import off_loop
 from app.protocol.media import is_text, sniffed
 from app.protocol.problems import Problem, ProblemError, refuse
@@ -78,12 +79,12 @@ class Fetcher:
         *,
         timeout: float,
         allow_private: bool = False,
-        look_up: LookUp = look_up,
+        look_up: LookUp | None = None,
         is_public: Callable[[str], bool] = is_public,
     ) -> None:
         self._timeout = timeout
         self._allow_private = allow_private
-        self._look_up = look_up
+        self._look_up = look_up or LookUps()
         self._is_public = (lambda _: True) if allow_private else is_public
         self._session: aiohttp.ClientSession | None = None
         self._slots = FairSlots(AT_ONCE)

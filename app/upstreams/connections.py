@@ -34,9 +34,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
+from app.own_thread import in_own_thread
 from app.upstreams.port import Keep
 
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
@@ -178,11 +180,41 @@ class _Handler(ResponseHandler):
         self.unread = self.unread or (self._before is not None and _acknowledged(self.transport) == self._before)
 
 
+class _OwnThreads(AbstractResolver):
+    """Looks names up in threads of their own: asyncio's are few, and litellm translates requests in them.
+
+    There are no more look-ups at once than servers: aiohttp makes one for all who wait for the same name.
+    """
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Every address of the host."""
+        found = await in_own_thread(partial(_addresses, host, port, family))
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=proto, flags=socket.AI_NUMERICHOST)
+            for kind, proto, address in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing is kept."""
+
+
+def _addresses(host: str, port: int, family: socket.AddressFamily) -> list[tuple[int, int, str]]:
+    """Of each address of this host its family, its protocol and itself."""
+    flags = 0 if host == "localhost" else socket.AI_ADDRCONFIG  # a machine without a network has that one too
+    found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, flags=flags)
+    return [
+        (kind, proto, socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)[0])
+        for kind, _, proto, _, address in found
+    ]
+
+
 class Connector(aiohttp.TCPConnector):
     """aiohttp's pool of connections, which keeps what is worth keeping."""
 
     def __init__(self, keep: Keep, **settings: Any) -> None:
-        super().__init__(**{**settings, "keepalive_timeout": keep.seconds})
+        super().__init__(**{"resolver": _OwnThreads(), **settings, "keepalive_timeout": keep.seconds})
         self._keep = keep
         self._factory: Any = partial(_Handler, loop=self._loop)
         self._servers: dict[Any, _Server] = {}

@@ -1,0 +1,46 @@
+"""A call that blocks for a time nobody can bound, in a thread of its own.
+
+Names are looked up this way: the system may take a minute for one, and cannot be stopped. In a pool such calls would
+hold up whatever else the pool is for. The caller bounds how many run at once. Such a thread does not hold up the end of
+the process.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def in_own_thread(work: Callable[[], Result], at_end: Callable[[], None] = lambda: None) -> Result:
+    """The result of this work. Raises what it raises, and `OSError` where the system has no thread left.
+
+    `at_end` is called on the event loop when the thread ends, also where nobody waits for the result any more.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[Result] = loop.create_future()
+
+    def finish(step: Callable[[], None]) -> None:
+        at_end()
+        if not result.done():
+            step()
+
+    def run() -> None:
+        try:
+            found = work()
+        except Exception as error:  # noqa: BLE001 — whoever waits is given it
+            failed = error
+            end = lambda: finish(lambda: result.set_exception(failed))  # noqa: E731 — one of two
+        else:
+            end = lambda: finish(lambda: result.set_result(found))  # noqa: E731 — as above
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(end)
+
+    try:
+        Thread(target=run, daemon=True, name="am-proxy-own").start()
+    except RuntimeError as error:
+        at_end()
+        raise OSError from error
+    return await result
