@@ -9,7 +9,7 @@ import pytest
 
 from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
-from app.upstreams.litellm_chat import LitellmChat
+from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.native_responses import NativeResponses
 from tests.script import talk
 from tests.upstream import ChatUpstream, Pause
@@ -35,6 +35,7 @@ def black_hole() -> Iterator[str]:
 @pytest.mark.parametrize("provider", [None, "openai", "groq", "anthropic", "gemini"])
 async def test_litellm_gives_up_a_server_that_cannot_be_reached(black_hole: str, provider: str | None) -> None:
     chat = LitellmChat(provider, api_key=KEY, base_url=black_hole, timeout=30, connect=0.2)
+    load()  # it takes seconds
     async with asyncio.timeout(5):
         assert await answers(chat, asks(provider)) == ([], UNREACHABLE)
 
