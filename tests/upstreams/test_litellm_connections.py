@@ -165,7 +165,11 @@ class Closable(ClosingChat):
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("lane", ["chat", "as is"])
-async def test_an_idle_connection_that_the_server_has_closed_is_noticed_before_its_use(lane: str) -> None:
+async def test_an_idle_connection_that_the_server_has_closed_is_noticed_before_its_use(
+    lane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system does not say what was acknowledged, so that nothing can be sent a second time."""
+    monkeypatch.setattr(connections, "_acknowledged", lambda _transport: None)
     with Closable(talk("Hi")) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             assert (await answers(chat, dict(ask)))[1] is None
