@@ -130,8 +130,9 @@ def arguments(
         settings["messages"] = _copied(ask["messages"])
     if name == "deepseek" and ask.get("reasoning_effort") != "none":
         settings["messages"] = [thoughtful(message) for message in settings["messages"]]
-    if litellm_gemini.drops_equal_calls(name, str(ask["model"])):
-        settings["messages"] = litellm_gemini.in_steps(settings["messages"])
+    if litellm_gemini.serves_gemini(name, str(ask["model"])):
+        twins = litellm_gemini.drops_equal_calls(name, str(ask["model"]))
+        settings["messages"] = litellm_gemini.in_steps(settings["messages"], parts_equal_calls=twins)
     if name in litellm_cohere.PROVIDERS:
         settings = litellm_cohere.prepared(settings)
     if name == "anthropic":

@@ -22,7 +22,8 @@ from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_
 from app.upstreams.litellm_can import capabilities, is_claude, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
-from app.upstreams.litellm_errors import is_translation_fault, outage_of, problem_of, wait_of
+from app.upstreams.litellm_errors import is_translation_fault, outage_of, wait_of
+from app.upstreams.litellm_log import logged_problem
 from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
 from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
 
@@ -240,7 +241,7 @@ class LitellmChat:
             if isinstance(error, NotAStreamError):
                 problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
             else:
-                problem = problem_of(error, model=model, secret=secret, asked=bool(begun))
+                problem = logged_problem(error, self._provider, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
             if spoken:
                 raise UpstreamBroke(problem) from None

@@ -44,6 +44,23 @@ _TRANSLATION: Final = (
     "The request cannot be put into the form that this model's provider takes, so nobody was asked. A frequent cause "
     "is the JSON Schema of a tool: `true` or `false` in the place of a schema, or a list as `items`."
 )
+_OF_THE_OPERATOR: Final = (
+    (
+        "ImportError",
+        "upstream_error",
+        "lacks a library that this model's provider needs; its operator must install it.",
+    ),
+    ("OpenAIError", "upstream_auth_error", "has no key, or no complete settings, for this model's provider."),
+    ("NoCredentialsError", "upstream_auth_error", "has no credentials for this model's provider."),
+    ("PartialCredentialsError", "upstream_auth_error", "has incomplete credentials for this model's provider."),
+    ("CredentialRetrievalError", "upstream_auth_error", "cannot get its credentials for this model's provider."),
+    ("NoRegionError", "upstream_auth_error", "has no region for this model's provider."),
+    ("ProfileNotFound", "upstream_auth_error", "has no such profile of credentials for this model's provider."),
+    ("GoogleAuthError", "upstream_auth_error", "has no valid credentials for this model's provider."),
+)
+"""Errors before anything was asked that the operator of this server must mend, and what is said of them."""
+_NO_ADDRESS: Final = "Must provide one of the `base_url` or `azure_endpoint`"
+"""What Azure's client says, as a plain `ValueError`, where no address is configured."""
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
@@ -69,6 +86,8 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
         return problem_told(408, body, model=model, headers=_headers(error), secret=secret)
     if behind & _LOST and not behind & _ANSWERED:
         return _failed(_NOT_HTTP if behind & _NONSENSE else _BROKE)
+    if not asked and (fault := operators_fault(error)):
+        return fault
     if is_translation_fault(error, asked=asked):
         return _translation_problem(behind)
     if "APIConnectionError" in kinds or _NO_WAY.search(text):
@@ -109,6 +128,32 @@ def _told_status(error: BaseException) -> int:
     if status == HTTPStatus.INTERNAL_SERVER_ERROR and "overloaded_error" in _text(error):
         return OVERLOADED  # so Anthropic says it, and litellm says 500
     return status
+
+
+def operators_fault(error: BaseException) -> Problem | None:
+    """What the operator must mend, if this error, or one that it stands for, is of such a kind and nobody was asked.
+
+    Another upstream of the model may be asked all the same.
+    """
+    own: set[str] = set()
+    for behind in _chain(_innermost(error)):
+        if isinstance(behind, ValueError) and str(behind).startswith(_NO_ADDRESS):
+            return Problem(code="upstream_error", message="This server has no address for this model's provider.")
+        if not type(behind).__module__.startswith(
+            "litellm"
+        ):  # its own errors are made from the SDK's, whatever they mean
+            own |= _kinds(behind)
+    if "OpenAIError" in own and "APIError" in own:
+        own.discard("OpenAIError")  # an answer, or a lost connection: no missing setting
+    for kind, code, words in _OF_THE_OPERATOR:
+        if kind in own:
+            return Problem(code=code, message=f"This server {words}")
+    return None
+
+
+def cause_of(error: BaseException) -> str:
+    """The class of the error that was raised first."""
+    return [type(behind).__name__ for behind in _chain(_innermost(error))][-1]
 
 
 def _translation_problem(behind: set[str]) -> Problem:

@@ -3,6 +3,7 @@
 Up to Gemini 2.5 a call has no id, and litellm (1.106) drops every part of a message that is equal to one before it: of
 three equal calls one is told, with three outputs, which Google refuses. So equal calls are told as successive steps:
 the call and its output, then the next call and its output. From Gemini 3 on calls have ids, and no two are equal.
+litellm needs time by the square of the calls of a message, for every Gemini: so long steps are told in parts.
 """
 
 import json
@@ -13,6 +14,9 @@ from typing import Any, Final
 from app.upstreams.litellm_can import GEMINI_PROVIDERS, is_claude
 
 Json = dict[str, Any]
+
+LONGEST_STEP: Final = 64
+"""Calls of one message. litellm compares each with all before it, and each output with all calls."""
 
 _WITH_IDS: Final = re.compile(r"(?:.*/)?gemini-(?:[3-9]|[1-9]\d|.*latest$)")
 _REASON: Final = re.compile(r'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
@@ -32,14 +36,24 @@ def drops_equal_calls(provider: str, model: str) -> bool:
     return provider == "gemini" or "gemini" in model.lower() or model.isdigit()
 
 
-def in_steps(messages: Sequence[Json]) -> list[Json]:
-    """The same conversation, in which no message holds two equal calls."""
+def serves_gemini(provider: str, model: str) -> bool:
+    """Whether litellm translates for this model as it does for Gemini."""
+    return provider in GEMINI_PROVIDERS and not is_claude(provider, model)
+
+
+def in_steps(messages: Sequence[Json], *, parts_equal_calls: bool = True) -> list[Json]:
+    """The same conversation, in which no message holds more than `LONGEST_STEP` calls, or, if wanted, equal ones."""
     told: list[Json] = []
     place = 0
     while place < len(messages):
         message = messages[place]
         place += 1
-        groups = _without_twins(message.get("tool_calls") or [])
+        calls = message.get("tool_calls") or []
+        groups = [
+            group[start : start + LONGEST_STEP]
+            for group in (_without_twins(calls) if parts_equal_calls else [calls])
+            for start in range(0, len(group), LONGEST_STEP)
+        ]
         if len(groups) < 2:  # noqa: PLR2004 — nothing to part
             told.append(message)
             continue
@@ -47,10 +61,10 @@ def in_steps(messages: Sequence[Json]) -> list[Json]:
         while place < len(messages) and messages[place].get("role") == "tool":
             outputs[str(messages[place].get("tool_call_id"))] = messages[place]
             place += 1
-        for number, calls in enumerate(groups):
+        for number, group in enumerate(groups):
             step = {"role": "assistant", "content": None} if number else message
-            told.append(step | {"tool_calls": calls})
-            told += [outputs[call["id"]] for call in calls if call["id"] in outputs]
+            told.append(step | {"tool_calls": group})
+            told += [outputs[call["id"]] for call in group if call["id"] in outputs]
     return told
 
 

@@ -343,6 +343,53 @@ async def test_a_provider_that_litellm_does_not_know_is_the_operators_mistake() 
     )
 
 
+class OpenAIError(Exception):
+    """The SDK's, as far as it is looked at."""
+
+
+class NoCredentialsError(Exception):
+    """botocore's, as far as it is looked at."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (ModuleNotFoundError("No module named 'google'"), ("upstream_error", "lacks a library")),
+        (OpenAIError("Missing credentials"), ("upstream_auth_error", "has no key")),
+        (NoCredentialsError("Unable to locate credentials"), ("upstream_auth_error", "has no credentials")),
+        (ValueError("items must be a schema"), ("invalid_value", "The request cannot be put")),
+    ],
+)
+def test_what_the_operator_must_mend_is_not_the_clients_fault(raised: Exception, expected: tuple[str, str]) -> None:
+    """litellm wraps each of them in an error of its own."""  # noqa: D403 — its name
+    wrapped = RawError(500, "litellm.APIConnectionError")
+    wrapped.__cause__ = raised
+    problem = problem_of(wrapped, model="m", asked=False)
+    code, words = expected
+    assert problem.code == code
+    assert problem.message.removeprefix("This server ").startswith(words)
+    assert str(raised) not in problem.message
+
+
+@pytest.mark.parametrize(
+    ("provider", "code", "class_name"),
+    [("sagemaker", "upstream_auth_error", "NoCredentialsError"), ("azure", "upstream_error", "ValueError")],
+)
+async def test_missing_settings_of_a_provider_are_told_and_logged_by_class(
+    provider: str, code: str, class_name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AZURE_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    _, problem = await answers(LitellmChat(provider), asks())
+    assert problem is not None
+    assert (problem.code, problem.answer.status) == (code, 502)
+    [record] = [record for record in caplog.records if record.name == "am_proxy"]
+    assert (record.levelname, record.getMessage()) == ("WARNING", f"{provider}: {class_name} {problem.message}")
+
+
 @pytest.mark.parametrize(
     ("told", "shown"),
     [

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final
 import pytest
 from openai import OpenAI
 
+from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_gemini import drops_equal_calls, in_steps
 from tests.upstream.gemini import answers
 from tests.upstream.server import Ask, Json
@@ -113,6 +114,34 @@ def test_steps_take_no_longer_than_the_conversation() -> None:
     assert len(steps) == 6_002
     assert [message["role"] for message in steps[:4]] == ["user", "assistant", "tool", "assistant"]
     assert [message.get("content") for message in steps[1:4]] == ["a", "x", None]
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3-pro-preview"])
+def test_a_step_of_many_calls_is_told_in_parts_that_lose_nothing(model: str) -> None:
+    """Otherwise litellm would compare each call with all before it: eight thousand took it twenty seconds."""
+    numbers = range(150)
+    calls: list[Json] = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": f'{{"n":{n}}}'}} for n in numbers
+    ]
+    outputs: list[Json] = [{"role": "tool", "tool_call_id": f"c{n}", "content": f"o{n}"} for n in numbers]
+    user: Json = {"role": "user", "content": "Hi"}
+    messages = [user, {"role": "assistant", "content": "a", "tool_calls": calls}, *outputs, user]
+    given = arguments("gemini", {"model": model, "messages": messages}, base_url=None)["messages"]
+    parts = [slice(0, 64), slice(64, 128), slice(128, 150)]
+    assert given == [
+        user,
+        *(
+            told
+            for number, part in enumerate(parts)
+            for told in (
+                {"role": "assistant", "content": None if number else "a", "tool_calls": calls[part]},
+                *outputs[part],
+            )
+        ),
+        user,
+    ]
+    short = [user, {"role": "assistant", "content": "a", "tool_calls": calls[:64]}, *outputs[:64]]
+    assert arguments("gemini", {"model": model, "messages": short}, base_url=None)["messages"] == short
 
 
 HI: Final = {"text": "Hi"}
