@@ -16,6 +16,7 @@ from app.protocol.sse_lines import LINE_COST, LONGEST, MOST_VALUES, TOO_MANY_VAL
 
 Json = dict[str, Any]
 
+NO_STREAM: Final = "the answer is neither a stream nor JSON"
 TOO_LONG: Final = "a line of the stream is too long"
 _MOST_LINES: Final = 1000
 """Data lines of one chunk."""
@@ -239,7 +240,7 @@ def whole(body: bytes) -> Json:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise NotAStreamError("the answer is neither a stream nor JSON") from error
+        raise NotAStreamError(NO_STREAM) from error
     if isinstance(told, dict) and not told.get("choices") and (told.get("error") or told.get("object") == "error"):
         return told
     try:

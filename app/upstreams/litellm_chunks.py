@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from app.protocol.sse_lines import SseLines
 from app.upstreams import litellm_cohere, litellm_gemini
-from app.upstreams.chat_lines import ChatLines
+from app.upstreams.chat_lines import NO_STREAM, ChatLines, NotAStreamError
 from app.upstreams.litellm_objects import chunk_dict, usage_dict
 
 Json = dict[str, Any]
@@ -55,6 +55,7 @@ _KNOWN_PARSERS: Final = (
     _OLLAMA,  # its wrapper asks the server for the model on the way, and waits
     _GEMINI,
 )
+_STREAM_LINES: Final = ("data:", "event:", "id:", "retry:", ":", "{", "}", "[", "]", ",", '"', "\t", " ")
 _GUESSED: Final = ("stop", "tool_calls")
 _WHY_GEMINI_ENDS: Final = '"finishReason"'
 """Written so, it is a key: in the model's text the quotes would be escaped."""
@@ -141,6 +142,11 @@ def _clean(source: Any, response: Any | None) -> list[str]:
     return endings
 
 
+def _is_of_a_stream(line: str) -> bool:
+    """Whether this line can stand in a stream: of events, or of one JSON value a line."""
+    return not line or line.startswith(_STREAM_LINES)
+
+
 async def _split(response: Any) -> AsyncIterator[bytes]:
     """Lines end where the standard says: a model's text may hold any other kind of line break."""
     lines = SseLines()
@@ -152,8 +158,12 @@ async def _split(response: Any) -> AsyncIterator[bytes]:
 
 
 async def _texts(response: Any, endings: list[str]) -> AsyncIterator[str]:
+    first = True
     async for line in _split(response):
-        text = line.decode("utf-8", "replace")
+        text = litellm_gemini.without_odd_sources(line.decode("utf-8", "replace"))
+        if first and not _is_of_a_stream(text):  # litellm would pass over it, and say that nothing came
+            raise NotAStreamError(NO_STREAM)
+        first = first and not text
         if _WHY_GEMINI_ENDS in text:
             endings.append(text)
         if "[DONE]" in text:

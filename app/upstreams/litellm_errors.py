@@ -39,6 +39,8 @@ _ANSWERED: Final = frozenset({"HTTPStatusError", "APIStatusError"})
 """Errors of an answer that came: its status says what is wrong."""
 _BROKE: Final = "The connection to the upstream broke off."
 _NOT_HTTP: Final = "The upstream did not answer as it must: the answer is not HTTP."
+_UNREADABLE: Final = "The upstream did not answer as it must: the answer cannot be read."
+"""litellm's parser failed over it."""
 _OF_THE_REQUEST: Final = frozenset({400, 422})
 _TRANSLATION: Final = (
     "The request cannot be put into the form that this model's provider takes, so nobody was asked. A frequent cause "
@@ -90,6 +92,8 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
         return fault
     if is_translation_fault(error, asked=asked):
         return _translation_problem(behind)
+    if asked and type(error).__module__ == "builtins" and not behind & _ANSWERED:
+        return _failed(_UNREADABLE)
     if "APIConnectionError" in kinds or _NO_WAY.search(text):
         return _failed(_BROKE if asked else "The upstream could not be reached.")
     return with_param(problem_told(_status(error), body, model=model, headers=_headers(error), secret=secret), body)

@@ -20,6 +20,7 @@ LONGEST_STEP: Final = 64
 
 _WITH_IDS: Final = re.compile(r"(?:.*/)?gemini-(?:[3-9]|[1-9]\d|.*latest$)")
 _REASON: Final = re.compile(r'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
+_SOURCES: Final = '"groundingMetadata"'
 _BLOCKED: Final = frozenset({"MODEL_ARMOR"})
 _MODEL_FAILED: Final = frozenset(
     {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"}
@@ -89,6 +90,45 @@ def _as_read(call: Json) -> str:
     except (ValueError, RecursionError):
         arguments = function["arguments"]
     return json.dumps([function["name"], arguments], sort_keys=True)
+
+
+def without_odd_sources(line: str) -> str:
+    """The line of a stream without what it says of its sources, where litellm's parser would fail over it."""
+    if _SOURCES not in line:
+        return line
+    start, data, written = line.partition("data:")
+    try:
+        told = json.loads(written)
+    except (ValueError, RecursionError):
+        return line
+    candidates = told.get("candidates") if isinstance(told, dict) else None
+    odd = [each for each in candidates if _is_odd(each)] if isinstance(candidates, list) else []
+    for candidate in odd:
+        del candidate["groundingMetadata"]
+    return f"{start}{data} {json.dumps(told)}" if odd else line
+
+
+def _is_odd(candidate: Any) -> bool:
+    """Whether the sources of this candidate have another form than Google's documents say."""
+    if not isinstance(candidate, dict) or "groundingMetadata" not in candidate:
+        return False
+    held = candidate["groundingMetadata"]
+    return not all(_is_as_documented(each) for each in (held if isinstance(held, list) else [held]))
+
+
+def _is_as_documented(sources: Any) -> bool:
+    if not isinstance(sources, dict):
+        return False
+    chunks, supports = sources.get("groundingChunks", []), sources.get("groundingSupports", [])
+    if not (isinstance(chunks, list) and isinstance(supports, list)):
+        return False
+    return all(isinstance(chunk, dict) and isinstance(chunk.get("web", {}), dict) for chunk in chunks) and all(
+        isinstance(support, dict)
+        and isinstance(support.get("segment", {}), dict)
+        and isinstance(numbers := support.get("groundingChunkIndices", []), list)
+        and all(type(number) is int for number in numbers)
+        for support in supports
+    )
 
 
 def mend_reason(choice: Json, lines: Sequence[str]) -> Json | None:

@@ -15,8 +15,9 @@ from app.upstreams.litellm_errors import problem_of
 from app.upstreams.native_responses import NativeResponses
 from tests.scan import assert_linear
 from tests.upstream import ResponsesUpstream, Status, Step
+from tests.upstream.gemini import answers as candidate
 from tests.upstream.responses import begins, ends
-from tests.upstreams.lane import KEY, Lenient, answers, asks
+from tests.upstreams.lane import KEY, Lenient, answers, asks, said, server
 from tests.upstreams.refusals import TOO_LONG
 
 CHAT = ["chat", "compatible", "groq", "openrouter", "llamafile", "gemini", "anthropic", "cohere_chat", "ollama_chat"]
@@ -263,3 +264,43 @@ def test_a_body_full_of_brackets_is_decoded_once(text: str, monkeypatch: pytest.
     monkeypatch.setattr(error_body, "_decode", decode)
     problem = problem_told(500, text, model="m", headers={}, secret=None)
     assert (problem.message, sum(decoded) <= 4 * len(text)) == ("The upstream failed with status 500.", True)
+
+
+@pytest.mark.parametrize("lane", CHAT)
+@pytest.mark.parametrize("body", [PAGE.encode(), b"\n" + PAGE.encode(), b"SECRET, not JSON"])
+async def test_a_page_with_status_200_is_not_a_broken_connection(lane: str, body: bytes) -> None:
+    told = "The upstream did not answer as it must: the answer is neither a stream nor JSON."
+    assert await refused(lane, _page(200, body)) == Problem(code="upstream_error", message=told)
+
+
+def test_a_fault_of_litellms_parser_is_not_a_status_of_the_server() -> None:
+    told = "The upstream did not answer as it must: the answer cannot be read."
+    assert problem_of(TypeError("'int' object is not subscriptable"), model="m") == Problem(
+        code="upstream_error", message=told
+    )
+
+
+SITE = {"web": {"uri": "https://a.example", "title": "A"}}
+SEGMENT = {"startIndex": 0, "endIndex": 3, "text": "abc"}
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"groundingChunks": [SITE], "groundingSupports": [{"segment": SEGMENT, "groundingChunkIndices": 5}]},
+        {"groundingChunks": [SITE], "groundingSupports": [{"segment": SEGMENT, "groundingChunkIndices": {"a": 1}}]},
+        {"groundingChunks": [SITE], "groundingSupports": [{"segment": SEGMENT, "groundingChunkIndices": [[0]]}]},
+        {"groundingChunks": [SITE], "groundingSupports": [{"segment": "abc", "groundingChunkIndices": [0]}]},
+        {"groundingChunks": "x", "groundingSupports": []},
+        {"groundingChunks": [{"web": 5}], "groundingSupports": []},
+        {"groundingChunks": [SITE], "groundingSupports": 5},
+        5,
+    ],
+)
+@pytest.mark.parametrize("late", [True, False])
+async def test_an_answer_of_gemini_survives_odd_sources(sources: Any, *, late: bool) -> None:
+    first, last = candidate({"text": "abc"}), candidate(finish="STOP")
+    (last if late else first)["candidates"][0]["groundingMetadata"] = sources
+    with server("gemini", [first, last]) as upstream:
+        chunks, problem = await answers(LitellmChat("gemini", api_key=KEY, base_url=upstream.url), asks("gemini"))
+    assert (said(chunks).get("text"), said(chunks).get("finish"), problem) == ("abc", "stop", None)
