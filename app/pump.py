@@ -198,7 +198,7 @@ class Pump:
         except (UpstreamRefused, UpstreamBroke) as error:
             self._trouble = error.problem
         except Exception:
-            log.exception("the upstream failed in a way nobody foresaw", extra={"request_id": self._request_id})
+            log.exception("the upstream failed unexpectedly", extra={"request_id": self._request_id})
             self._trouble = self._our_fault()
         finally:
             self._ended = True

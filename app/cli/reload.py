@@ -107,7 +107,7 @@ class _Life:
 
 
 async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Settings]) -> Settings:
-    """Read the settings anew, and serve by them; by the old ones still, if anything is wrong with the new.
+    """Read the settings again and serve with them. If the new ones have errors, the running ones are kept.
 
     They are followed whole or not at all: all that may fail happens before anything is changed.
     """
@@ -116,27 +116,27 @@ async def reload(swappable: Swappable, settings: Settings, read: Callable[[], Se
         app = build_app(told, swappable.app)
     except ConfigMistakesError as error:
         for mistake in error.mistakes:
-            log.error("the configuration is wrong, and the old one still holds: %s", mistake)  # noqa: TRY400 — as below
+            log.error("the new configuration has errors, and the running configuration is kept: %s", mistake)  # noqa: TRY400 — as below
         return settings
     except (SealingUnavailableError, TracingUnavailableError) as error:
-        log.error("the configuration cannot be followed, and the old one still holds: %s", error)  # noqa: TRY400 — the words say it all
+        log.error("the new configuration cannot be used, and the running configuration is kept: %s", error)  # noqa: TRY400 — the words say it all
         return settings
     except Exception:
-        log.exception("the configuration cannot be followed, and the old one still holds")
+        log.exception("the new configuration cannot be used, and the running configuration is kept")
         return settings
     await swappable.swap(app)
     configure(told.server.log_format, told.server.log_level)
     if waiting := _waiting(settings.server, told.server):
-        log.warning("the configuration was read anew; %s only after a restart", waiting)
+        log.warning("the configuration was reloaded; %s only after a restart", waiting)
     else:
-        log.info("the configuration was read anew")
+        log.info("the configuration was reloaded")
     return told
 
 
 def _waiting(old: Server, new: Server) -> str:
-    """What has changed and yet does not hold, as the beginning of a sentence."""
+    """What has changed without taking effect, as the beginning of a sentence."""
     names = [name for name in NEEDS_A_RESTART if getattr(old, name) != getattr(new, name)]
     parts = [f"{name} {NEEDS_A_RESTART[name]}" for name in names if NEEDS_A_RESTART[name]]
-    verb = "holds" if len(names) == 1 else "hold"
+    verb = "takes effect" if len(names) == 1 else "take effect"
     told = ", ".join(f"server.{name}" for name in names)
     return f"{told} {verb}" + (f" (in part: {', '.join(parts)})" if parts else "") if names else ""

@@ -24,7 +24,7 @@ def _told(text: str) -> str:
 def _key_name(name: str) -> str:
     """A name that is nobody else's: callers without a key are known by these."""
     if name.lower() in {"guest", "anyone"}:
-        message = "is what callers without a key of this server are called: choose another name"
+        message = "is reserved for callers without a key of this server: choose another name"
         raise ValueError(message)
     return name
 

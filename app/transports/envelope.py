@@ -77,7 +77,7 @@ class Envelope:
                 raise
             await answer(LEAVING)(scope, receive, stamped)
         except Exception:
-            log.exception("a request failed in a way nobody foresaw", extra={"request_id": request_id})
+            log.exception("a request failed unexpectedly", extra={"request_id": request_id})
             if not sent:
                 problem = Problem(
                     code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}."

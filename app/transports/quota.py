@@ -35,7 +35,7 @@ class Quota:
         if self._sum + amount > self._in_all:
             words = f"This server has {self._in_all} {things}, and takes no more."
             return Problem(code="overloaded", message=words, retry_after=PAUSE)
-        words = f"This caller has as many {things} as it may have."
+        words = f"This caller has reached its limit of {things}."
         return Problem(code="rate_limit_exceeded", message=words, retry_after=PAUSE)
 
     def take(self, caller: Key, amount: int = 1) -> bool:

@@ -41,7 +41,7 @@ class Server:
         self._process.send_signal(signal.SIGHUP)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            told = [line for line in self._lines()[before:] if "the configuration" in line["message"]]
+            told = [line for line in self._lines()[before:] if "configuration" in line["message"]]
             if told:
                 return told
             time.sleep(0.02)
@@ -98,7 +98,7 @@ def test_other_models_and_other_upstreams_are_there_at_once(tmp_path: Path) -> N
     with saying("one") as one, saying("two") as two, started(tmp_path, config(one.url, "a")) as server:
         assert (server.ask("a"), server.ask("b")) == ("one", "model_not_found")
         (line,) = server.reload(config(two.url, "b"))
-        assert (line["level"], line["message"]) == ("info", "the configuration was read anew")
+        assert (line["level"], line["message"]) == ("info", "the configuration was reloaded")
         assert (server.ask("a"), server.ask("b")) == ("model_not_found", "two")
 
 
@@ -122,7 +122,9 @@ def test_a_mistake_changes_nothing_and_is_told_at_its_line(tmp_path: Path) -> No
     with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
         (line,) = server.reload(config(one.url, "b", more="[server]\nkeep_alive = -1"))
         assert line["level"] == "error"
-        assert line["message"].startswith("the configuration is wrong, and the old one still holds: config.toml:2: ")
+        assert line["message"].startswith(
+            "the new configuration has errors, and the running configuration is kept: config.toml:2: "
+        )
         assert (server.ask("a"), server.ask("b")) == ("one", "model_not_found")
         server.reload(config(one.url, "b"))
         assert server.ask("b") == "one"
@@ -132,7 +134,7 @@ def test_what_the_server_was_started_with_waits_for_a_restart(tmp_path: Path) ->
     with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
         (line,) = server.reload(config(one.url, "b", more='[server]\nhost = "localhost"\nstrict = true'))
         assert line["level"] == "warning"
-        assert line["message"] == "the configuration was read anew; server.host holds only after a restart"
+        assert line["message"] == "the configuration was reloaded; server.host takes effect only after a restart"
         assert server.ask("b") == "one"
 
 
@@ -242,7 +244,9 @@ def test_what_cannot_be_followed_changes_nothing_at_all(tmp_path: Path) -> None:
             assert any("before, " in line for line in lines)
             more = '[server]\nmax_turns = 1\ntraces = "http://127.0.0.1:9/v1/traces"'
             (line,) = server.reload(keyed(one.url, more=more, concurrency=9))
-            assert line["message"].startswith("the configuration cannot be followed, and the old one still holds: ")
+            assert line["message"].startswith(
+                "the new configuration cannot be used, and the running configuration is kept: "
+            )
             refusal = httpx.post(address, json=body, headers=headers, timeout=20)
             assert (refusal.status_code, refusal.json()["error"]["code"]) == (429, "rate_limit_exceeded")
             gate.open()
@@ -259,8 +263,8 @@ def test_a_reload_that_fails_unforeseen_is_logged_and_the_next_one_succeeds(tmp_
         (line,) = server.reload(config(two.url, "a", more=traced))
         assert (line["level"], line["message"]) == (
             "error",
-            "the configuration cannot be followed, and the old one still holds",
+            "the new configuration cannot be used, and the running configuration is kept",
         )
         assert server.ask("a") == "one"
         (line,) = server.reload(config(two.url, "a"))
-        assert (line["message"], server.ask("a")) == ("the configuration was read anew", "two")
+        assert (line["message"], server.ask("a")) == ("the configuration was reloaded", "two")

@@ -92,6 +92,6 @@ def test_each_setting_that_the_server_was_started_with_is_told_and_no_other() ->
     assert given - {"log_format", "log_level", "log_bodies"} == set(NEEDS_A_RESTART)
     names = ", ".join(f"server.{name}" for name in sorted(NEEDS_A_RESTART))
     assert _waiting(server_settings.Server(), server_settings.Server(**{**EVERYTHING, **STARTED_WITH})) == (
-        f"{names} hold (in part: max_body_bytes for websockets, send_timeout for HTTP)"
+        f"{names} take effect (in part: max_body_bytes for websockets, send_timeout for HTTP)"
     )
     assert _waiting(server_settings.Server(), server_settings.Server(**EVERYTHING)) == ""

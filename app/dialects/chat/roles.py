@@ -22,7 +22,7 @@ def alternating(messages: list[ChatMessage], warnings: list[str]) -> list[ChatMe
     late = sum(message["role"] == "system" for message in messages[head:])
     if late:
         reason = "this model takes system messages at the beginning only"
-        warnings.append(f"System messages behind the beginning are told as the user's words ({late}): {reason}.")
+        warnings.append(f"System messages after the beginning are sent as user messages ({late}): {reason}.")
     told = [*messages[:head], *[_as_user(message) for message in messages[head:]]]
     return [_merged(role, group) for role, group in _runs(told)]
 

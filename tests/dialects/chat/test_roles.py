@@ -27,7 +27,7 @@ SYSTEM, HI, HELLO, BYE = (
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 SHOWN = {"type": "input_image", "image_url": IMAGE["image_url"]["url"]}  # type: ignore[index]
 AS_USER = (
-    "System messages behind the beginning are told as the user's words (1): "
+    "System messages after the beginning are sent as user messages (1): "
     "this model takes system messages at the beginning only."
 )
 
