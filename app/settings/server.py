@@ -114,7 +114,7 @@ class Server(Table):
     watch: int = Field(default=0, ge=0, le=10_000)
     """How many of the last turns the inspector shows, with all that was said in them. They are kept in memory only."""
     watch_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
-    """What the turns that it shows may take together. Beyond it the oldest turn of the owner with the most is dropped."""
+    """What the turns that it shows may take together. Beyond it the owner with the most loses the oldest turn."""
     insecure_no_auth: bool = False
     """True: without keys, and yet on an address that others can reach."""
 

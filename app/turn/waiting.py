@@ -88,17 +88,18 @@ class WholeCalls:
         self._brackets: dict[int, _Brackets] = {}
         self._new: dict[int, list[str]] = {}
 
-    def add(self, seat: int, arguments: str) -> None:
-        """More arguments of the call in this seat."""
-        self._new.setdefault(seat, []).append(arguments)
+    def add(self, position: int, arguments: str) -> None:
+        """More arguments of the call at this position."""
+        self._new.setdefault(position, []).append(arguments)
 
     def found(self, calls: Mapping[int, OpenCall]) -> list[OpenCall]:
-        """Those of these calls that have become whole since they were last looked at, in the order of their seats."""
+        """Those of these calls that have become whole since they were last looked at, by position."""
         new, self._new = self._new, {}
-        return [calls[seat] for seat in sorted(new) if seat in calls and self._is_whole(seat, calls[seat], new[seat])]
+        known = [(position, calls[position]) for position in sorted(new) if position in calls]
+        return [call for position, call in known if self._is_whole(position, call, new[position])]
 
-    def _is_whole(self, seat: int, call: OpenCall, new: list[str]) -> bool:
-        brackets = self._brackets.setdefault(seat, _Brackets())
+    def _is_whole(self, position: int, call: OpenCall, new: list[str]) -> bool:
+        brackets = self._brackets.setdefault(position, _Brackets())
         if brackets.is_closed():
             return False
         brackets.feed("".join(new))

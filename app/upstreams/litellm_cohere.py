@@ -65,10 +65,10 @@ def prepared(settings: Json) -> Json:
 
 
 def _message(message: Json) -> Json:
-    told = {key: value for key, value in message.items() if key != "reasoning_content"}
+    sent = {key: value for key, value in message.items() if key != "reasoning_content"}
     if message.get("tool_calls") and message.get("reasoning_content"):
-        told["tool_plan"] = message["reasoning_content"]
-    return told
+        sent["tool_plan"] = message["reasoning_content"]
+    return sent
 
 
 def _tool(tool: Json) -> Json:
@@ -137,10 +137,10 @@ def _event(line: bytes) -> Json | None:
     if not text.lstrip().startswith(b"{"):
         return None
     try:
-        told = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _chunks(event: Json) -> Iterator[Json]:
@@ -198,18 +198,18 @@ def _content(content: Json) -> Json:
 
 def _citations(citation: Json) -> list[Json]:
     """One for each source. What the model was given to read often has no address: such a one is counted as left out."""
-    told = []
+    annotations = []
     for source in _objects(citation.get("sources")):
         held = _object(source, "document") or _object(source, "tool_output")
         place = {"start_index": citation.get("start"), "end_index": citation.get("end")}
         page = {"url": held.get("url"), "title": held.get("title")} | place
-        told.append({"type": "url_citation", "url_citation": page})
-    return told
+        annotations.append({"type": "url_citation", "url_citation": page})
+    return annotations
 
 
 def _said(delta: Json) -> list[Json]:
-    told = {key: value for key, value in delta.items() if value}
-    return [{"choices": [{"index": 0, "delta": told}]}] if told else []
+    said = {key: value for key, value in delta.items() if value}
+    return [{"choices": [{"index": 0, "delta": said}]}] if said else []
 
 
 def _object(holder: Json, name: str) -> Json:
