@@ -32,8 +32,17 @@ UNSTATED: Final = "unstated"
 """The finish reason of an answer that is over but whose server named none. The reader of chunks knows it."""
 _OLD_ERROR: Final = b"error:"
 """How older servers of llama.cpp begin the line that tells an error inside a stream."""
-_NO_WORDS: Final = frozenset({"role"})
-"""Keys of a delta that say nothing of the answer."""
+_NO_WORDS: Final = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
+"""Keys of a delta that add no words to the answer."""
+_HOLD_WORDS: Final = {
+    "audio": ("data", "transcript"),
+    "content": ("image_url", "text", "thinking"),
+    "images": ("image_url",),
+    "reasoning_details": ("summary", "text"),
+    "thinking": ("text",),
+    "thinking_blocks": ("thinking",),
+}
+"""Of an object or list of objects under these keys, what holds words. Its other keys name, number or sign it."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -203,7 +212,7 @@ def apart(chunk: Json, *, begun: bool) -> list[Json]:
     """
     error, choices = {"error": chunk["error"]}, chunk["choices"]
     said: Json = {"choices": []}
-    if isinstance(choices, list) and isinstance(choices[0], dict) and _words(choices[0]):
+    if isinstance(choices, list) and isinstance(choices[0], dict) and (_words(choices[0]) or (begun and choices[0])):
         said["choices"] = [{key: value for key, value in choices[0].items() if key != "finish_reason"}]
     if begun or said["choices"]:
         said |= {key: chunk[key] for key in _BESIDE if chunk.get(key)}
@@ -215,8 +224,15 @@ def _words(choice: Json) -> bool:
     delta = choice.get("delta") or choice.get("message")
     if not isinstance(delta, dict):
         return False
-    said = (value for key, value in delta.items() if key not in _NO_WORDS)
-    return any(any(value.values()) if isinstance(value, dict) else value for value in said)
+    return any(_holds_words(key, value) for key, value in delta.items() if key not in _NO_WORDS)
+
+
+def _holds_words(key: str, value: Any) -> bool:
+    names = _HOLD_WORDS.get(key)
+    if names is None or not isinstance(value, list | dict):
+        return any(value.values()) if isinstance(value, dict) else bool(value)
+    pieces = value if isinstance(value, list) else [value]
+    return any(_holds_words(name, piece.get(name)) for piece in pieces if isinstance(piece, dict) for name in names)
 
 
 def _counts(usage: Any) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.upstreams import chat_lines
-from app.upstreams.chat_lines import ChatLines, NotAStreamError
+from app.upstreams.chat_lines import UNSTATED, ChatLines, NotAStreamError
 
 Json = dict[str, Any]
 
@@ -70,6 +70,69 @@ NOT_JSON = "a chunk of the stream is not JSON"
 )
 def test_an_answer_is_read_as_far_as_it_makes_sense(body: bytes, chunks: list[Json], why: str) -> None:
     assert read(body) == (chunks, why)
+
+
+WITHOUT_WORDS = {
+    "nothing": {},
+    "an empty text": {"content": ""},
+    "an empty part": {"content": [{"type": "text", "text": ""}]},
+    "a part of an unknown kind": {"content": [{"type": "reference", "reference_ids": [1]}]},
+    "an empty thought": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": ""}]}]},
+    "an empty picture": {"images": [{"type": "image_url", "index": 1, "image_url": {"url": ""}}]},
+    "a sealed thought": {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x", "id": "1", "index": 1}]},
+    "a thought without words": {"reasoning_details": [{"type": "reasoning.text", "text": "", "signature": "x"}]},
+    "a signature": {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "x"}]},
+    "a signature of Gemini's": {"extra_content": {"google": {"thought_signature": "x"}}},
+    "the end of a sound": {"audio": {"id": "audio_1", "expires_at": 1_700_000_000}},
+    "citations": {"annotations": [{"type": "url_citation", "url_citation": {"url": "https://a.example"}}]},
+    "Snowflake's empty call": {"function_call": {"name": "", "arguments": ""}},
+}
+WITH_WORDS = {
+    "text": {"content": "x"},
+    "a part": {"content": [{"type": "text", "text": ""}, {"type": "text", "text": "x"}]},
+    "a thought in a part": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "x"}]}]},
+    "a picture in a part": {"content": [{"type": "image_url", "image_url": {"url": "data:,"}}]},
+    "a picture": {"images": [{"image_url": "data:,"}]},
+    "a thought": {"reasoning": "x"},
+    "a thought in details": {"reasoning_details": [{"type": "reasoning.summary", "summary": "x"}]},
+    "a thought in a block": {"thinking_blocks": [{"type": "thinking", "thinking": "x"}]},
+    "sound": {"audio": {"data": "eA=="}},
+    "a refusal": {"refusal": "x"},
+    "a call": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "", "arguments": ""}}]},
+    "arguments": {"tool_calls": [{"index": 0, "function": {"arguments": "x"}}]},
+    "an old call": {"function_call": {"name": "f"}},
+    "a field nobody knows": {"video": "x"},
+    "a field of many levels": {"content": [{"text": json.loads('{"a":' * 400 + "1" + "}" * 400)}]},
+}
+STOPS: Json = {"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}
+
+
+def line(chunk: Json) -> bytes:
+    return b"data: %b\n\n" % msgspec.json.encode(chunk)
+
+
+@pytest.mark.parametrize(
+    ("behind", "added"),
+    [*((delta, [STOPS]) for delta in WITHOUT_WORDS.values()), *((delta, []) for delta in WITH_WORDS.values())],
+    ids=[*WITHOUT_WORDS, *WITH_WORDS],
+)
+def test_an_answer_is_over_at_done_if_no_words_follow_its_counts(behind: Json, added: list[Json]) -> None:
+    chunks: list[Json] = [
+        {"choices": [{"index": 0, "delta": {"content": "Hi"}}]},
+        {"choices": [], "usage": {"completion_tokens": 1}},
+        {"choices": [{"index": 0, "delta": behind}]},
+    ]
+    assert read(*map(line, chunks), b"data: [DONE]\n\n") == ([*chunks, *added], "")
+
+
+@pytest.mark.parametrize("behind", WITHOUT_WORDS.values(), ids=WITHOUT_WORDS)
+def test_an_error_beside_no_words_comes_alone_at_the_beginning_of_an_answer(behind: Json) -> None:
+    """It can then be told by its status. Later on it takes away nothing that came with it."""
+    error = {"message": "no"}
+    first = {"choices": [{"index": 0, "delta": behind}], "error": error}
+    hello = {"choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+    assert read(line(first)) == ([{"error": error}], "")
+    assert read(line(hello), line(first)) == ([hello, {"choices": first["choices"]}, {"error": error}], "")
 
 
 LONG = b"a" * 100_000

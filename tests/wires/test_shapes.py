@@ -114,6 +114,8 @@ COUNTED: Final = chunk(usage=usage_of(43, 10))
 IN_A_CHOICE: Final = chunk({"index": 0, "delta": {"role": "assistant", "content": ""}}, usage=usage_of(43, 10))
 CALL: Final = [calls(0, "get_weather", id="c1"), more(0, '{"city": '), more(0, '"Rome"}')]
 FAILED: Final = "server_error"
+EMPTY_TEXT: Final = {"type": "text", "text": ""}
+SIGNATURE: Final = [{"type": "reasoning.encrypted", "data": "c2ln", "id": "rs_1", "format": "x-v1", "index": 0}]
 
 ENDINGS: Final[dict[str, tuple[list[Step], Json]]] = {
     "text, counts and [DONE]": ([says("Hi"), COUNTED], {"status": "completed", "output": [{"text": "Hi"}]}),
@@ -136,6 +138,22 @@ ENDINGS: Final[dict[str, tuple[list[Step], Json]]] = {
     "counts beside Snowflake's empty call and [DONE]": (
         [says("Hi"), delta(content="", function_call={"name": "", "arguments": ""}) | {"usage": usage_of(43, 10)}],
         {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
+    "counts, an empty part and [DONE]": (
+        [says("Hi"), COUNTED, delta(content=[EMPTY_TEXT])],
+        {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
+    "counts beside a signature and [DONE]": (
+        [says("Hi"), delta(content="", reasoning_details=SIGNATURE) | {"usage": usage_of(43, 10)}],
+        {"status": "completed", "output": [{"text": "Hi"}]},
+    ),
+    "a call, an empty part, counts and [DONE]": (
+        [*CALL, delta(content=[EMPTY_TEXT, {"type": "thinking", "thinking": [EMPTY_TEXT]}]), COUNTED],
+        {"status": "completed", "output": [{"call": "get_weather", "arguments": '{"city": "Rome"}'}]},
+    ),
+    "a part after the counts": (
+        [says("Hi"), COUNTED, delta(content=[EMPTY_TEXT, {"type": "text", "text": " you"}])],
+        {"status": "failed", "output": [{"text": "Hi you"}], "error": FAILED},
     ),
     "half a call, counts and [DONE]": ([*CALL[:2], COUNTED], {"status": "failed", "output": [], "error": FAILED}),
     "[DONE] alone": ([says("Hi")], {"status": "failed", "output": [{"text": "Hi"}], "error": FAILED}),
