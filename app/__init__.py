@@ -10,6 +10,7 @@ The map
     sealing.py          the envelope in which clients carry what only this server may read
     off_loop.py         work that takes long, in threads
     own_thread.py       calls that block, such as looking up names
+    loop_delay.py       how late this process runs what is due
     fair_slots.py       slots that many callers want, shared out fairly
     pump.py             the only loop: payloads into the turn, batches of events out
     inspector/          the page at `/`

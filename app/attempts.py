@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from app.catalogue import AnyTurn, Route
+from app.loop_delay import loop_delay
 from app.off_loop import off_loop
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
@@ -34,6 +35,8 @@ ELSEWHERE: Final = frozenset(
 """What another upstream may do better."""
 FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"})
 """What counts against an upstream, though it may be due to the request. A fault of this server never counts."""
+OWN_DELAY: Final = 0.5
+"""Share of the time given to an upstream; if this process itself was late by as much, a time-out counts for nothing."""
 
 Begin = Callable[[Route], Awaitable[AnyTurn]]
 Observe = Callable[[str, Any, list[str]], None]
@@ -60,6 +63,8 @@ class Attempts:
         """Called once for each ask that is sent, at whichever upstream."""
         self._retries: dict[str, int] = {}
         self._asked = False
+        self._own_delay = _no_delay
+        """The share of the time of the last attempt by which this process was late itself."""
         self._turn = turn
         self._unsaid = turn.ask
         """The ask, which a turn that has begun no longer holds."""
@@ -135,6 +140,8 @@ class Attempts:
                 try:
                     payload = await self._open(route)
                 except UpstreamRefused as refused:
+                    if refused.timed_out and self._own_delay() >= OWN_DELAY:
+                        raise  # whatever the upstream sent, nobody was there to read it
                     if left and _soon(refused.wait) and standing.may_ask_again():
                         self._count(route)
                         await asyncio.sleep(refused.wait or 0)
@@ -164,13 +171,14 @@ class Attempts:
         patience = route.entry.clocks.first_payload
         self._source = source = route.open(self._unsaid)
         try:
-            async with asyncio.timeout(patience):
-                payload = await anext(source)
+            with loop_delay().share() as self._own_delay:
+                async with asyncio.timeout(patience):
+                    payload = await anext(source)
         except StopAsyncIteration:
             raise UpstreamRefused(SILENT) from None
         except TimeoutError:
             await source.aclose()
-            raise UpstreamRefused(too_slow("did not answer", patience), outage="unavailable") from None
+            raise UpstreamRefused(too_slow("did not answer", patience), outage="unavailable", timed_out=True) from None
         # there is nothing more to ask, and a stream should not hold what it will not need
         self._next = source.__anext__
         self._route = route
@@ -268,6 +276,10 @@ class Attempts:
 
 async def _never(_route: Route) -> AnyTurn:
     raise AssertionError("an upstream has spoken")
+
+
+def _no_delay() -> float:
+    return 0.0
 
 
 def _nobody(*_: Any) -> None:

@@ -20,7 +20,7 @@ from app.upstreams.http_server import (
     HttpServer,
     did_not_answer_as_it_must,
 )
-from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke
 from app.upstreams.refused_param import with_param
 
 Json = dict[str, Any]
@@ -107,7 +107,7 @@ class HttpChat:
             # not `from error`: its text may hold the key, and a traceback would print it
             if spoken:
                 raise UpstreamBroke(problem) from None
-            raise UpstreamRefused(problem, wait=self._server.wait(error), outage=self._server.outage(error)) from None
+            raise self._server.refused(error, problem) from None
         finally:
             if answer is not None:
                 answer.let_go(heard_out=lines.done)

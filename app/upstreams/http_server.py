@@ -29,7 +29,7 @@ from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
 from app.upstreams.connections import Connector, in_pieces, sent
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
-from app.upstreams.port import KEEP, TRACE, Keep, Outage
+from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, TLS included, unless told otherwise."""
@@ -205,6 +205,12 @@ class HttpServer:
                 return "unavailable" if error.status in OUTAGES else None
             case _:
                 return None
+
+    @classmethod
+    def refused(cls, error: Exception, problem: Problem) -> UpstreamRefused:
+        """What to raise where one of `TROUBLE` comes before the answer."""
+        late = isinstance(error, TimeoutError)
+        return UpstreamRefused(problem, wait=cls.wait(error), outage=cls.outage(error), timed_out=late)
 
     async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
         if self._session is None:

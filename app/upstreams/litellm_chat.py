@@ -22,7 +22,7 @@ from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_
 from app.upstreams.litellm_can import capabilities, is_claude, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
-from app.upstreams.litellm_errors import is_translation_fault, outage_of, wait_of
+from app.upstreams.litellm_errors import is_translation_fault, outage_of, timed_out, wait_of
 from app.upstreams.litellm_log import logged_problem
 from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
 from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
@@ -250,6 +250,7 @@ class LitellmChat:
                 wait=wait_of(error),
                 outage=outage_of(error),
                 elsewhere=is_translation_fault(error, asked=bool(begun)),
+                timed_out=timed_out(error),
             ) from None
         finally:
             if stream is not None:

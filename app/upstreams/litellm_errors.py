@@ -118,6 +118,12 @@ def outage_of(error: BaseException) -> Outage | None:
     return "unavailable" if silent or (not lost and _told_status(error) in OUTAGES) else None
 
 
+def timed_out(error: BaseException) -> bool:
+    """Whether no answer was read in the time that was given."""
+    behind = _kinds_behind(_innermost(error))
+    return bool(behind & _SLOW) and not behind & _ANSWERED
+
+
 def wait_of(error: BaseException) -> float | None:
     """Seconds after which asking again may help, if it may."""
     error = _innermost(error)

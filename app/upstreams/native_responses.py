@@ -86,7 +86,7 @@ class NativeResponses:
             # not `from error`: its text may hold the key, and a traceback would print it
             if reading.spoken:
                 raise UpstreamBroke(problem) from None
-            raise UpstreamRefused(problem, wait=self._server.wait(error), outage=self._server.outage(error)) from None
+            raise self._server.refused(error, problem) from None
         finally:
             if answer is not None:
                 answer.let_go(heard_out=reading.done)
@@ -101,11 +101,7 @@ class NativeResponses:
 
     def refused(self, error: Exception, model: str, key: str | None) -> UpstreamRefused:
         """What to raise where one of `TROUBLE` comes before the answer to an ask with this key."""
-        return UpstreamRefused(
-            self._problem(error, model, key or self._secret),
-            wait=self._server.wait(error),
-            outage=self._server.outage(error),
-        )
+        return self._server.refused(error, self._problem(error, model, key or self._secret))
 
     async def close(self) -> None:
         """Close every connection."""

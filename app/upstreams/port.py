@@ -35,21 +35,30 @@ class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an 
 
     `wait`: the seconds after which asking again may help, where it may at all. `outage`: the server was not reached, or
     was silent or said 502, 503, 504 or 529; None after any other answer. `elsewhere`: another upstream may be able to
-    answer this request even though the problem is the client's.
+    answer this request even though the problem is the client's. `timed_out`: no answer was read in the time given.
     """
 
     def __init__(
-        self, problem: Problem, *, wait: float | None = None, outage: Outage | None = None, elsewhere: bool = False
+        self,
+        problem: Problem,
+        *,
+        wait: float | None = None,
+        outage: Outage | None = None,
+        elsewhere: bool = False,
+        timed_out: bool = False,
     ) -> None:
         super().__init__(problem.message)
         self.problem = problem
         self.wait = wait
         self.outage = outage
         self.elsewhere = elsewhere
+        self.timed_out = timed_out
 
     def with_problem(self, problem: Problem) -> "UpstreamRefused":
         """The same with another problem."""
-        return UpstreamRefused(problem, wait=self.wait, outage=self.outage, elsewhere=self.elsewhere)
+        return UpstreamRefused(
+            problem, wait=self.wait, outage=self.outage, elsewhere=self.elsewhere, timed_out=self.timed_out
+        )
 
 
 class UpstreamBroke(Exception):  # noqa: N818 — as above

@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from aiohttp import ConnectionTimeoutError, SocketTimeoutError
 
 from app.protocol.problems import Problem
 from app.upstreams.faults import retry_seconds, short
 from app.upstreams.http_chat import HttpChat
+from app.upstreams.http_server import HttpServer
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.litellm_errors import problem_of
+from app.upstreams.litellm_errors import problem_of, timed_out
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.script import breaks, says
@@ -324,6 +326,24 @@ class RawError(Exception):
 )
 def test_an_error_is_known_by_its_name_its_status_or_its_words(raised: Exception, expected: str) -> None:
     assert problem_of(raised, model="m").code == expected
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (TimeoutError(), True),
+        (ConnectionTimeoutError(), True),
+        (MidStreamFallbackError(SocketTimeoutError()), True),
+        (RawError(504, "no"), False),
+        (RawError(408, "no"), False),
+        (ConnectionRefusedError(), False),
+    ],
+    ids=repr,
+)
+def test_a_time_out_of_ours_is_known_from_one_that_a_server_reports(*, raised: Exception, expected: bool) -> None:
+    assert timed_out(raised) is expected
+    if not isinstance(raised, RawError | MidStreamFallbackError):
+        assert HttpServer.refused(raised, Problem(code="upstream_error", message="")).timed_out is expected
 
 
 async def test_an_empty_error_in_every_chunk_is_none() -> None:
