@@ -57,8 +57,10 @@ _FRAME: Final[Json] = {
         "event": {"type": "string"},
         "data": {
             "type": "string",
-            "contentMediaType": "application/json",
-            "contentSchema": {"$ref": f"{_REFS}Event"},
+            "anyOf": [
+                {"description": "The last line of every stream.", "const": "[DONE]"},
+                {"contentMediaType": "application/json", "contentSchema": {"$ref": f"{_REFS}Event"}},
+            ],
         },
     },
 }
