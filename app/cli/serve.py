@@ -159,6 +159,7 @@ class Announced(uvicorn.Server):
         ending = loop.call_later(self._settings.server.shutdown_grace, self._admission.end)
         cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut_stalled)
         insisting = loop.create_task(self._insist())
+        await self._stop_listening()
         try:
             await super().shutdown(sockets)
         finally:
@@ -169,6 +170,14 @@ class Announced(uvicorn.Server):
                 self._cut()
                 if self.server_state.tasks:  # they end in a moment, and by themselves
                     await asyncio.wait(set(self.server_state.tasks), timeout=_LAST)
+
+    async def _stop_listening(self) -> None:
+        """Accept whoever has connected by now, and nobody after: what the system has queued would be reset."""
+        for _ in range(2):  # in the first round they are accepted, in the second they become connections
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(0)
 
     async def _insist(self) -> None:
         """Cut every connection as soon as somebody says so: uvicorn would wait for them even then."""

@@ -12,6 +12,8 @@ strikes for whatever is awaited of the client:
     a body nobody reads      LINGER             closed; the answer has been sent, and was to be read first
     anything else            —                  bodies have a clock of their own
 
+When the server stops, a connection that has brought no request yet, or a part of one, is read for `LATE` seconds more.
+
 An answer that the client does not read waits, and its upstream with it. After `send_timeout` without any progress the
 connection is cut rather than closed: closing would wait for what nobody reads.
 
@@ -28,7 +30,6 @@ gets that far: uvicorn would answer anything else in plain text, or wait for mor
 import asyncio
 import logging
 from collections.abc import Collection
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -36,11 +37,10 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
-from websockets.http11 import Request
-from websockets.server import ServerProtocol
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem
+from app.transports.draining import is_offer
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
@@ -54,6 +54,8 @@ MOST_QUEUED: Final = 16
 LINGER: Final = 10
 """Seconds for which the rest of a refused body is read and thrown away. Closed at once, the client would often see a
 broken connection instead of the reason."""
+LATE: Final = 1
+"""Seconds in which a request that is on its way when the server stops must have arrived."""
 
 _BAD: Final = Problem(code="invalid_http", message="This is not a request in HTTP/1.1.")
 _NO_OFFER: Final = Problem(code="invalid_http", message="This is not an offer of a websocket, version 13.")
@@ -90,6 +92,7 @@ class Door(HttpToolsProtocol):
         "_in_body",
         "_in_head",
         "_is_full",
+        "_is_last",
         "_max_header_bytes",
         "_mint",
         "_refusal",
@@ -122,6 +125,8 @@ class Door(HttpToolsProtocol):
         self._in_body = False
         self._is_full = False
         """Whether more requests came than are queued: nothing more is read."""
+        self._is_last = False
+        """Whether the connection is closed behind the next answer."""
         self._running: RequestResponseCycle | None = None
         """What is being answered; `cycle` is the latest request, which may be queued."""
         self._refusal = _BAD
@@ -196,8 +201,9 @@ class Door(HttpToolsProtocol):
         if encodings and (encodings != [b"chunked"] or version != "1.1"):
             self._stop_parsing(_ENCODED)  # the parser reads chunks whatever stands before that word
         super().on_headers_complete()
-        if self.parser.should_upgrade() and not self._should_upgrade():
-            self.cycle.keep_alive = False  # what follows is in a language that nobody here speaks
+        in_another_language = self.parser.should_upgrade() and not self._should_upgrade()
+        if in_another_language or self._is_last:
+            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         """The whole request. The next byte is of another one."""
@@ -211,11 +217,19 @@ class Door(HttpToolsProtocol):
         if self._in_body and not self.transport.is_closing():
             self._wind(LINGER)
 
+    def shutdown(self) -> None:
+        """The server stops. Between two requests a connection is closed at once, as any server may do at any time."""
+        if self._answering is None and (self._running is None or self._heard):
+            self._is_last, self._header_timeout = True, LATE
+            self._wind(LATE)
+        else:
+            super().shutdown()
+
     def handle_websocket_upgrade(self) -> None:
         """An offer of a websocket; refused behind a request that is still being answered."""
         head = [f"{self.scope['method']} ".encode(), self.url, b" HTTP/1.1\r\n"]
         head += [piece for name, value in self.headers for piece in (name, b": ", value, b"\r\n")]
-        if self._answering is not None or not _is_offer(b"".join([*head, b"\r\n"])):
+        if self._answering is not None or not is_offer(b"".join([*head, b"\r\n"])):
             self._refuse(_NO_OFFER)
         else:
             super().handle_websocket_upgrade()
@@ -233,7 +247,6 @@ class Door(HttpToolsProtocol):
 
     @property
     def _answering(self) -> RequestResponseCycle | None:
-        """What is being answered."""
         latest: RequestResponseCycle | None = self.cycle  # whatever uvicorn says: before the first request it is none
         return None if latest is None or latest.response_complete else latest
 
@@ -287,13 +300,3 @@ class Door(HttpToolsProtocol):
         else:
             words = f"The headers took longer than {self._header_timeout:g} seconds."
             self._refuse(Problem(code="request_timeout", message=words))
-
-
-def _is_offer(head: bytes) -> bool:
-    """Whether the library that speaks websockets would take this up."""
-    handshake = ServerProtocol()
-    handshake.receive_data(head)
-    return any(
-        isinstance(event, Request) and handshake.accept(event).status_code == HTTPStatus.SWITCHING_PROTOCOLS
-        for event in handshake.events_received()
-    )

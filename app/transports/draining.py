@@ -2,10 +2,13 @@
 
 import asyncio
 import logging
+from http import HTTPStatus
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 from app.settings import Server
 from app.transports.frame_budget import FrameBudget
@@ -135,6 +138,16 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         if self._drop is not None:
             self._drop.cancel()
         super().connection_lost(exc)
+
+
+def is_offer(head: bytes) -> bool:
+    """Whether the library that speaks websockets would accept this head of a request."""
+    handshake = ServerProtocol()
+    handshake.receive_data(head)
+    return any(
+        isinstance(event, Request) and handshake.accept(event).status_code == HTTPStatus.SWITCHING_PROTOCOLS
+        for event in handshake.events_received()
+    )
 
 
 def socket_options(server: Server) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -215,6 +216,29 @@ def test_a_second_signal_ends_it_at_once(first: signal.Signals, tmp_path: Path) 
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(timeout=30) == 0
     assert '"level": "error"' not in (tmp_path / "log").read_text()
+
+
+def test_a_request_that_is_on_its_way_when_the_server_stops_is_answered(tmp_path: Path) -> None:
+    """A load balancer may have connected the moment before, and does not send a request a second time."""
+    head = b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    body = b'{"model": "demo", "input": "Hi"}'
+    whole = head + b"content-length: %d\r\n\r\n" % len(body) + body
+    with running(folder=tmp_path) as server, ExitStack() as stack:
+        address = urlsplit(server.url)
+        there = (str(address.hostname), address.port or 0)
+        fresh, begun, silent = (stack.enter_context(socket.create_connection(there, timeout=5)) for _ in range(3))
+        begun.sendall(whole[:40])
+        assert is_open(server.url)  # and so all of them are accepted
+        server.process.terminate()
+        assert soon(lambda: not is_open(server.url))
+        fresh.sendall(whole)
+        begun.sendall(whole[40:])
+        for client in (fresh, begun):
+            answer = b"".join(iter(lambda: client.recv(4096), b""))  # noqa: B023 — it is called at once
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            assert b"\r\nconnection: close\r\n" in answer
+        assert silent.recv(1) == b""
+        assert server.process.wait(timeout=15) == 0
 
 
 def test_a_request_that_never_arrives_whole_does_not_keep_the_server(tmp_path: Path) -> None:
