@@ -15,9 +15,8 @@ strikes for whatever is awaited of the client:
 When the server stops, a connection that has brought no request yet, or a part of one, is read for `LATE` seconds more.
 
 An answer that the client does not read waits, and its upstream with it. After `send_timeout` without any progress the
-connection is cut rather than closed: closing would wait for what nobody reads.
-
-Nothing is ever written into an answer that has begun: then the connection ends instead.
+connection is cut rather than closed: closing would wait for what nobody reads. Nothing is ever written into an answer
+that has begun: then the connection ends instead.
 
 A client may send requests before it has the answers to earlier ones. They are queued, `MOST_QUEUED` at most, and while
 any is queued nothing more is read from the connection. One read may bring more requests than that: they are thrown
@@ -167,7 +166,7 @@ class Door(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head and self._heard and self._clock is None:
             self._wind(self._header_timeout)  # a line end before a request stops uvicorn's clock, and begins nothing
-        if self._in_head and self._heard > self._max_header_bytes and not self.transport.is_closing():
+        if self._heard > self._max_header_bytes and self._in_head and not self.transport.is_closing():
             self._refuse(self._too_long())
 
     def on_message_begin(self) -> None:
@@ -191,8 +190,7 @@ class Door(HttpToolsProtocol):
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self._max_header_bytes:
             self._stop_parsing(self._too_long())
-        hosts = sum(name == b"host" for name, _ in self.headers)
-        version = self.parser.get_http_version()
+        hosts, version = sum(name == b"host" for name, _ in self.headers), self.parser.get_http_version()
         if hosts > 1 or (not hosts and version == "1.1"):
             self._stop_parsing(_NO_HOST)
         if version not in {"1.0", "1.1"}:
