@@ -74,7 +74,7 @@ def test_a_whole_stream_is_what_the_description_promises(
     demo_url: str, described: Any, prompt: str, *, stream: bool
 ) -> None:
     operation = schemathesis.openapi.from_dict(described)["/v1/responses"]["POST"]
-    body = {"model": "demo", "input": prompt, "stream": stream}
+    body: Any = {"model": "demo", "input": prompt, "stream": stream}
     operation.Case(body=body, media_type="application/json").call_and_validate(base_url=demo_url, checks=CHECKS)
 
 
