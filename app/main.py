@@ -102,8 +102,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
             held.push_async_callback(upstream.close)
     if fetcher is not None:
         held.push_async_callback(fetcher.close)
-    if tracing is not None:
-        held.push_async_callback(asyncio.to_thread, tracing.close)
+    _close_at_the_end(held, tracing, body_log)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -135,6 +134,13 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     if before is None:
         app.state.follow()
     return app
+
+
+def _close_at_the_end(held: AsyncExitStack, tracing: "Tracing | None", body_log: BodyLog | None) -> None:
+    if body_log is not None:
+        held.push_async_callback(body_log.close)
+    if tracing is not None:
+        held.push_async_callback(asyncio.to_thread, tracing.close)
 
 
 def _route_websockets(app: FastAPI, endpoint: Any) -> None:

@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 import time
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from app.witnesses.redaction import blotted
 
@@ -13,12 +13,29 @@ def configure(form: Literal["auto", "text", "json"], level: str = "info") -> Non
     """Sends every log line from this level on to stderr. `auto` is text on a terminal and JSON elsewhere."""
     if form == "auto":
         form = "text" if sys.stderr.isatty() else "json"
-    handler = logging.StreamHandler(sys.stderr)
+    handler = Lines(sys.stderr)
     handler.setFormatter(TextLines() if form == "text" else JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     logging.getLogger("am_proxy").setLevel(level.upper())
+
+
+class Lines(logging.StreamHandler[TextIO]):
+    """Makes a line before it takes the lock, for which other threads wait."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Writes this record."""
+        try:
+            record.line = super().format(record)
+        except Exception:  # noqa: BLE001 — as where lines are made otherwise
+            self.handleError(record)
+            return False
+        return bool(super().handle(record))
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line that is there already."""
+        return str(vars(record).pop("line"))
 
 
 class TextLines(logging.Formatter):

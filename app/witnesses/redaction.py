@@ -98,7 +98,12 @@ def shown(request: CreateResponse, ask: Any) -> dict[str, Any]:
     """A request and what its upstream is asked; of a very long one that it is long."""
     if request.size <= LONGEST:
         return {"request": redacted(request.raw), "ask": redacted(ask)}
-    left_out = {"model": request.model, "left_out": f"… ({request.size} bytes)"}
+    return brief(request)
+
+
+def brief(request: CreateResponse, why: str = "") -> dict[str, Any]:
+    """The same of one that is not shown: how long it is, and why it is not shown if that is not the reason."""
+    left_out = {"model": request.model, "left_out": f"… ({request.size} bytes{why})"}
     return {"request": left_out, "ask": left_out}
 
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import threading
 
 import pytest
 from hypothesis import example, given
@@ -42,6 +43,30 @@ def test_a_line_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
         "empty": "",
         "request_id": "req_1",
     }
+
+
+def test_a_line_that_takes_long_holds_up_no_other(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made in another thread, and written when it is there."""
+    logs.configure("text")
+    made, go_on = logs.TextLines.format, threading.Event()
+
+    def format_slowly(self: logs.TextLines, record: logging.LogRecord) -> str:
+        if record.getMessage() == "long":
+            assert go_on.wait(20)
+        return made(self, record)
+
+    monkeypatch.setattr(logs.TextLines, "format", format_slowly)
+    log = logging.getLogger("am_proxy.turn")
+    thread = threading.Thread(target=log.info, args=["long"])
+    thread.start()
+    other = threading.Thread(target=log.info, args=["short"], daemon=True)
+    other.start()
+    other.join(10)
+    go_on.set()
+    thread.join()
+    assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["short", "long"]
 
 
 @pytest.mark.parametrize(("terminal", "first"), [(True, "1"), (False, "{")])

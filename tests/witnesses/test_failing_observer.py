@@ -43,6 +43,9 @@ class Failing:
         type(self).ended_turns += 1
         self._called("ended")
 
+    async def close(self) -> None:
+        """There is nothing to close."""
+
     def _called(self, method: str) -> "Failing":
         if self.fails in {"", method}:
             message = f"{method} of an observer"

@@ -1,0 +1,97 @@
+"""What an observer writes down of a turn: in its order, long pieces in threads, and no more waiting than fits."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from app.off_loop import SHORT, off_loop
+
+log = logging.getLogger("am_proxy")
+
+MOST: Final = 16 * 1024 * 1024
+"""Bytes of pieces that wait or are being written."""
+MOST_OF_ONE: Final = MOST // 4
+"""Of them, those of one owner."""
+AT_THE_END: Final = 5
+"""Seconds that they have when the observer is closed."""
+
+
+class _Piece(NamedTuple):
+    owner: str
+    size: int
+    write: Callable[[], None]
+
+
+class Backlog:
+    """What one observer has not written yet, of all turns."""
+
+    def __init__(self, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
+        self._most = most
+        self._most_of_one = most_of_one
+        self._held: dict[str, int] = {}
+        """By owner; who holds nothing is not in it."""
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, owner: str, size: int) -> bool:
+        """Whether so much more may wait, which then is held. Without keys all callers are one, with all the room."""
+        held = self._held.get(owner, 0) + size
+        if sum(self._held.values()) + size > self._most or (owner and held > self._most_of_one):
+            return False
+        self._held[owner] = held
+        return True
+
+    def give_back(self, owner: str, size: int) -> None:
+        """So much is written."""
+        self._held[owner] -= size
+        if not self._held[owner]:
+            del self._held[owner]
+
+    async def close(self) -> None:
+        """Writes what is left, as far as there is time."""
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=AT_THE_END)
+        for task in self.tasks:
+            task.cancel()
+
+
+class InOrder:
+    """The pieces of one turn. `fields` names its owner once that is known."""
+
+    def __init__(self, backlog: Backlog, fields: Mapping[str, Any]) -> None:
+        self._backlog = backlog
+        self._fields = fields
+        self._waiting: deque[_Piece] = deque()
+
+    def write(self, size: int, write: Callable[[], None]) -> bool:
+        """Calls `write`, at once where that is short and nothing waits, and later in a thread where it is long.
+
+        `size`: the bytes that it is about. False where there is no room, so that it is never called.
+        """
+        if not self._waiting and size <= SHORT:
+            write()
+            return True
+        owner = str(self._fields.get("owner", ""))
+        if not self._backlog.take(owner, size):
+            return False
+        self._waiting.append(_Piece(owner, size, write))
+        if len(self._waiting) == 1:
+            task = asyncio.get_running_loop().create_task(self._write_all())
+            self._backlog.tasks.add(task)
+            task.add_done_callback(self._backlog.tasks.discard)
+        return True
+
+    async def _write_all(self) -> None:
+        try:
+            while self._waiting:
+                piece = self._waiting[0]
+                await off_loop(piece.size, piece.write)
+                self._waiting.popleft()
+                self._backlog.give_back(piece.owner, piece.size)
+        except Exception as error:
+            log.error("an observer failed", exc_info=error, extra={"request_id": self._fields.get("request_id", "")})  # noqa: TRY400 — with what is known of the turn
+        finally:
+            for piece in self._waiting:
+                self._backlog.give_back(piece.owner, piece.size)
+            self._waiting.clear()
