@@ -10,10 +10,11 @@ import os
 import threading
 import warnings
 from collections.abc import AsyncGenerator
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
+from app.off_loop import SHORT, off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import NotAStreamError
@@ -191,18 +192,15 @@ class LitellmChat:
         """How long litellm takes the ask to be, by the tokenizer that it knows for the model. Downloads nothing."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
 
-        def counted() -> int:
-            return int(
-                litellm.token_counter(
-                    model=str(ask["model"]),
-                    messages=ask["messages"],
-                    tools=ask.get("tools"),
-                    use_default_image_token_count=True,  # otherwise it fetches every picture
-                )
-            )
-
+        counting = partial(
+            litellm.token_counter,
+            model=str(ask["model"]),
+            messages=ask["messages"],
+            tools=ask.get("tools"),
+            use_default_image_token_count=True,  # otherwise it fetches every picture
+        )
         try:
-            return Counted(await asyncio.to_thread(counted))
+            return Counted(int(await off_loop(SHORT + 1, counting)))  # a short ask may wait for a tokenizer to be read
         except Exception:  # noqa: BLE001 — there are parts that it cannot count; whoever asked has an estimate
             return None
 
