@@ -55,6 +55,9 @@ _STEERING_SOME: Final = ("replicate", "clarifai")
 _FETCHING: Final = ("gemini", "vertex_ai", "bedrock", "ollama", "sagemaker", "gigachat", "snowflake")
 """Providers for which litellm itself would download an image by its URL."""
 
+MANY: Final = 2_000
+"""Values of an ask from which on its arguments are made in a thread."""
+
 _WHOLE_WITH_FORMAT: Final = frozenset({"groq"})
 """Providers of which litellm wants a whole answer when there is a format, and forgets to take back `stream_options`."""
 
@@ -146,6 +149,22 @@ def arguments(
         "custom_llm_provider": name,
         "drop_params": True,
     }  # fmt: skip
+
+
+def holds_many(ask: Json) -> bool:
+    """Whether this ask holds so many values that its arguments take long to make. No more of them are counted."""
+    waiting: list[Any] = [ask]
+    count = 0
+    while waiting and count <= MANY:
+        value = waiting.pop()
+        count += len(value)
+        if count <= MANY:
+            waiting += [held for held in (value.values() if isinstance(value, dict) else value) if _holds(held)]
+    return count > MANY
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def check_name(model: str, provider: str | None, base_url: str | None) -> None:

@@ -9,7 +9,7 @@ import gc
 import os
 import threading
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
@@ -19,11 +19,12 @@ from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
-from app.upstreams.litellm_ask import SETTINGS, Json, arguments, key_for, sends_as_is, unheeded_effort
+from app.upstreams.litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is, unheeded_effort
 from app.upstreams.litellm_can import capabilities, is_claude, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
 from app.upstreams.litellm_errors import is_translation_fault, outage_of, timed_out, wait_of
+from app.upstreams.litellm_facts import asks_for_a_response, info_of, settings_of
 from app.upstreams.litellm_log import logged_problem
 from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
 from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
@@ -63,15 +64,10 @@ def load() -> Any:
             warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
             # where a call is cancelled on its way from a thread, which harms nobody
             warnings.filterwarnings("ignore", message="coroutine 'BaseLLMHTTPHandler", category=RuntimeWarning)
-            collects = gc.isenabled()
-            gc.disable()  # a quarter faster
-            try:
+            with _uncollected():
                 litellm: Any = import_module("litellm")
-            finally:
-                if collects:
-                    gc.enable()
-            limit(import_module(HANDLER))
-            restrain(import_module(TRANSPORT))
+                limit(import_module(HANDLER))
+                restrain(import_module(TRANSPORT))
             litellm.suppress_debug_info = True
             litellm.disable_hf_tokenizer_download = True
             litellm.telemetry = False
@@ -79,13 +75,25 @@ def load() -> Any:
         return _loaded[0]
 
 
-def warm() -> None:
-    """Import litellm and make one call that goes nowhere, so that the first real one is fast. For a thread at start.
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Loads without the collector, which then leaves alone what was loaded: walking through it takes 0.2 s each time.
 
-    The collector then leaves alone what was loaded: a full collection over litellm stops the server for 0.2 s.
+    Nothing is collected first, as that is such a walk: importing leaves no garbage.
     """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+
+def warm() -> None:
+    """Import litellm and make one call that goes nowhere, so that the first real one is fast. For a thread at start."""
     litellm = load()
-    import_module("openai.resources.chat")  # a thousand modules that the SDK would import on its first call
 
     async def rehearse() -> None:
         stream = await litellm.acompletion(
@@ -98,10 +106,10 @@ def warm() -> None:
         async for _ in stream:
             pass
 
-    with contextlib.suppress(Exception):  # it is only a rehearsal
-        asyncio.run(rehearse())
-    gc.collect()
-    gc.freeze()
+    with _uncollected():
+        import_module("openai.resources.chat")  # a thousand modules that the SDK would import on its first call
+        with contextlib.suppress(Exception):  # it is only a rehearsal
+            asyncio.run(rehearse())
 
 
 @cache
@@ -169,10 +177,10 @@ class LitellmChat:
             litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
             if len(self._known) >= _MODELS_REMEMBERED:  # behind `*` a client may invent as many as it likes
                 self._known.clear()
-            info = _info(litellm, self._provider, model)
+            info = info_of(litellm, self._provider, model)
             if self._provider == "azure":  # of the same models its own entries say less
-                info = _info(litellm, "openai", model) | info
-            settings = _settings(litellm, self._provider, model)
+                info = info_of(litellm, "openai", model) | info
+            settings = settings_of(litellm, self._provider, model)
             self._known[model] = capabilities(self._provider, model, info, settings)
         return self._known[model]
 
@@ -181,7 +189,7 @@ class LitellmChat:
         if sends_as_is(self._provider, self._base_url):
             return []
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
-        known = _settings(litellm, self._provider, ask["model"])
+        known = settings_of(litellm, self._provider, ask["model"])
         left = [key for key in ask if key in SETTINGS and key not in known] if known else []
         claude = is_claude(str(self._provider), str(ask["model"]))
         if claude and unheeded_effort(ask, stops_thinking=self._stops(litellm, ask)):
@@ -211,11 +219,14 @@ class LitellmChat:
             raise UpstreamRefused(_unknown(self._provider))
         model = str(ask["model"])
         most, stops = self._most_tokens(litellm, model), self._stops(litellm, ask)
-        kwargs = arguments(self._provider, ask, base_url=self._base_url, most_tokens=most, stops_thinking=stops)
+        size = SHORT + 1 if holds_many(ask) else 0
+        kwargs = await off_loop(
+            size, arguments, self._provider, ask, base_url=self._base_url, most_tokens=most, stops_thinking=stops
+        )
         secret = key or self._api_key
         kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
         kwargs["timeout"] = self._timeout
-        if self._provider in _SPEAK_RESPONSES and _asks_for_a_response(litellm, kwargs):
+        if self._provider in _SPEAK_RESPONSES and asks_for_a_response(litellm, kwargs):
             kwargs |= _STATELESS
         if headers := TRACE.get({}):
             kwargs["extra_headers"] = dict(headers)
@@ -258,41 +269,11 @@ class LitellmChat:
         """Whether this Claude is known to take it when it is asked not to think."""
         if ask.get("reasoning_effort") != "none":
             return False
-        return stops_thinking(_info(litellm, str(self._provider), str(ask["model"])), litellm.model_cost)
+        return stops_thinking(info_of(litellm, str(self._provider), str(ask["model"])), litellm.model_cost)
 
     def _most_tokens(self, litellm: Any, model: str) -> int | None:
         """How much this model can write, as far as litellm knows. Asked for Claude only, whose thinking needs it."""
         if self._provider != "anthropic":
             return None
-        most = _info(litellm, self._provider, model).get("max_output_tokens")
+        most = info_of(litellm, self._provider, model).get("max_output_tokens")
         return most if isinstance(most, int) else None
-
-
-def _info(litellm: Any, provider: str, model: str) -> Json:
-    """What litellm's map says of this model: what it knows, without the rest."""
-    try:
-        info = litellm.get_model_info(model, custom_llm_provider=provider)
-    except Exception:  # noqa: BLE001 — litellm raises a bare Exception for a model it does not know
-        return {}
-    return {key: value for key, value in info.items() if value is not None}
-
-
-def _settings(litellm: Any, provider: str | None, model: str) -> list[str] | None:
-    """The settings that litellm passes on to this model, if it knows."""
-    try:
-        return litellm.get_supported_openai_params(model=model, custom_llm_provider=provider) or None
-    except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
-        return None
-
-
-def _asks_for_a_response(litellm: Any, kwargs: Json) -> bool:
-    """Whether litellm will ask the Responses API instead: the newest models think beside tools only there."""
-    given = {name: kwargs.get(name) for name in ("tools", "reasoning_effort", "api_base", "web_search_options")}
-    provider = kwargs["custom_llm_provider"]
-    try:
-        info, _ = litellm.main.responses_api_bridge_check(
-            model=kwargs["model"].removeprefix(f"{provider}/"), custom_llm_provider=provider, **given
-        )
-    except Exception:  # noqa: BLE001 — it is no documented function; without it such models keep what they thought
-        return False
-    return bool(info.get("mode") == "responses")

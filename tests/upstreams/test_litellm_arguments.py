@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import threading
 from functools import cache
 from typing import Any
 
@@ -10,9 +11,12 @@ import pytest
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.body import KNOWN
 from app.protocol.request.policy import STEERING
-from app.upstreams.litellm_ask import SETTINGS, arguments
+from app.upstreams import litellm_chat
+from app.upstreams.litellm_ask import MANY, SETTINGS, arguments
 from app.upstreams.litellm_chat import load
+from app.upstreams.port import UpstreamRefused
 from tests.dialects.chat.asking import ask
+from tests.upstreams.lane import answers, asks
 
 POISON = "http://127.0.0.1:9/poison"
 PROVIDERS = [None, "hosted_vllm", "openai", "azure", "anthropic", "gemini", "deepseek", "groq", "bedrock", "ollama"]
@@ -70,3 +74,32 @@ def test_nothing_that_an_ask_holds_becomes_an_argument_unless_it_is_listed(provi
     body = given.pop("extra_body", {})
     assert body.keys() <= {"messages", "stream", "stream_options", "metadata", "store"} | SETTINGS
     assert POISON not in json.dumps(given)
+
+
+@pytest.mark.parametrize("provider", [None, "anthropic"])
+@pytest.mark.parametrize(
+    ("held", "in_a_thread"),
+    [
+        ({}, False),
+        ({"messages": [{"role": "user", "content": "a" * 1_000_000}]}, False),
+        ({"messages": [{"role": "user", "content": "Hi"}] * MANY}, True),
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}] * MANY}]}, True),
+        ({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"enum": ["a"] * MANY}}}]}, True),
+    ],
+    ids=["small", "one long text", "messages", "parts", "a tool"],
+)
+async def test_many_values_become_arguments_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, provider: str | None, held: dict[str, Any], *, in_a_thread: bool
+) -> None:
+    """They are copied one by one, which may take half a second."""
+    load()
+    seen: list[threading.Thread] = []
+
+    def made(*_: Any, **__: Any) -> Any:
+        seen.append(threading.current_thread())
+        raise UpstreamRefused(Problem(code="upstream_error", message="Seen."))
+
+    monkeypatch.setattr(litellm_chat, "arguments", made)
+    _, problem = await answers(litellm_chat.LitellmChat(provider), asks(provider, **held))
+    assert problem == Problem(code="upstream_error", message="Seen.")
+    assert [thread is not threading.main_thread() for thread in seen] == [in_a_thread]

@@ -141,6 +141,15 @@ async def test_a_warmed_litellm_is_left_alone_by_the_collector() -> None:
         gc.unfreeze()
 
 
+def test_what_litellm_loads_is_never_walked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is put aside before the collector works again: its first step would walk through all that was loaded."""
+    seen: list[tuple[str, bool]] = []
+    monkeypatch.setattr(gc, "freeze", lambda: seen.append(("freeze", gc.isenabled())))
+    monkeypatch.setattr(gc, "collect", lambda *_: seen.append(("collect", gc.isenabled())))
+    litellm_chat.warm()
+    assert (seen, gc.isenabled()) == ([("freeze", False)], True)
+
+
 async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkeypatch: pytest.MonkeyPatch) -> None:
     litellm = litellm_chat.load()
     imports: list[str] = []
