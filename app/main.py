@@ -114,13 +114,19 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         await held.aclose()
 
     # a redirect to the path with a slash more would lead to whatever the Host header says
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
+    app = FastAPI(
+        routes=http.router().routes,  # an included router looks for its route a second time
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
     app.state.admission = admission  # for whoever runs the server, and stops it
     app.state.kept = kept
     app.state.follow = partial(_follow, kept, settings, catalogue)
     app.state.leave = partial(_leave, websockets, recorder)
     app.state.retire = held.aclose
-    app.include_router(http.router())
     if settings.serves_page:
         inspector = Inspector(walk=walk, gate=gate, bodies=bodies, server=settings.server, recorder=recorder)
         app.include_router(inspector.router())
