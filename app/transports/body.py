@@ -17,7 +17,6 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from fastapi import Request
-from starlette.requests import ClientDisconnect
 
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
@@ -79,18 +78,22 @@ class Bodies:
         end = now() + self._timeout * LONGEST
         try:
             async with asyncio.timeout_at(due) as clock:
-                async for piece in request.stream():
+                more = True
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientGoneError
+                    piece, more = message.get("body", b""), message.get("more_body", False)
                     if len(body) + len(piece) > self._limit:
                         raise self._too_large()
                     if not self._quota.take(caller, len(piece)):
                         raise ProblemError(self._quota.refusal("bytes of requests being read", len(piece)))
                     body += piece
-                    due = min(due + len(piece) / SLOWEST, now() + self._timeout, end)
-                    clock.reschedule(due)
+                    if more:
+                        due = min(due + len(piece) / SLOWEST, now() + self._timeout, end)
+                        clock.reschedule(due)
         except TimeoutError:
             raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have come.") from None
-        except ClientDisconnect:
-            raise ClientGoneError from None
 
     def _too_large(self) -> ProblemError:
         return refuse("request_too_large", f"The body is longer than the {self._limit} bytes this server reads.")
