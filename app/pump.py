@@ -142,8 +142,9 @@ class Pump:
         """Stops asking, and returns when the upstream is closed."""
         if self._alarm is not None:
             self._alarm.cancel()
-        self._drawer.cancel()
-        await asyncio.wait({self._drawer})  # awaiting the task itself would hide a cancellation of whoever awaits this
+        if not self._drawer.done():
+            self._drawer.cancel()
+            await asyncio.wait({self._drawer})  # awaiting the task itself would hide a cancellation of our caller
 
     def interrupt(self, problem: Problem) -> None:
         """Ends the turn with this problem, as if the upstream had broken off. What was drawn before is still told."""
@@ -265,12 +266,12 @@ class Pump:
     def _receive(self, payload: Any) -> list[Event]:
         self._heard = self._loop.time()
         self._spoke = True
-        return self._guarded(lambda: self._turn.receive(payload))
+        return self._guarded(self._turn.receive, payload)
 
-    def _guarded(self, step: Callable[[], list[Event]]) -> list[Event]:
+    def _guarded(self, step: Callable[..., list[Event]], *given: Any) -> list[Event]:
         """What a step of the turn tells. One that raises is our fault, and the turn's last step."""
         try:
-            return step()
+            return step(*given)
         except Exception as error:  # noqa: BLE001 — it is logged
             return self._broken(error)
 
