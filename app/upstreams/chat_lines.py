@@ -74,11 +74,13 @@ class Progress:
         self._begun = True
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        self._named = self._named or bool(choice.get("finish_reason"))
-        if _words(choice):
-            self._counted = False
-        elif not self._counted:
-            self._counted = _counts(chunk.get("usage"))
+        if choice.get("finish_reason"):
+            self._named = True
+        usage = chunk.get("usage")
+        if self._counted:
+            self._counted = not _words(choice)
+        elif usage:  # most chunks have none: whether they hold words makes no difference then
+            self._counted = _counts(usage) and not _words(choice)
         return [chunk]
 
     def at_done(self) -> list[Json]:
@@ -140,10 +142,23 @@ class ChatLines:
 
     def _chunks(self, told: bytes) -> list[Json]:
         """What this data line says, if it is whole with those before it."""
-        chunk = self._chunk(told)
+        chunk = self._short(told) or self._chunk(told)
         if chunk is not None:
             return self._progress.take(chunk)
         return self._progress.at_done() if self.done else []
+
+    def _short(self, told: bytes) -> Json | None:
+        """The chunk that this line is by itself, as nearly all are; None if it must be looked at more closely."""
+        if self._begun or len(told) > MOST_VALUES:
+            return None
+        try:
+            chunk = _decode(told)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        if type(chunk) is not dict:
+            return None
+        self._found = True
+        return chunk
 
     def _chunk(self, told: bytes) -> Json | None:
         self._begun.append(told)

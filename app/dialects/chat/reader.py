@@ -159,7 +159,7 @@ class ChunkReader:
         if isinstance(thought, str) and thought:
             self._plain_thoughts = True
             deltas.append(self._think(thought))
-        elif not self._plain_thoughts and (thought := thought_in_details(delta)):
+        elif "reasoning_details" in delta and not self._plain_thoughts and (thought := thought_in_details(delta)):
             deltas.append(self._think(thought))
         if self._keeps and (kept := kept_of_delta(delta)):
             self._beside += len(msgspec.json.encode(whole := mended_all(kept)))
