@@ -1,6 +1,6 @@
 """The server itself: how it listens, what it seals with, who may come in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Literal, Self
@@ -196,16 +196,18 @@ class Key:
     """Turns that may begin in a minute; none: any number. Each process counts for itself."""
     concurrency: int | None = None
     """Turns at once; none: any number."""
+    owner: str = field(init=False, compare=False)
+    """The caller that limits, seals and remembered turns belong to; empty where no keys are configured.
 
-    @property
-    def owner(self) -> str:
-        """The caller that limits, seals and remembered turns belong to; empty where no keys are configured.
+    Callers with a key of their own are told apart by it, and no configured name equals such a caller's.
+    """
 
-        Callers with a key of their own are told apart by it, and no configured name equals such a caller's.
-        """
+    def __post_init__(self) -> None:
+        """Names the owner once: a request asks for it many times."""
+        owner = f"key:{self.name}" if self.digest else ""
         if self.own is not None:
-            return f"guest:{sha256(b'am-proxy owner ' + self.own.reveal().encode()).hexdigest()}"
-        return f"key:{self.name}" if self.digest else ""
+            owner = f"guest:{sha256(b'am-proxy owner ' + self.own.reveal().encode()).hexdigest()}"
+        object.__setattr__(self, "owner", owner)
 
     @property
     def may_use_all(self) -> bool:
