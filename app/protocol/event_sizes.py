@@ -95,5 +95,5 @@ def _length(value: Any, most: int) -> int:
             left.extend(each)
             left.extend(each.values())
         elif isinstance(each, msgspec.Struct):
-            left.extend(getattr(each, name) for name in each.__struct_fields__)
+            left.extend(msgspec.structs.astuple(each))
     return size
