@@ -28,7 +28,6 @@ import struct
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -44,6 +43,8 @@ from app.upstreams.port import Keep
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
 _ACKNOWLEDGED: Final = 120
 """Where in Linux's `struct tcp_info` the count of acknowledged bytes stands."""
+_HAS_POLL: Final = hasattr(select, "poll")
+"""Whether the system has it. Windows has not."""
 
 SETTLE_UNKNOWN: Final = 0.25
 """Seconds for which a connection must stay open behind an answer before it is used again."""
@@ -265,16 +266,17 @@ class Connector(aiohttp.TCPConnector):
 
 def _is_quiet(protocol: ResponseHandler) -> bool:
     """Whether this idle connection is open, and nothing has come."""
-    descriptor = _descriptor(protocol.transport)
-    if descriptor is None or not protocol.is_connected():
+    transport = protocol.transport
+    if transport is None or not protocol.is_connected():
         return False
     try:
-        if hasattr(select, "poll"):
+        descriptor = transport.get_extra_info("socket").fileno()
+        if _HAS_POLL:
             poll = select.poll()
             poll.register(descriptor, select.POLLIN)
             return not poll.poll(0)
         return not select.select([descriptor], [], [], 0)[0]  # pragma: no cover — Windows
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):
         return False
 
 
@@ -283,15 +285,8 @@ def _acknowledged(transport: Any) -> int | None:
     held = None if transport is None else transport.get_extra_info("socket")
     if held is None or _TCP_INFO is None:
         return None
-    with suppress(OSError, ValueError, struct.error):
+    try:
         told = held.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _ACKNOWLEDGED + 8)
         return int(struct.unpack_from("Q", told, _ACKNOWLEDGED)[0])
-    return None
-
-
-def _descriptor(transport: Any) -> int | None:
-    held = None if transport is None else transport.get_extra_info("socket")
-    with suppress(OSError, ValueError, AttributeError):
-        if held is not None and (descriptor := held.fileno()) >= 0:
-            return int(descriptor)
-    return None
+    except (OSError, ValueError, struct.error):
+        return None
