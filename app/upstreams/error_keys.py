@@ -4,8 +4,18 @@ import re
 from typing import Final
 
 _ANNOUNCED: Final = re.compile(
-    r"\b(?:Bearer|Basic)\s+\S+|\b(?:api[-_ ]?key|authorization|token|secret)\b['\"]?\s*[:=]\s*\S+", re.IGNORECASE
+    r"""(?ix)
+    (?: (?<![a-z0-9])(?:api[-_ ]?key|authorization|password|secret|(?:access|auth|refresh)[-_ ]?token)
+        ['"]?\s*[:=]\s*+['"]?+(?:(?:bearer|basic)\s++)?+
+        (?! (?:an?|are|cannot|denied|disabled|empty|expired|failed|field|header|incorrect|invalid|is|missing|must|no|not
+              |null|none|please|required|revoked|undefined|unknown|was|wrong)  (?:[\s'",;:!]|\.(?:\s|$)|$))
+      | \b(?:(?:bearer|basic)\s|token['"]?\s*[:=])\s*+['"]?+(?:(?:bearer|basic)\s++)?+
+        (?! (?:\S{1,5}|[a-z]{1,14}['",.;:!?)]{0,3}) (?:\s|$))
+    )
+    \S+"""
 )
+"""What names a key, and the key. Behind `Bearer`, `Basic` and `token`, a plain or short word is none; behind the
+others, only words that say what is wrong with one."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_\-*.]{10,}")
 """What may be a key, or a name."""
 _MARK: Final = re.compile(

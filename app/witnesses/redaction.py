@@ -16,9 +16,9 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
 _VALUE: Final = r"(?P<secret>[A-Za-z0-9._~+/:%-]{6,}=*)"
 _ANNOUNCED: Final = re.compile(
     r"""(?ix)
-    (?: \b(?:bearer|basic)\s+
+    (?: \b(?:bearer|basic)\s++(?![a-z]{1,14}(?![a-z0-9_~+/:%=-]|\.[a-z0-9_~+/:%=-]))     # not: basic authentication
       | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
-        \\?["']?\s*[:=]\s*\\?["']?(?!bearer\s|basic\s)
+        \\?["']?\s*[:=]\s*\\?["']?(?:(?:bearer|basic)\s++)?+
       | \b[a-z][a-z0-9+.-]{0,30}://(?=[^\s/@"']{1,256}@)            # what stands before the @ of an address
     )"""
     + _VALUE

@@ -115,6 +115,7 @@ LOST = [
     "https://alice:let-me-in@example.com/v1",
     "postgres://alice:let-me-in@db",
     "password='let-me-in-please'",
+    "Bearer let-me-in",
 ]
 
 
@@ -133,6 +134,8 @@ def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
         "models/sk-learn and risk-free, a task-runner, hf_home, the am-proxy",
         "listening on http://127.0.0.1:8080/v1, upstream https://api.example.com/v1/models@latest",
         "bearer of news; basic idea; token=5 tokens",
+        "Basic authentication is required, Bearer authentication too.",
+        "Unexpected token: function",
         'upstream="openai" key="alice" input_tokens=120000',
     ],
 )

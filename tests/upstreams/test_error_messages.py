@@ -204,6 +204,27 @@ def test_a_name_is_not_taken_for_a_key(name: str) -> None:
     assert short(f"Function '{name}' is unknown, {name}.") == f"Function '{name}' is unknown, {name}."
 
 
+HARMLESS = [
+    "Basic authentication is required.",
+    "Bearer token is missing",
+    "Bearer authentication failed; basic auth works",
+    "Unexpected token: x",
+    "Unexpected token: } at 3",
+    "Unexpected token: 'function'",
+    "Unknown token: <eos>",
+    "token: 5 of 7",
+    "API key: not valid. Pass another.",
+    "API key: invalid",
+    "authorization: required",
+    "The secret: missing",
+]
+
+
+@pytest.mark.parametrize("message", HARMLESS)
+def test_words_behind_the_name_of_a_key_are_no_key(message: str) -> None:
+    assert without_keys(message) == message
+
+
 LETTERS = "Ab3dEf9hIjKlMn0pQrStUvWxYz12"
 
 KEYS = [
@@ -246,6 +267,34 @@ def test_a_key_of_any_usual_shape_is_blotted_out(key: str, written: str) -> None
     assert key not in shown
     assert key[-8:] not in shown
     assert "…" in shown
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "Bearer hunter22",
+        "basic YWxpY2U6cHc=",
+        "Authorization: Bearer hunter22",
+        "authorization: Bearer hunter",
+        "'Authorization': 'Basic hunter'",
+        "token: hunter22",
+        "token: Bearer hunter22",
+        "token=Bearer=hunter22",
+        "access_token=hunter",
+        "refresh token: hunter",
+        "secret: hunter",
+        "client_secret='hunter'",
+        "password=hunter",
+        "api_key=hunter",
+        "x-api-key: hunter",
+        "API key: invalid-hunter22",
+    ],
+)
+def test_an_announced_key_is_blotted_out_however_it_looks(announced: str) -> None:
+    shown = without_keys(f"It said {announced}, and more.")
+    assert "…" in shown
+    assert not {"hunter", "YWxp"} & {piece for piece in ("hunter", "YWxp") if piece in shown}
+    assert shown.endswith(" and more.")
 
 
 @pytest.mark.parametrize("unit", ["a", "a-", "sk-", "sk", "A", "aB", "AbcDef", "a1", "1", ".", "sk-a.", "*", "key_a-"])
