@@ -48,7 +48,9 @@ class Server(Table):
     max_tools: int = Field(default=1_024, ge=0)
     """Tools of a request."""
     max_json_values: int = Field(default=250_000, ge=1000)
-    """JSON values of a request: every object, list, string, number, `true`, `false` and `null` in it."""
+    """JSON values of a request: every object, list, string, number, `true`, `false` and `null` in it.
+    A token of an earlier answer that comes back with 20 `top_logprobs` is about 170 of them, so that some 1,400 such
+    tokens are the most by default: leave `logprobs`, which no model reads, out of what is sent back, or raise this."""
     max_answer_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)
     """Bytes that one answer may hold (text, thoughts, arguments, images, items); a longer one fails."""
     websocket: bool = True

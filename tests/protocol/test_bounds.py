@@ -33,6 +33,38 @@ def item(kind: str, **fields: Any) -> list[dict[str, Any]]:
     return [{"type": kind, "call_id": "c", **fields}]
 
 
+def logprobs(tokens: int) -> bytes:
+    """A history with an answer of so many tokens, each with its 20 most probable alternatives."""
+    entry = {"token": "word", "logprob": -1.5, "bytes": [119, 111, 114, 100]}
+    part = {"type": "output_text", "text": "", "logprobs": [entry | {"top_logprobs": [entry] * 20}] * tokens}
+    return body(input=[{"type": "message", "role": "assistant", "content": [part]}])
+
+
+def test_a_history_with_log_probabilities_is_refused_with_what_to_raise() -> None:
+    """docs/configuration.md names the figure."""
+    parse_request(logprobs(1_400))
+    assert problem_of(logprobs(1_500)) == Problem(
+        code="invalid_value",
+        message="Invalid value for 'body': it holds more than the 250000 JSON values that are allowed "
+        "(the server's setting 'max_json_values').",
+        param="body",
+    )
+    parse_request(logprobs(1_500), max_json_values=500_000)
+
+
+LIMITED: Final[dict[str, tuple[dict[str, Any], dict[str, int]]]] = {
+    "max_items": ({"input": [{"role": "user", "content": "Hi"}] * 3}, {"max_items": 2}),
+    "max_tools": ({"tools": [{"type": "function", "name": "f"}] * 3}, {"max_tools": 2}),
+}
+
+
+@pytest.mark.parametrize("setting", LIMITED)
+def test_a_refusal_names_the_setting_that_bounds_it(setting: str) -> None:
+    fields, limits = LIMITED[setting]
+    message = problem_of(body(**fields), **limits).message
+    assert message.endswith(f"it holds 3 entries, and at most 2 are allowed (the server's setting '{setting}').")
+
+
 LISTS: Final[dict[str, tuple[Callable[[list[Any]], bytes], str]]] = {
     "summary": (lambda wrong: body(input=item("reasoning", summary=wrong)), "input[0].summary[0]"),
     "thoughts": (lambda wrong: body(input=item("reasoning", content=wrong)), "input[0].content[0]"),
@@ -77,7 +109,7 @@ def test_all_parts_of_a_request_are_counted_together() -> None:
     assert problem_of(given, max_parts=8) == Problem(
         code="invalid_value",
         message="Invalid value for 'input[2]': up to here the input holds 9 content parts and other list entries, "
-        "and at most 8 are allowed.",
+        "and at most 8 are allowed (the server's setting 'max_parts').",
         param="input[2]",
     )
 

@@ -141,7 +141,8 @@ def test_all_tools_of_a_turn_count_together_and_one_that_is_found_twice_is_one()
         parse_request(msgspec.json.encode({**BODY, "tools": [space(3)], "input": [found]}), max_tools=2)
     assert raised.value.problem == Problem(
         code="invalid_value",
-        message="Invalid value for 'tools': there are 3 in all, and at most 2 are allowed.",
+        message="Invalid value for 'tools': there are 3 in all, and at most 2 are allowed "
+        "(the server's setting 'max_tools').",
         param="tools",
     )
 

@@ -147,7 +147,7 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
     known = {key: value for key, value in given.items() if key in KNOWN}
     known["input"] = _parse_input(known["input"], bounds)
     if "tools" in known:
-        known["raw_tools"] = _within(an_array(known["tools"], "tools"), bounds.max_tools, "tools")
+        known["raw_tools"] = _within(an_array(known["tools"], "tools"), bounds.max_tools, "tools", "max_tools")
         _refuse_full_namespaces(known["raw_tools"], bounds.max_tools)
         known["tools"] = parse_tools(known["raw_tools"], "tools")
     _count_tools(known.get("tools", []), known["input"], bounds.max_tools)
@@ -177,9 +177,15 @@ def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0
     return request.model_copy(update={"compacts": True})
 
 
+def by(setting: str) -> str:
+    """Names the setting of this server that bounds something."""
+    return f" (the server's setting '{setting}')"
+
+
 def too_many_values(where: str, most: int) -> str:
     """What is said of JSON that holds more values than are allowed."""
-    return f"Invalid value for '{where}': it holds more than the {most} JSON values that are allowed."
+    limit = f"{most} JSON values that are allowed{by('max_json_values')}"
+    return f"Invalid value for '{where}': it holds more than the {limit}."
 
 
 def decode_object(body: bytes, max_json_values: int = MAX_JSON_VALUES) -> dict[str, Any]:
@@ -227,7 +233,7 @@ def _parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
         return raw
     if not isinstance(raw, list):
         raise wrong_type("input", "a string or an array of items", raw)
-    items = _within(raw, bounds.max_items, "input")
+    items = _within(raw, bounds.max_items, "input", "max_items")
     entries = 0
     for index, item in enumerate(items):
         entries += entries_of(item)
@@ -235,7 +241,7 @@ def _parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
             path = f"input[{index}]"
             message = (
                 f"Invalid value for '{path}': up to here the input holds {entries} content parts and other list "
-                f"entries, and at most {bounds.max_parts} are allowed."
+                f"entries, and at most {bounds.max_parts} are allowed{by('max_parts')}."
             )
             raise refuse("invalid_value", message, path)
     return [parse_item(item, f"input[{index}]") for index, item in enumerate(items)]
@@ -243,7 +249,7 @@ def _parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
 
 def _parse_choice(raw: object, limit: int) -> ToolChoice:
     if isinstance(raw, dict) and isinstance(raw.get("tools"), list):
-        _within(raw["tools"], limit, "tool_choice.tools")
+        _within(raw["tools"], limit, "tool_choice.tools", "max_tools")
     return parse_tool_choice(raw)
 
 
@@ -259,13 +265,13 @@ def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) ->
     told = _names(tools)
     for index, item in enumerate(given if isinstance(given, list) else ()):
         if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
-            told |= _names(_within(item.tools, limit, f"input[{index}].tools"))
+            told |= _names(_within(item.tools, limit, f"input[{index}].tools", "max_tools"))
     if len(told) > limit:
         raise _too_many_tools(len(told), limit)
 
 
 def _too_many_tools(count: int, limit: int) -> ProblemError:
-    message = f"Invalid value for 'tools': there are {count} in all, and at most {limit} are allowed."
+    message = f"Invalid value for 'tools': there are {count} in all, and at most {limit} are allowed{by('max_tools')}."
     return refuse("invalid_value", message, "tools")
 
 
@@ -280,8 +286,9 @@ def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
     }
 
 
-def _within(raw: AnyList, limit: int, path: str) -> AnyList:
+def _within(raw: AnyList, limit: int, path: str, setting: str = "") -> AnyList:
     if len(raw) <= limit:
         return raw
-    message = f"Invalid value for '{path}': it holds {len(raw)} entries, and at most {limit} are allowed."
+    message = f"Invalid value for '{path}': it holds {len(raw)} entries, and at most {limit} are allowed"
+    message += f"{by(setting)}." if setting else "."
     raise refuse("invalid_value", message, path)
