@@ -142,7 +142,7 @@ class Attempts:
                 except UpstreamRefused as refused:
                     if refused.timed_out and self._own_delay() >= OWN_DELAY:
                         raise  # whatever the upstream sent, nobody was there to read it
-                    if left and _soon(refused.wait) and standing.may_ask_again():
+                    if left and _soon(refused.wait) and standing.may_ask_again(route.owner):
                         self._count(route)
                         await asyncio.sleep(refused.wait or 0)
                         continue

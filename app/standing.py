@@ -23,8 +23,8 @@ There are three kinds of failures:
 A try that fails opens the breaker again: for everybody if the server was not reached or the only caller tried,
 otherwise for the caller who tried. Who sends slow prompts only cannot keep the others from trying.
 
-Asking again costs a token. Every turn earns a tenth of one, so that an upstream in trouble gets a tenth more work at
-most, beside a few at the beginning.
+Asking again costs a token. Every turn earns its caller a tenth of one, so that an upstream in trouble gets a tenth more
+work at most, beside a few at the beginning.
 """
 
 import logging
@@ -40,6 +40,9 @@ Failure = Literal["unreached", "unavailable", "failed"]
 
 EARNED: Final = 0.1
 MOST: Final = 5.0
+"""Tokens of one caller, who begins with as many where all callers are one."""
+FIRST: Final = 1.0
+"""Tokens that each of several callers begins with."""
 MOST_REMEMBERED: Final = 200
 """Turns of which it is remembered how they went."""
 CALLERS: Final = 3
@@ -88,11 +91,12 @@ class Standing:
         """Of each owner who tries, when the last try began."""
         self._tried_in_vain: dict[str, float] = {}
         """When an owner's try failed that leaves it to the others to try."""
-        self._tokens = MOST
+        self._tokens: dict[str, float] = {}
+        """Of each caller."""
 
     def enter(self, owner: str = "") -> float:
         """A turn wants to ask. Nought if it may; otherwise the seconds after which it is worth another try."""
-        self._tokens = min(MOST, self._tokens + EARNED)
+        self._tokens[owner] = min(MOST, self._tokens_of(owner) + EARNED)
         if self.state == "closed":
             return 0
         now = self._clock()
@@ -131,12 +135,16 @@ class Standing:
         """Nobody waited for it to answer. If that was this caller's turn that tried, another may."""
         self._trials.pop(owner, None)
 
-    def may_ask_again(self) -> bool:
-        """Whether there is a token left; it is spent."""
-        if self._tokens < 1 or self.state != "closed":
+    def may_ask_again(self, owner: str = "") -> bool:
+        """Whether this caller has a token left; it is spent."""
+        tokens = self._tokens_of(owner)
+        if tokens < 1 or self.state != "closed":
             return False
-        self._tokens -= 1
+        self._tokens[owner] = tokens - 1
         return True
+
+    def _tokens_of(self, owner: str) -> float:
+        return self._tokens.get(owner, FIRST if self._several_callers else MOST)
 
     def _tried(self, owner: str, kind: Failure) -> None:
         """A turn that tried has failed."""

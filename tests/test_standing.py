@@ -66,6 +66,21 @@ def test_asking_again_is_bounded_by_a_tenth_of_all_turns() -> None:
     assert 100 <= again <= 106
 
 
+def test_one_caller_cannot_spend_the_tokens_of_another() -> None:
+    standing = Standing("u", retries=1, several_callers=True)
+
+    def tries(*owners: str) -> int:
+        again = 0
+        for owner in owners:
+            standing.enter(owner)
+            again += standing.may_ask_again(owner)
+        return again
+
+    assert tries(*["key:mallory"] * 100) <= 11
+    assert tries("key:alice", "key:bob") == 2
+    assert tries("guests") == 1
+
+
 def failing(standing: Standing, *owners: str) -> None:
     for owner in owners:
         standing.failed(owner, kind="failed")
