@@ -53,6 +53,7 @@ class Attempts:
         begin: Begin,
         note: Callable[..., None] = lambda **_: None,
         observe: Observe = lambda *_: None,
+        answered: Callable[[], None] = lambda: None,
     ) -> None:
         self._routes = routes
         self._begin = begin
@@ -61,6 +62,8 @@ class Attempts:
         warnings of another one that is asked, or that all were left alone (`left_alone`)."""
         self._observe = observe
         """Called once for each ask that is sent, at whichever upstream."""
+        self._answered = answered
+        """Called when the request is needed no longer."""
         self._retries: dict[str, int] = {}
         self._asked = False
         self._own_delay = _no_delay
@@ -185,6 +188,7 @@ class Attempts:
         self._routes, self._begin, self._unsaid = (), _never, {}
         if not self._turn.next_size:
             self._observe = _nobody  # it may hold the request
+            self._answered()
         return payload
 
     async def _first_again(self, ask: Any) -> dict[str, Any]:
@@ -200,6 +204,7 @@ class Attempts:
                 payload = await anext(source)
         except TimeoutError:
             raise UpstreamBroke(too_slow("did not answer", patience)) from None
+        self._answered()
         return payload
 
     async def _move_to(self, route: Route) -> None:

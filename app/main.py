@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
 """Bytes that sealed items of a request may hold in any case: a short request may bring back a long conversation."""
+WAITING: Final = 4
+"""How many times as many bytes of requests may wait for their upstreams as may be read at once."""
 
 
 class TracingUnavailableError(RuntimeError):
@@ -56,6 +58,8 @@ class Kept(NamedTuple):
     admission: Admission
     arriving: Quota
     """Bytes of bodies that are read."""
+    waiting: Quota
+    """Bytes of requests whose upstreams have not answered."""
     websockets: Quotas
     metrics: Metrics | None
     recorder: Recorder | None
@@ -84,6 +88,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     walk = Walk(
         catalogue=catalogue,
         admission=admission,
+        waiting=kept.waiting,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
@@ -170,6 +175,7 @@ def _kept(settings: Settings, before: Kept | None) -> Kept:
         return Kept(
             admission=Admission(server.max_turns),
             arriving=Quota(*_body_bytes(server)),
+            waiting=Quota(*_body_bytes(server, WAITING)),
             websockets=Quotas(
                 connections=Quota(server.max_websockets, server.max_caller_websockets),
                 arriving=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
@@ -207,6 +213,7 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
     owners = len({key.name for key in settings.keys}) + _takes_guests(settings)
     kept.admission.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
     kept.arriving.follow(*_body_bytes(server))
+    kept.waiting.follow(*_body_bytes(server, WAITING))
     kept.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
     for quota in (kept.websockets.arriving, kept.websockets.remembered):
         quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
@@ -216,9 +223,13 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
         kept.metrics.follow(_served(settings), lambda: catalogue.circuits)
 
 
-def _body_bytes(server: Server) -> tuple[int, int]:
-    """What bodies that are read may hold, in all and of one caller. The longest fits in each share, also in guests'."""
-    return max(server.body_total_bytes, 2 * server.max_body_bytes), max(server.body_caller_bytes, server.max_body_bytes)
+def _body_bytes(server: Server, times: int = 1) -> tuple[int, int]:
+    """What bodies that are read may hold, in all and of one caller. The longest fits in each share, also in guests'.
+
+    `times` as much for another purpose.
+    """
+    in_all = max(server.body_total_bytes, 2 * server.max_body_bytes)
+    return times * in_all, times * max(server.body_caller_bytes, server.max_body_bytes)
 
 
 def _takes_guests(settings: Settings) -> bool:

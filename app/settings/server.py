@@ -33,7 +33,8 @@ class Server(Table):
     as well, and so is one that takes 20 times as long in all."""
     body_caller_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
     """Bytes of one caller's requests that are read, or translated for their upstream, at once; at least one of
-    `max_body_bytes`. More is a 429; without keys only `body_total_bytes` holds."""
+    `max_body_bytes`. More is a 429; without keys only `body_total_bytes` holds. Four times as much may wait for its
+    upstream to answer."""
     body_total_bytes: int = Field(default=512 * 1024 * 1024, ge=0)
     """The same of all callers; at least two of `max_body_bytes`. More is a 503. Half of it at most is for callers
     without a key of this server."""

@@ -25,6 +25,7 @@ from app.off_loop import OWNER
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key
 from app.transports.allowance import Allowance, Allowances
+from app.transports.quota import Quota
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
 """What a turn is told that ran when its server ended, and one that came too late."""
@@ -41,6 +42,7 @@ class Ticket:
         self.allowance = allowance
         self.interrupt: Callable[[Problem], None] | None = None
         """How the turn is ended from outside, once it can be."""
+        self._held: tuple[Quota, int] | None = None
 
     def on_end(self, interrupt: Callable[[Problem], None]) -> None:
         """What to call when the server ends; at once if it has."""
@@ -48,8 +50,21 @@ class Ticket:
         if self._admission.ended:
             interrupt(LEAVING)
 
+    def hold(self, quota: Quota, size: int) -> None:
+        """Counts the bytes of the request as its caller's until `answered`. Raises `ProblemError` for too many."""
+        if not quota.take(self.caller, size):
+            raise ProblemError(quota.refusal("bytes of requests that wait for their upstreams", size))
+        self._held = quota, size
+
+    def answered(self) -> None:
+        """The request is held no longer. Once is enough, as below."""
+        held, self._held = self._held, None
+        if held is not None:
+            held[0].give_back(self.caller, held[1])
+
     def give_back(self) -> None:
         """The turn is over. Once is enough, more often does no harm."""
+        self.answered()
         self._admission.give_back(self)
 
 

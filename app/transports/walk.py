@@ -17,6 +17,7 @@ from app.protocol.request.urls import is_data_uri
 from app.pump import Clocks, Pump, Turn
 from app.settings import Key, Server
 from app.transports.admission import LEAVING, Admission, Ticket
+from app.transports.quota import Quota
 from app.transports.turn_log import TurnLog
 from app.transports.warnings import bounded
 from app.transports.witness import Witness
@@ -91,11 +92,12 @@ class Running:
 class Walk:
     """Knows what every turn needs, and nothing of how its events travel."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — all of them are named where it is made
         self,
         *,
         catalogue: Catalogue,
         admission: Admission,
+        waiting: Quota,
         server: Server,
         mint: Mint,
         now: Callable[[], int],
@@ -103,6 +105,8 @@ class Walk:
     ) -> None:
         self._catalogue = catalogue
         self.admission = admission
+        self._waiting = waiting
+        """Bytes of requests whose upstreams have not answered."""
         self._server = server
         self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
         self._mint = mint
@@ -166,6 +170,7 @@ class Walk:
         Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
         is the header of that name: Codex is told two things differently.
         """
+        ticket.hold(self._waiting, create.size)
         face = _Face(self._mint, self._now)
         route = self._catalogue.route_for(create.model, caller)
 
@@ -176,7 +181,7 @@ class Walk:
 
         turn = await self._logged_turn(route, create, turn_log, originator, face)
         observe = partial(_observe, turn_log, create)
-        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe)
+        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe, ticket.answered)
         clocks = route.entry.clocks
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
