@@ -69,6 +69,8 @@ def size_of(event: Event, echoed: int, most: int = LONG) -> int:
     `echoed`: bytes of the request. A response repeats some of it, which is counted only where it may be long.
     """
     kind = type(event)
+    if type(event) is OutputTextDelta and not event.logprobs:  # as most events are
+        return len(event.delta)
     if (text := _TEXTS.get(kind)) is not None:
         size = len(getattr(event, text))
         logprobs = getattr(event, "logprobs", None)

@@ -61,7 +61,7 @@ class TurnLog:
             if isinstance(last, LastEvent | RelayedLast):
                 self._note_end(last.response)
                 at_end()
-            self._observers.each(lambda account, batch=batch: account.told(batch))  # type: ignore[misc]
+            self._observers.told(batch)
             yield batch
 
     def refused(self, problem: Problem) -> None:

@@ -65,6 +65,16 @@ class Observers:
             if position not in self._failed:
                 self._guarded(position, account, call)
 
+    def told(self, events: list[Event]) -> None:
+        """The same as `each`, for what the client is told. It is spelled out, for it is called for every event."""
+        for position, account in enumerate(self._accounts):
+            if position not in self._failed:
+                try:
+                    account.told(events)
+                except Exception as error:  # noqa: BLE001 — as above
+                    self._log(account, error)
+                    self._failed.add(position)
+
     def ended(self, fields: Mapping[str, Any]) -> None:
         """Tells every account that the turn is over."""
         for position, account in enumerate(self._accounts):

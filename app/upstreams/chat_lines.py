@@ -142,15 +142,15 @@ class ChatLines:
 
     def _chunks(self, told: bytes) -> list[Json]:
         """What this data line says, if it is whole with those before it."""
-        chunk = self._short(told) or self._chunk(told)
+        chunk = None if self._begun or len(told) > MOST_VALUES else self._short(told)
+        if chunk is None:
+            chunk = self._chunk(told)
         if chunk is not None:
             return self._progress.take(chunk)
         return self._progress.at_done() if self.done else []
 
     def _short(self, told: bytes) -> Json | None:
-        """The chunk that this line is by itself, as nearly all are; None if it must be looked at more closely."""
-        if self._begun or len(told) > MOST_VALUES:
-            return None
+        """The chunk that a short line is by itself, as nearly all are; None if it must be looked at more closely."""
         try:
             chunk = _decode(told)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
