@@ -21,6 +21,8 @@ Named = tuple[str, Json]
 """An event and its name."""
 
 _CUSTOM_INPUT_DONE: Final = f"{CALLS['custom_tool_call']}.done"
+_ENDS: Final = frozenset({DONE, "response.function_call_arguments.done", _CUSTOM_INPUT_DONE})
+"""Names of events that may be withheld, or say that a call was cut."""
 
 
 class CallEnds:
@@ -35,6 +37,8 @@ class CallEnds:
 
     def receive(self, name: str, event: Json) -> list[Named]:
         """What can be sent now, of what was withheld and of this event."""
+        if not self._withheld and name not in _ENDS:  # as nearly always
+            return [(name, event)]
         other = any(
             held["output_index"] != event["output_index"] or withheld == name for withheld, held in self._withheld
         )
