@@ -42,7 +42,7 @@ lint: $(VENV)/.dev ## style, types, import plan, Dockerfile
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m tests.advisories
+	$(BIN)/python -m tests.support.advisories
 	$(BIN)/hadolint Dockerfile
 
 audit: $(VENV)/.dev ## ask the advisory databases about every pin; this needs the network
@@ -64,7 +64,7 @@ soak: $(VENV)/.dev ## ten minutes of hundreds of streams with faults; writes doc
 	$(BIN)/python -m tests.chaos.soak $(ARGS)
 
 scan: $(VENV)/.dev ## what the largest requests of every shape cost other callers; writes docs/limits.md
-	$(BIN)/python -m tests.scan_server $(ARGS)
+	$(BIN)/python -m tests.support.scan_server $(ARGS)
 
 scan-answers: $(VENV)/.dev ## what every kind of answer costs as it grows, in time and in memory
 	$(BIN)/python -m tests.upstreams.scan_answers $(ARGS)

@@ -6,23 +6,23 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import msgspec
 
-from app.dialects.chat.options import ChatOptions
+from app.compaction.window import expanded
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.compaction import OTHERWISE, RelayedCompaction
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.dialects.responses.relay_options import RelayOptions
+from app.dialects.responses.relayed_compaction import OTHERWISE, RelayedCompaction
 from app.off_loop import off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
-from app.protocol.codex import Card
+from app.protocol.codex_catalog import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request import CreateResponse
 from app.protocol.seals import Sealer, Sealers
-from app.pump import Clocks
 from app.settings import Key, Secret
-from app.standing import Standing
-from app.turn.compaction import expanded
+from app.upstreams.breaker import Standing
 from app.upstreams.callers_key import at_callers_expense, callers_fault
+from app.upstreams.clocks import Clocks
 from app.upstreams.port import Counted, Counting, Knowing, Upstream, UpstreamRefused
 
 __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]

@@ -13,30 +13,30 @@ from starlette.exceptions import HTTPException
 
 from app.catalogue import Catalogue
 from app.inspector.routes import Inspector
-from app.lanes import build_catalogue, fetcher_of, upstream_of
+from app.observers.body_log import BodyLog
+from app.observers.metrics import Metrics, Served
+from app.observers.recorder import Recorder
 from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
 from app.sealing import EnvelopeSealer
 from app.settings import Seal, Server, Settings
-from app.transports.admission import Admission
+from app.transports.auth import Gate
 from app.transports.body import Bodies
-from app.transports.browsers import Browsers
-from app.transports.envelope import Envelope, on_framework_error, on_problem, on_unknown_websocket
-from app.transports.gate import Gate
+from app.transports.hosts import Browsers
 from app.transports.http import Http
-from app.transports.quota import Quota
-from app.transports.walk import Walk
+from app.transports.request_id import Envelope, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.websocket import Quotas, WebSockets
+from app.turns.limits import Admission
+from app.turns.quota import Quota
+from app.turns.service import Walk
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Keep
 from app.version import VERSION
-from app.witnesses.body_log import BodyLog
-from app.witnesses.metrics import Metrics, Served
-from app.witnesses.recorder import Recorder
+from app.wiring import build_catalogue, fetcher_of, upstream_of
 
 if TYPE_CHECKING:
-    from app.witnesses.tracing import Tracing
+    from app.observers.tracing import Tracing
 
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
@@ -246,7 +246,7 @@ def tracing_of(settings: Settings) -> "Tracing | None":
     if not settings.server.traces:
         return None
     try:
-        from app.witnesses.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
+        from app.observers.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
     except ImportError:
         raise TracingUnavailableError from None
     return Tracing(settings.server.traces, VERSION, _providers(settings))
@@ -259,7 +259,7 @@ def _providers(settings: Settings) -> dict[str, str]:
 def build_door(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
     """What uvicorn is to hear clients with: bounded, patient for a while, in OpenAI's words."""
     try:
-        from app.transports.door import Door  # noqa: PLC0415 — its parser does not exist for every system
+        from app.transports.http_guard import Door  # noqa: PLC0415 — its parser does not exist for every system
     except ImportError:  # pragma: no cover — where there is no httptools, uvicorn has another
         return "auto"
     made = partial(

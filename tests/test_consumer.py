@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.turn.deltas import CallArguments, ReasoningDelta, RefusalDelta, TextDelta
-from tests.consumer import check_heard, consume
-from tests.faults import Break, both, change, change_in, drop, drop_last, repeat
-from tests.stage import END, LENGTH, calls, played
+from app.emitter.deltas import CallArguments, ReasoningDelta, RefusalDelta, TextDelta
+from tests.support.consumer import check_heard, consume
+from tests.support.faults import Break, both, change, change_in, drop, drop_last, repeat
+from tests.support.stage import END, LENGTH, calls, played
 
 STREAM = played(
     ReasoningDelta("hm"),

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
+from app.emitter.deltas import AnnotationAdded, Broke, CallArguments, Kept, ReasoningDelta, RefusalDelta, TextDelta
 from app.protocol.problems import Problem
-from app.turn.deltas import AnnotationAdded, Broke, CallArguments, Kept, ReasoningDelta, RefusalDelta, TextDelta
-from tests.faults import (
+from tests.support.faults import (
     Break,
     Stream,
     at,
@@ -23,9 +23,9 @@ from tests.faults import (
     repeat,
     without_arguments,
 )
-from tests.grammar import check
-from tests.grammar_response import FIELDS, check_response
-from tests.stage import COUNTED, END, LENGTH, calls, played, written
+from tests.support.grammar import check
+from tests.support.grammar_response import FIELDS, check_response
+from tests.support.stage import COUNTED, END, LENGTH, calls, played, written
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 LOGPROB = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}

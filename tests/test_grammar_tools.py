@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumer import check_heard, consume
-from tests.faults import Break, Stream, at, both, change, change_in, drop, in_output, move, renumber, repeat
-from tests.grammar import check
-from tests.judges import judge, judge_response
+from tests.support.consumer import check_heard, consume
+from tests.support.faults import Break, Stream, at, both, change, change_in, drop, in_output, move, renumber, repeat
+from tests.support.grammar import check
+from tests.support.judges import judge, judge_response
 
 
 def recorded(slug: str) -> Stream:

@@ -1,7 +1,7 @@
 """The insides of libraries that this server builds on are as it knows them. A version that fails here needs a look.
 
 Where each is used: app/upstreams/connections.py (aiohttp), app/upstreams/litellm_transport.py (httpx),
-app/transports/door.py, app/transports/draining.py and app/cli/serve.py (uvicorn, websockets).
+app/transports/http_guard.py, app/transports/draining.py and app/cli/serve.py (uvicorn, websockets).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
 from app.upstreams.connections import LARGE, in_pieces
-from tests.internals import Attribute, Method, changes
+from tests.support.internals import Attribute, Method, changes
 
 
 class Known:

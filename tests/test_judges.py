@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from app.emitter.deltas import AnnotationAdded, Broke, ReasoningDelta, RefusalDelta, TextDelta
 from app.protocol.problems import Problem
-from app.turn.deltas import AnnotationAdded, Broke, ReasoningDelta, RefusalDelta, TextDelta
-from tests.faults import Break, change, change_in, drop
-from tests.judges import judge, judge_response
-from tests.stage import COUNTED, END, calls, played
+from tests.support.faults import Break, change, change_in, drop
+from tests.support.judges import judge, judge_response
+from tests.support.stage import COUNTED, END, calls, played
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 STREAM = played(

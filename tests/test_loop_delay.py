@@ -12,8 +12,8 @@ from app.loop_delay import TICK, LoopDelay
 from app.settings import Model, Settings, Upstream
 from app.upstreams.connections import Connector
 from tests.chaos.test_attempts import speaking
-from tests.script import talk
-from tests.serving import serving
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.upstream import Hang
 
 GIVEN: Final = 0.1

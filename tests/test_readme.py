@@ -13,7 +13,7 @@ import pytest
 from app.cli.parser import parse
 from app.settings import load
 from app.upstreams.demo import ABOUT
-from tests.running import ROOT, Running, running, surroundings
+from tests.support.running import ROOT, Running, running, surroundings
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.running import ROOT
-from tests.scan import assert_linear
+from tests.support.running import ROOT
+from tests.support.scan import assert_linear
 
 FUNCTIONS: Final = {"compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"}
 N: Final = 1_000
@@ -183,7 +183,7 @@ HOW: Final[dict[str, str]] = {
     "dialects/chat/citations.py _MARKER": ANYWHERE,
     "protocol/media.py _BASE64": WHOLE,
     "protocol/media.py _BLANK": HERE,
-    r"protocol/request/formats.py ^[a-zA-Z0-9_-]{1,64}\z": RUST,
+    r"protocol/request/text_format.py ^[a-zA-Z0-9_-]{1,64}\z": RUST,
     r"protocol/request/tools.py ^[a-zA-Z0-9_-]{1,128}\z": RUST,
     "protocol/request/urls.py _CLEAR_NUMBER": WHOLE,
     "protocol/request/urls.py _HOST": WHOLE,
@@ -204,13 +204,13 @@ HOW: Final[dict[str, str]] = {
     "settings/values.py [0-9a-fA-F]{64}": WHOLE,
     r"settings/values.py [A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?": WHOLE,
     r"settings/values.py [a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?": WHOLE,
-    "transports/browsers.py _HEADER_NAMES": WHOLE,
-    "transports/browsers.py _HOST": WHOLE,
-    "transports/envelope.py _CLIENTS_OWN": WHOLE,
-    "transports/memory.py _INDEX": ANYWHERE,
-    "transports/turn_log.py _TRACEPARENT": WHOLE,
-    "turn/waiting.py _INSIDE": ANYWHERE,
-    "turn/waiting.py _OUTSIDE": ANYWHERE,
+    "transports/hosts.py _HEADER_NAMES": WHOLE,
+    "transports/hosts.py _HOST": WHOLE,
+    "transports/request_id.py _CLIENTS_OWN": WHOLE,
+    "transports/websocket_memory.py _INDEX": ANYWHERE,
+    "turns/log.py _TRACEPARENT": WHOLE,
+    "emitter/unsettled.py _INSIDE": ANYWHERE,
+    "emitter/unsettled.py _OUTSIDE": ANYWHERE,
     "upstreams/demo.py [a-z0-9]+": ANYWHERE,
     r"upstreams/demo.py \s*\S+|\s+$": ANYWHERE,
     "upstreams/demo.py pieces": ANYWHERE,
@@ -241,11 +241,11 @@ HOW: Final[dict[str, str]] = {
     "upstreams/litellm_gemini.py _REASON": ANYWHERE,
     "upstreams/litellm_gemini.py _WITH_IDS": HERE,
     "upstreams/refused_param.py _FIRST_NAME": HERE,
-    "witnesses/redaction.py _ANNOUNCED": ANYWHERE,
-    "witnesses/redaction.py _BASE64": WHOLE,
-    "witnesses/redaction.py _DIGIT": ANYWHERE,
-    "witnesses/redaction.py _MARKED": ANYWHERE,
-    "witnesses/redaction.py _REST": HERE,
+    "observers/redaction.py _ANNOUNCED": ANYWHERE,
+    "observers/redaction.py _BASE64": WHOLE,
+    "observers/redaction.py _DIGIT": ANYWHERE,
+    "observers/redaction.py _MARKED": ANYWHERE,
+    "observers/redaction.py _REST": HERE,
 }
 
 

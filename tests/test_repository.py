@@ -16,8 +16,8 @@ from app.cli.parser import parse
 from app.settings import Can, Model, Seal, Server, Settings, Upstream, load
 from app.settings.server import KeyTable
 from app.version import VERSION
-from tests.advisories import found
-from tests.running import ROOT, run, running, surroundings
+from tests.support.advisories import found
+from tests.support.running import ROOT, run, running, surroundings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DOCKERFILE = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())

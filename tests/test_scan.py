@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scan import assert_lean, assert_linear, measure
+from tests.support.scan import assert_lean, assert_linear, measure
 
 
 def _numbers(n: int) -> list[int]:

@@ -18,7 +18,7 @@ from app.protocol.problems import ProblemError
 from app.protocol.seals import VERSION
 from app.sealing import MOST_OPENED, EnvelopeSealer, RequestSealer, SealingUnavailableError, _packed, _unpacked
 from app.settings import Seal, Secret, Server, Settings
-from tests.scan import peak_of, seconds_of
+from tests.support.scan import peak_of, seconds_of
 
 PATH = "input[0].encrypted_content"
 OLD, NEW, OTHER = "o" * 32, "n" * 32, "x" * 32

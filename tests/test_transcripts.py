@@ -22,17 +22,17 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.protocol.events import Event
 from app.protocol.problems import Problem
 from app.protocol.request import parse_request
 from app.upstreams.chat_lines import Progress
 from app.upstreams.faults import problem_in_stream
-from tests.consumer import check_heard
-from tests.grammar import check
-from tests.judges import judge, judge_response
-from tests.stage import OpenBook
+from tests.support.consumer import check_heard
+from tests.support.grammar import check
+from tests.support.judges import judge, judge_response
+from tests.support.stage import OpenBook
 
 FOLDERS = sorted(folder for folder in (Path(__file__).parent / "transcripts").iterdir() if folder.is_dir())
 PRICED = ("completed", "incomplete")

@@ -8,9 +8,9 @@ from msgspec import UNSET
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_object
-from app.protocol.items import ApplyPatchCall, FileOperation, ItemStatus
+from app.emitter.open_items import OpenCall, Place
+from app.protocol.output_items import ApplyPatchCall, FileOperation, ItemStatus
 from app.protocol.request import ApplyPatchCallItem, ApplyPatchCallOutputItem, ApplyPatchTool
-from app.turn.open_items import OpenCall, Place
 
 _DESCRIPTION: Final = (
     "Creates, updates or deletes one file. For `create_file`, `diff` is the new file, each line behind a `+`. "

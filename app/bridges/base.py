@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from app.bridges.naming import Names, ToolName
+from app.emitter.open_items import OpenCall, Place
 from app.protocol.request import Tool
-from app.turn.open_items import OpenCall, Place
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ from msgspec import UNSET
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.json_string_tap import JsonStringTap
 from app.bridges.naming import Names, ToolName
+from app.emitter.open_items import Closed, OpenCall, Place
 from app.protocol import events as e
-from app.protocol.items import CustomToolCall, ItemStatus
+from app.protocol.output_items import CustomToolCall, ItemStatus
 from app.protocol.request import CustomTool, CustomToolCallItem, CustomToolCallOutputItem, GrammarInput
-from app.turn.open_items import Closed, OpenCall, Place
 
 INPUT: Final = "input"
 HOW: Final = f"Pass the whole input, exactly as it is to be, as the string `{INPUT}`."

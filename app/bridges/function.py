@@ -7,10 +7,10 @@ import msgspec
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.schema import VALUE, for_chat, wraps
+from app.emitter.open_items import Closed, OpenCall, OpenFunctionCall, Place
 from app.protocol.events import Event
-from app.protocol.items import ItemStatus
+from app.protocol.output_items import ItemStatus
 from app.protocol.request import FunctionCallItem, FunctionCallOutputItem, FunctionTool
-from app.turn.open_items import Closed, OpenCall, OpenFunctionCall, Place
 
 
 class FunctionBridge:

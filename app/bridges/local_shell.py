@@ -8,9 +8,9 @@ from msgspec import UNSET
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
-from app.protocol.items import ExecAction, ItemStatus, LocalShellCall
+from app.emitter.open_items import OpenCall, Place
+from app.protocol.output_items import ExecAction, ItemStatus, LocalShellCall
 from app.protocol.request import LocalShellCallItem, LocalShellCallOutputItem, LocalShellTool
-from app.turn.open_items import OpenCall, Place
 
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from app.emitter.open_items import Closed, Place
 from app.protocol import events as e
-from app.protocol.items import ItemStatus, OutputItem
-from app.turn.open_items import Closed, Place
+from app.protocol.output_items import ItemStatus, OutputItem
 
 
 class OpenAction:

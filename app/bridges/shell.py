@@ -7,11 +7,11 @@ import msgspec
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
+from app.emitter.open_items import OpenCall, Place
 from app.protocol import events as e
-from app.protocol.items import ItemStatus, OutputItem, ShellAction, ShellCall
+from app.protocol.output_items import ItemStatus, OutputItem, ShellAction, ShellCall
 from app.protocol.request import ShellCallItem, ShellCallOutputItem, ShellTool
 from app.protocol.request.tool_items import ShellOutput
-from app.turn.open_items import OpenCall, Place
 
 _LIMITS: Final = ("timeout_ms", "max_output_length")
 _PARAMETERS: Final[dict[str, Any]] = {

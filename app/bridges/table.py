@@ -15,6 +15,7 @@ from app.bridges.namespace import Member, members
 from app.bridges.naming import Names, ToolName
 from app.bridges.shell import ShellBridge
 from app.bridges.tool_search import ToolSearchBridge
+from app.emitter.open_items import OpenCall, Place
 from app.protocol.problems import refuse
 from app.protocol.request import (
     AdditionalToolsItem,
@@ -26,7 +27,6 @@ from app.protocol.request import (
     ToolSearchOutputItem,
     ToolSearchTool,
 )
-from app.turn.open_items import OpenCall, Place
 
 __all__ = ["BRIDGES", "BridgeTable", "Choice"]
 

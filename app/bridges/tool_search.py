@@ -9,9 +9,9 @@ from app.bridges.namespace import members
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_object
 from app.bridges.schema import for_chat
-from app.protocol.items import ItemStatus, ToolSearchCall
+from app.emitter.open_items import OpenCall, Place
+from app.protocol.output_items import ItemStatus, ToolSearchCall
 from app.protocol.request import ToolSearchCallItem, ToolSearchOutputItem, ToolSearchTool
-from app.turn.open_items import OpenCall, Place
 
 _DESCRIPTION: Final = "Searches for tools that can be used. Those it finds can be called from then on."
 _PARAMETERS: Final[dict[str, Any]] = {

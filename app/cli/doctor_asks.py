@@ -5,12 +5,12 @@ import time
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple
 
-from app.lanes import upstream_of
 from app.protocol.problems import Problem
 from app.settings import Upstream
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.wiring import upstream_of
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Literal, TextIO
 
-from app.witnesses.redaction import blotted
+from app.observers.redaction import blotted
 
 
 def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from app.cli.probe_reads import MOST_TOKENS, Heard, calls_custom_tool, read_chunks, read_events
-from app.lanes import AnyUpstream, upstream_of
 from app.protocol.problems import Problem
 from app.settings import Upstream
 from app.upstreams.demo import Demo
 from app.upstreams.http_server import CONNECT, TROUBLE, HttpServer
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.wiring import AnyUpstream, upstream_of
 
 Json = dict[str, Any]
 Lane = Literal["responses", "chat", "litellm"]

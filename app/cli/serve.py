@@ -18,11 +18,11 @@ from app.cli.banner import banner
 from app.cli.logs import configure
 from app.cli.reload import Swappable, reload
 from app.main import TracingUnavailableError, build_app, build_door
+from app.observers.body_log import WARNING
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
-from app.transports.admission import Admission
 from app.transports.draining import DrainingSocket, socket_options
-from app.witnesses.body_log import WARNING
+from app.turns.limits import Admission
 
 log = logging.getLogger("am_proxy")
 

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from app.observers.recorder import Recorder
+from app.observers.redaction import redacted
 from app.off_loop import off_loop
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
+from app.transports.auth import Gate
 from app.transports.body import Bodies
-from app.transports.gate import Gate
-from app.transports.quota import Quota
-from app.transports.walk import Walk
-from app.witnesses.recorder import Recorder
-from app.witnesses.redaction import redacted
+from app.turns.quota import Quota
+from app.turns.service import Walk
 
 MOST_WATCHERS: Final = 64
 """Pages that watch turns: each may be behind by some megabytes."""

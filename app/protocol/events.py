@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.protocol.items import OutputItem, OutputText, ReasoningText, Refusal, SummaryText
+from app.protocol.output_items import OutputItem, OutputText, ReasoningText, Refusal, SummaryText
 from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 
 

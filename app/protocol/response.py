@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from app.protocol.items import OutputItem
+from app.protocol.output_items import OutputItem
 
 MAX_ANSWER: Final = 64 * 1024 * 1024
 """Bytes that an answer may hold unless the configuration says otherwise."""

@@ -3,11 +3,11 @@
 `load` is the door; everything wrong with a configuration is told at once, as `ConfigMistakesError`.
 """
 
+from app.settings.configuration import Can, Model, Settings
 from app.settings.load import load
 from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
 from app.settings.server import Key, Seal, Server
-from app.settings.shape import Can, Model, Settings
 from app.settings.sources import GIVEN
 from app.settings.upstream import Hint, Upstream
 from app.settings.values import is_loopback

@@ -20,7 +20,7 @@ from fastapi import Request
 
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
-from app.transports.quota import Quota
+from app.turns.quota import Quota
 
 SLOWEST: Final = 1024
 """Bytes a second below which a body uses up its credit."""

@@ -10,11 +10,11 @@ from app.protocol.event_sizes import size_of
 from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
-from app.transports import json as whole
-from app.transports.answering import Answering
-from app.transports.turn_log import TurnLog
-from app.transports.walk import Running
-from app.transports.warnings import in_header
+from app.protocol.warnings import in_header
+from app.transports import last_response as whole
+from app.transports.turn_response import Answering
+from app.turns.log import TurnLog
+from app.turns.service import Running
 
 CUT = "The summary was cut off at a limit of the model."
 

@@ -10,19 +10,19 @@ from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
 
 from app.catalogue import Catalogue
-from app.protocol.codex import codex_model
+from app.protocol.codex_catalog import codex_model
 from app.protocol.problems import ProblemError, refuse
+from app.protocol.warnings import in_header
 from app.settings import Key, Server
-from app.transports.admission import Ticket
-from app.transports.answering import Answering
+from app.transports.auth import Gate
 from app.transports.body import Bodies, ClientGoneError
 from app.transports.compacting import Compacting
-from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
-from app.transports.gate import Gate
 from app.transports.openapi import document
-from app.transports.turn_log import TurnLog, came_from
-from app.transports.walk import Walk
-from app.transports.warnings import in_header
+from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
+from app.transports.turn_response import Answering
+from app.turns.limits import Ticket
+from app.turns.log import TurnLog, came_from
+from app.turns.service import Walk
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says who counted."""

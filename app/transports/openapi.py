@@ -8,8 +8,8 @@ from pydantic.json_schema import models_json_schema
 
 from app.protocol import events
 from app.protocol.problems import ANSWERS
-from app.protocol.request.body import KNOWN, CreateResponse
-from app.protocol.request.items import ITEMS, UnknownItem
+from app.protocol.request.create_response import KNOWN, CreateResponse
+from app.protocol.request.input_items import ITEMS, UnknownItem
 from app.protocol.response import Response
 
 Json = dict[str, Any]

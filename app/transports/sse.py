@@ -12,7 +12,7 @@ from starlette.types import Message
 from app.off_loop import off_loop
 from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
-from app.transports.warnings import in_event
+from app.protocol.warnings import in_event
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""

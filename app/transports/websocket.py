@@ -35,17 +35,17 @@ from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request import Frame, parse_frame
 from app.settings import Key, Server
-from app.transports.admission import Ticket
+from app.transports.auth import Gate
 from app.transports.draining import DRAIN, SHARE
-from app.transports.envelope import UPGRADE, UPGRADE_REQUIRED, answer
-from app.transports.gate import Gate
-from app.transports.memory import Memory, continued, in_the_frame, remembered
-from app.transports.quota import Quota, Share
+from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.sse import is_short
-from app.transports.turn_log import TurnLog, came_from
-from app.transports.waiting import FULL, STOPPING, WaitingFrames
-from app.transports.walk import Running, Walk
+from app.transports.waiting_frames import FULL, STOPPING, WaitingFrames
 from app.transports.websocket_frames import at_once, frames, frames_apart, warned
+from app.transports.websocket_memory import Memory, continued, in_the_frame, remembered
+from app.turns.limits import Ticket
+from app.turns.log import TurnLog, came_from
+from app.turns.quota import Quota, Share
+from app.turns.service import Running, Walk
 
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from app.protocol.events import Event
+from app.protocol.warnings import in_event
 from app.transports import sse
-from app.transports.warnings import in_event
 
 Warned = dict[int, Sequence[str]]
 """The warnings that stand in an event, by its position in the batch."""

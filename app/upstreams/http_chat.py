@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.problems import Problem
+from app.upstreams.chat_compat import ChatManners, shaped, tokenized
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
-from app.upstreams.chat_manners import ChatManners, shaped, tokenized
 from app.upstreams.counting import CountingAddress
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.http_server import (

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
 from app.upstreams import litellm_cohere, litellm_gemini
-from app.upstreams.chat_manners import thoughtful
+from app.upstreams.chat_compat import thoughtful
 from app.upstreams.litellm_can import is_claude, lost_parts
 from app.upstreams.port import UpstreamRefused
 

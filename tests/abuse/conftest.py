@@ -8,7 +8,7 @@ import pytest
 
 from tests.abuse.house import BOBS_KEY, CONFIG, KEY, UPSTREAMS_KEY, House, assert_discreet
 from tests.abuse.runtime import play
-from tests.running import running
+from tests.support.running import running
 from tests.upstream import Ask, ChatUpstream
 
 

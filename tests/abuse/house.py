@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.raw import Heard
-from tests.running import Running
+from tests.support.raw import Heard
+from tests.support.running import Running
 from tests.upstream.server import ScriptedUpstream
 
 KEY = "am-the-key-of-alice-0123456789"

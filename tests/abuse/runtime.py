@@ -1,7 +1,7 @@
 """What an upstream of ours may answer when it means no good, or knows no better. Chosen by the prompt's last word."""
 
 from tests.abuse.house import UPSTREAMS_KEY
-from tests.script import says, stops
+from tests.support.script import says, stops
 from tests.upstream import Ask, Cut, Reset, Status, Step
 
 TOLD = f"Incorrect API key provided: {UPSTREAMS_KEY}. Sent 'Authorization: Bearer {UPSTREAMS_KEY}'"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.abuse.house import KEY, NOT_HTTP, PROMPT, STRANGER, House, Refusal, refusal_of
-from tests.raw import say
+from tests.support.raw import say
 
 BODY = json.dumps({"model": "direct", "input": PROMPT}).encode()
 KEYED = f"Authorization: Bearer {KEY}\r\n".encode()

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Literal, NamedTuple
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Script, Step
 
 SECRET = "sk-upstreams-own-0123456789abcdef"

@@ -8,7 +8,7 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.acceptance.chain import Chain, chained
 from tests.acceptance.refusals import GUARDED
-from tests.serving import serving
+from tests.support.serving import serving
 
 MODELS = {"demo": Model(upstream="demo"), "gpt-5": Model(upstream="demo")}
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tests.consumer import Heard, check_heard
-from tests.grammar import check
-from tests.judges import judge
+from tests.support.consumer import Heard, check_heard
+from tests.support.grammar import check
+from tests.support.judges import judge
 
 DONE = b"data: [DONE]"
 LINE_ENDS = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")

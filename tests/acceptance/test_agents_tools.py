@@ -28,7 +28,7 @@ from agents.tool import CustomTool
 from openai import AsyncOpenAI
 
 from tests.acceptance.chain import Chain
-from tests.script import call_turn, talk
+from tests.support.script import call_turn, talk
 
 QUIET = RunConfig(tracing_disabled=True)
 PATCH: Final = '{"type":"create_file","path":"a.py","diff":"+print(1)\\n"}'

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from app.settings import Key, Model, Secret, Settings, Upstream
-from tests.codex import Codex, modules_with
-from tests.script import call_turn, calls, more, refuses, says, talk, thinks, turn
-from tests.serving import serving
+from tests.support.codex import Codex, modules_with
+from tests.support.script import call_turn, calls, more, refuses, says, talk, thinks, turn
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream, Script
 
 pytestmark = pytest.mark.xdist_group("node")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.protocol.compaction import SUM_UP, TOLD
+from app.compaction.prompt import SUM_UP, TOLD
 from app.settings import Model, Settings, Upstream
-from tests.codex import Codex, modules_with
-from tests.script import calls, counts, more, opens, stops, talk
-from tests.serving import serving
+from tests.support.codex import Codex, modules_with
+from tests.support.script import calls, counts, more, opens, stops, talk
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream
 
 pytestmark = pytest.mark.xdist_group("node")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.codex import Codex, modules_with
-from tests.script import call_turn, opens, says, talk, thinks, turn
-from tests.serving import serving
+from tests.support.codex import Codex, modules_with
+from tests.support.script import call_turn, opens, says, talk, thinks, turn
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream, Cut, Script
 
 pytestmark = pytest.mark.xdist_group("node")

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from tests.acceptance.frames import events_of, judged
-from tests.judges import judge_compaction, judge_response
-from tests.running import ROOT
-from tests.sockets import opened
+from tests.support.judges import judge_compaction, judge_response
+from tests.support.running import ROOT
+from tests.support.sockets import opened
 
 Json = dict[str, Any]
 

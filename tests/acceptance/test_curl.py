@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.behaviours import BEHAVIOURS, Behaviour
 from tests.acceptance.frames import events_of, judged
-from tests.judges import judge_response
+from tests.support.judges import judge_response
 
 CURL = shutil.which("curl")
 pytestmark = pytest.mark.skipif(CURL is None, reason="curl is not installed here")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.acceptance.behaviours import WEATHER
 from tests.acceptance.frames import events_of, judged
-from tests.judges import judge_response
+from tests.support.judges import judge_response
 
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
 CALL = {

@@ -9,7 +9,7 @@ import pytest
 from openai import APITimeoutError, AsyncOpenAI, OpenAI
 
 from tests.acceptance.chain import Chain
-from tests.script import opens, says
+from tests.support.script import opens, says
 from tests.upstream import Ask, Hang
 
 pytestmark = pytest.mark.xdist_group("litellm")

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.script import talk
-from tests.serving import serving
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream, Gate
 
 ALICE, BEN, CLEO = ({"authorization": f"Bearer sk-{name}"} for name in ("alice", "ben", "cleo"))

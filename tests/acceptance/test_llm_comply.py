@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.judges import judge_compaction
+from tests.support.judges import judge_compaction
 
 TESTS = {
     "assistant-phase",

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tests.acceptance.behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
 from tests.acceptance.frames import judged
-from tests.judges import judge_response
+from tests.support.judges import judge_response
 
 ALL = pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)
 QUESTION = "the weather in Paris"

@@ -14,8 +14,8 @@ from app.settings import Key, Model, Secret, Settings, Upstream
 from app.settings.upstream import TAKES_ANY_KEY
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamRefused
-from tests.script import says, stops
-from tests.serving import serving
+from tests.support.script import says, stops
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Status, Step
 from tests.upstream.responses import ResponsesUpstream, answer, message
 from tests.upstream.server import ScriptedUpstream

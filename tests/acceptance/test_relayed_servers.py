@@ -10,7 +10,7 @@ from openai import OpenAI
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.acceptance.frames import events_of, judged
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.upstream import Cut, ResponsesUpstream
 from tests.upstream.responses import Said, answer, begins, call, ends, message, reasoning
 from tests.upstream.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.script import calls, counts, more, says, stops, thinks
-from tests.serving import serving
+from tests.support.script import calls, counts, more, says, stops, thinks
+from tests.support.serving import serving
 from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream, ScriptedUpstream
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate

@@ -13,8 +13,8 @@ from openai.types.responses import ResponseFunctionToolCall
 from tests.acceptance.behaviours import WEATHER
 from tests.acceptance.chain import SECRET, Chain
 from tests.acceptance.frames import events_of, judged
-from tests.judges import judge_response
-from tests.script import call_turn, calls, more, opens, says, stops, talk, thinks, turn
+from tests.support.judges import judge_response
+from tests.support.script import call_turn, calls, more, opens, says, stops, talk, thinks, turn
 from tests.upstream import Cut, Status
 
 pytestmark = pytest.mark.xdist_group("litellm")

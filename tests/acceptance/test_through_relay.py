@@ -13,9 +13,9 @@ from openai.types.responses import ResponseFunctionToolCall
 from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.acceptance.behaviours import BEHAVIOURS, WEATHER
 from tests.acceptance.frames import events_of, judged
-from tests.consumer import Heard
-from tests.judges import judge_response
-from tests.serving import serving
+from tests.support.consumer import Heard
+from tests.support.judges import judge_response
+from tests.support.serving import serving
 from tests.upstream import Cut, Pause, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, begins, call, hosted, message, reasoning
 

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from app.bridges.table import BridgeTable
+from app.emitter.deltas import CallArguments, CallOpened, Delta, Stopped
+from app.emitter.emitter import Emitter
 from app.protocol.problems import ProblemError
 from app.protocol.request import CreateResponse, InputItem, parse_request
 from app.protocol.response import Response
-from app.turn.deltas import CallArguments, CallOpened, Delta, Stopped
-from app.turn.emitter import Emitter
-from tests.stage import COMPLETED_AT, CREATED_AT, counting_mint, plain
+from tests.support.stage import COMPLETED_AT, CREATED_AT, counting_mint, plain
 
 
 def request_of(*tools: Any, items: Any = (), **fields: Any) -> CreateResponse:

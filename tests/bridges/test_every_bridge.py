@@ -7,11 +7,11 @@ import pytest
 
 from app.bridges.base import RetoldOutput
 from app.bridges.table import BRIDGES
-from app.turn.deltas import Stopped
+from app.emitter.deltas import Stopped
 from tests.bridges.offering import called, names, offered, parsed
-from tests.consumer import check_heard
-from tests.grammar import check
-from tests.judges import judge, judge_response
+from tests.support.consumer import check_heard
+from tests.support.grammar import check
+from tests.support.judges import judge, judge_response
 
 
 class Case(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.bridges.table import BridgeTable, Choice
-from app.turn.deltas import Stopped
+from app.emitter.deltas import Stopped
 from tests.bridges.offering import called, names, offered, parsed, refused, request_of
 
 F: dict[str, Any] = {"type": "function", "name": "f"}

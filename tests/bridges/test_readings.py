@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.turn.deltas import Stopped
+from app.emitter.deltas import Stopped
 from tests.bridges.offering import called, offered, parsed
 
 SHELL = {"type": "shell"}

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.script import breaks, chunk, opens, says, stops
+from tests.support.script import breaks, chunk, opens, says, stops
 from tests.upstream import Ask, Cut, End, Leave, Pause, Reset, Status, Step
 from tests.upstream.responses import answer, message
 

@@ -25,8 +25,8 @@ from typing import Any, Final
 import aiohttp
 
 from tests.chaos.plans import FAULTS, HARMLESS, Plan, plan_of, said_in_chat, said_in_responses, whole
-from tests.grammar import check
-from tests.running import ROOT, running
+from tests.support.grammar import check
+from tests.support.running import ROOT, running
 from tests.upstream import ChatUpstream, ResponsesUpstream
 
 REPORT: Final = ROOT / "docs" / "reliability.md"

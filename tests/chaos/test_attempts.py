@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.grammar import check
-from tests.script import breaks, opens, says, stops, talk
-from tests.serving import serving
+from tests.support.grammar import check
+from tests.support.script import breaks, opens, says, stops, talk
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, message
 

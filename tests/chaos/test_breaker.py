@@ -13,12 +13,12 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Settings, Upstream
-from tests.script import talk
-from tests.serving import serving
+from tests.observers.test_metrics import samples
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Cut, GeminiUpstream, Hang, ResponsesUpstream, Status
 from tests.upstream.gemini import answers as candidate
 from tests.upstream.responses import answer, message
-from tests.witnesses.test_metrics import samples
 
 pytestmark = pytest.mark.xdist_group("litellm")
 Json = dict[str, Any]

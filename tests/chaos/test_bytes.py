@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.problems import Problem
 from app.protocol.request import parse_request
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
 from app.upstreams.response_events import EventReader, NotEventsError, ToldError
-from tests.grammar import check
-from tests.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
-from tests.stage import counting_mint, plain
+from tests.support.grammar import check
+from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
+from tests.support.stage import counting_mint, plain
 from tests.upstream.responses import answer, call, message, reasoning
 
 BROKE = Problem(code="upstream_error", message="It broke.")

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.script import opens, says, talk
-from tests.serving import serving
+from tests.support.script import opens, says, talk
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Hang, Pause, Step
 
 pytestmark = pytest.mark.xdist_group("litellm")

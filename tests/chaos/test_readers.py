@@ -13,8 +13,8 @@ import pytest
 
 from app.cli.serve import listen
 from app.settings import Model, Server, Settings, Upstream
-from tests.script import opens, says, stops
-from tests.serving import serving
+from tests.support.script import opens, says, stops
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Script
 
 PIECE = "word " * 2000
@@ -83,7 +83,7 @@ def test_a_client_that_stops_reading_is_cut_and_its_upstream_closed(via: str) ->
 
 def test_it_is_cut_where_the_system_would_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every system knows a limit for what nobody takes."""
-    monkeypatch.setattr("tests.serving.listen", lambda host, port, **_: listen(host, port, send_timeout=600))
+    monkeypatch.setattr("tests.support.serving.listen", lambda host, port, **_: listen(host, port, send_timeout=600))
     with flooding(FLOOD, "chat", send_timeout=0.5) as (url, upstream), reading(url, stream=True) as client:
         assert client.recv(15) == b"HTTP/1.1 200 OK"
         assert first_ask(upstream).wait_gone(20), "the upstream was never left"

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.grammar import check
-from tests.script import breaks, opens, says, stops, talk
-from tests.serving import serving
+from tests.support.grammar import check
+from tests.support.script import breaks, opens, says, stops, talk
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status, Step
 
 pytestmark = [

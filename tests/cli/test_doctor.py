@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from tests.script import chunk, counts, says, stops
-from tests.serving import serving
+from tests.support.script import chunk, counts, says, stops
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Script, Status, Step
 
 KEY = "sk-the-key-that-nobody-may-see"

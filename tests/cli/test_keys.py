@@ -8,8 +8,8 @@ import pytest
 
 from app.__main__ import main
 from app.settings import load
-from tests.running import run
-from tests.serving import serving
+from tests.support.running import run
+from tests.support.serving import serving
 
 
 def test_a_new_key_comes_with_the_table_that_lets_it_in(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.cli import logs
-from app.witnesses.redaction import blotted, without_secrets
+from app.observers.redaction import blotted, without_secrets
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> str:

@@ -14,9 +14,9 @@ import pytest
 from app.__main__ import main
 from app.cli import probe_asks
 from app.cli.probe_asks import unreachable
-from tests.running import run
-from tests.script import counts, says, stops
-from tests.serving import serving
+from tests.support.running import run
+from tests.support.script import counts, says, stops
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, End, Hang, Json, ResponsesUpstream, Script, Status, Step
 from tests.upstream.responses import answer, begins, ends, hosted, message, response
 

@@ -16,8 +16,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.running import ROOT, surroundings
-from tests.script import counts, says, stops
+from tests.support.running import ROOT, surroundings
+from tests.support.script import counts, says, stops
 from tests.upstream import ChatUpstream, Pause, Step
 from tests.upstream.server import Gate
 

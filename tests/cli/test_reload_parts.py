@@ -14,7 +14,7 @@ from app.cli.reload import NEEDS_A_RESTART, Swappable, _waiting
 from app.main import build_app, build_door
 from app.settings import Settings
 from app.settings import server as server_settings
-from tests.running import ROOT
+from tests.support.running import ROOT
 
 
 async def test_what_cannot_be_closed_harms_neither_a_reload_nor_the_last_request(

@@ -21,8 +21,8 @@ import pytest
 from app.cli.serve import Announced, listen, serve
 from app.main import build_app
 from app.settings import Server, Settings
-from tests.grammar import check
-from tests.running import run, running, surroundings
+from tests.support.grammar import check
+from tests.support.running import run, running, surroundings
 
 
 def ask(url: str, *, key: str | None = None, **body: object) -> dict[str, object]:

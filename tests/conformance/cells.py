@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tests.conformance import lines
-from tests.script import breaks, call_turn, calls, more, opens, refuses, says, stops, talk, thinks, turn
+from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, talk, thinks, turn
 from tests.upstream import Ask, Cut, Pause, Script, Status
 
 Told = dict[str, Any]

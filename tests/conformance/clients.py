@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.codex import Codex
 from tests.conformance import lines
 from tests.conformance.agents import codex, opencode
 from tests.conformance.cells import CUT_OFF, FAILED, Call, Holds, Told, Tools
 from tests.conformance.install import NPM, PYTHON, ROOT, node, opencode_in
+from tests.support.codex import Codex
 
 
 class Note(NamedTuple):

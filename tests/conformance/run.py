@@ -19,7 +19,7 @@ from tests.conformance.clients import CLIENTS, Bench, Client, chosen, surroundin
 from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
 from tests.conformance.matrix import page
 from tests.conformance.stage import Stage, staged
-from tests.script import talk
+from tests.support.script import talk
 
 PAGE: Final = ROOT / "docs" / "conformance.md"
 SILENT: Final = "silence"

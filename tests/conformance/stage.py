@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream, Script, Step
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.running import ROOT
+from tests.support.running import ROOT
 
 NGINX = """
 pid {folder}/nginx.pid;

@@ -7,9 +7,9 @@ from collections import defaultdict
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.observers.metrics import Metrics, Served
 from app.protocol.request import parse_request
-from app.witnesses.metrics import Metrics, Served
-from tests.running import ROOT
+from tests.support.running import ROOT
 
 DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
 QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]

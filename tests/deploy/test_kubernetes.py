@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from app.settings import Server, load
-from tests.running import ROOT
+from tests.support.running import ROOT
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 VERSIONS = ("1.30.0", kubernetes_validate.latest_version())

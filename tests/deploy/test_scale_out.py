@@ -14,8 +14,8 @@ from websockets.sync.client import connect
 from websockets.sync.connection import Connection
 
 from tests.deploy.balancers import balancing
-from tests.running import Running, running
-from tests.script import counts, says, stops
+from tests.support.running import Running, running
+from tests.support.script import counts, says, stops
 from tests.upstream.chat import ChatUpstream
 from tests.upstream.server import Ask, Pause, Step
 

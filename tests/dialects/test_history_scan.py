@@ -6,16 +6,16 @@ from typing import Any, Final
 
 import pytest
 
-from app.dialects.chat.carrying import Carrying
-from app.dialects.chat.kept import gathered
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.provider_state import gathered
+from app.dialects.chat.sealed_state import Carrying
 from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.dialects.responses.relay_options import RelayOptions
+from app.emitter.open_reasoning import Keepsake
 from app.protocol.request import parse_request
-from app.turn.open_reasoning import Keepsake
-from tests.scan import assert_linear
-from tests.stage import OpenBook
+from tests.support.scan import assert_linear
+from tests.support.stage import OpenBook
 
 Json = dict[str, Any]
 

@@ -4,14 +4,14 @@ import msgspec
 import pytest
 
 from app.catalogue import AnyTurn
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.request import parse_request
-from tests.scan import FIXED, assert_lean, assert_linear
-from tests.shapes import SHAPES, body
-from tests.stage import CREATED_AT, counting_mint
+from tests.support.scan import FIXED, assert_lean, assert_linear
+from tests.support.shapes import SHAPES, body
+from tests.support.stage import CREATED_AT, counting_mint
 
 SIZE = 8_000
 """Bytes of the shortest; the longest is four times as long."""

@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import pytest
 
-from app.dialects.chat.options import ChatOptions
+from app.compaction.prompt import Window, sealed_window
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
-from app.protocol.compaction import Window, sealed_window
+from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.problems import ProblemError
 from app.protocol.request import CreateResponse, parse_request
 from app.sealing import MOST_OPENED, EnvelopeSealer
-from tests.scan import assert_lean, assert_linear
+from tests.support.scan import assert_lean, assert_linear
 
 Json = dict[str, Any]
 Work = Callable[[bytes], object]

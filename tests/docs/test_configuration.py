@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs import configuration
-from tests.running import ROOT
+from tests.support.running import ROOT
 
 PAGE: Path = ROOT / "docs" / "configuration.md"
 

@@ -15,7 +15,7 @@ import app
 from app.__main__ import main
 from app.protocol.problems import ANSWERS
 from app.settings import load
-from tests.running import ROOT, Running, running, surroundings
+from tests.support.running import ROOT, Running, running, surroundings
 
 URL = "http://127.0.0.1:8080"
 DOCS = ROOT / "docs"

@@ -11,8 +11,8 @@ from app.fetching.attachments import PIECE, data_uri
 from app.fetching.fetcher import Fetched
 from app.settings import Can, Model, Secret, Server, Settings, Upstream
 from tests.fetching.site import PDF, PNG, Site, page
-from tests.script import talk
-from tests.serving import serving
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate

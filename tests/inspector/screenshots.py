@@ -6,8 +6,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from app.settings import Server, Settings
 from tests.inspector.chromium import QUIET
-from tests.running import ROOT
-from tests.serving import serving
+from tests.support.running import ROOT
+from tests.support.serving import serving
 
 PICTURES = ROOT / "docs" / "images"
 

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Server, Settings
 from tests.inspector.chromium import CHROMIUM
-from tests.running import surroundings
-from tests.serving import serving
+from tests.support.running import surroundings
+from tests.support.serving import serving
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 

@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.inspector.chromium import CHROMIUM
-from tests.running import running
-from tests.script import calls, counts, says, stops, thinks
-from tests.serving import serving
+from tests.support.running import running
+from tests.support.script import calls, counts, says, stops, thinks
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream, Status, Step
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")

@@ -9,7 +9,7 @@ import pytest
 from app.inspector.routes import WATCHERS_OF_ONE
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.fetching.site import PDF, PNG, Site, page
-from tests.serving import serving
+from tests.support.serving import serving
 
 KEYS = tuple(Key(name=name, digest=sha256(name.encode()).digest()) for name in ("alice", "bob"))
 

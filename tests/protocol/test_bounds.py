@@ -13,7 +13,7 @@ from app.protocol.request import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_re
 from app.protocol.request.json_values import count_values
 from app.protocol.request.tool_items import ShellCallItem
 from app.protocol.request.urls import check_url
-from tests.scan import peak_of
+from tests.support.scan import peak_of
 
 LONG: Final = "x" * 100_000
 """A name that somebody gave for the sake of its length."""
@@ -125,8 +125,8 @@ def test_all_parts_of_a_request_are_counted_together() -> None:
 )
 def test_what_is_too_much_is_refused_before_it_is_read(given: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
-    monkeypatch.setattr("app.protocol.request.shape.validated", read.append)
-    monkeypatch.setattr("app.protocol.request.parts.validated", read.append)
+    monkeypatch.setattr("app.protocol.request.posted.validated", read.append)
+    monkeypatch.setattr("app.protocol.request.input_parts.validated", read.append)
     monkeypatch.setattr("app.protocol.request.tools.validated", read.append)
     assert problem_of(given).code == "invalid_value"
     assert not read

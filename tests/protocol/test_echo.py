@@ -7,7 +7,7 @@ import pytest
 
 from app.protocol.echo import opening_response
 from app.protocol.request import parse_request
-from tests.judges import judge_response
+from tests.support.judges import judge_response
 
 
 def echo(**fields: object) -> dict[str, Any]:

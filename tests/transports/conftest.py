@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.script import talk
-from tests.serving import serving
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.transports.websocket_stage import Stage, behind
 from tests.upstream import ChatUpstream
 

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.raw import Heard, say
-from tests.serving import serving
+from tests.support.raw import Heard, say
+from tests.support.serving import serving
 
 KEYS = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
 KB = 1024

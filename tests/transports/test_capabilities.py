@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from app.settings import Can, Model, Secret, Server, Settings, Upstream
-from tests.script import opens, stops, talk, thinks
-from tests.serving import serving
+from tests.support.script import opens, stops, talk, thinks
+from tests.support.serving import serving
 from tests.upstream import AnthropicUpstream, ChatUpstream
 from tests.upstream import anthropic as claude
 

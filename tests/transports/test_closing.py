@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.upstreams.demo import Demo
-from tests.serving import serving
+from tests.support.serving import serving
 
 
 class Watched:

@@ -10,11 +10,11 @@ from openai import OpenAI
 from openai.types.responses.compacted_response import CompactedResponse
 from websockets.sync.client import connect
 
-from app.protocol.compaction import SUM_UP, TOLD
+from app.compaction.prompt import SUM_UP, TOLD
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
-from tests import grammar
-from tests.script import counts, opens, refuses, says, stops, talk, turn
-from tests.serving import serving
+from tests.support import grammar
+from tests.support.script import counts, opens, refuses, says, stops, talk, turn
+from tests.support.serving import serving
 from tests.transports.websocket_stage import behind
 from tests.upstream import ChatUpstream, Cut, End, Hang, Pause, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, message

@@ -11,7 +11,7 @@ import pytest
 from openai import OpenAI
 
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.upstream import Ask, ResponsesUpstream, Status
 
 Json = dict[str, Any]

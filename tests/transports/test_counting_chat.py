@@ -10,7 +10,7 @@ import pytest
 
 from app.settings import Key, Upstream
 from app.upstreams import counting
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.transports.test_counting import Json, count, settings, told
 from tests.upstream import Ask, ChatUpstream, Gate, Script, Status, Step
 

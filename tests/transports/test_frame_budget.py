@@ -7,8 +7,8 @@ import pytest
 
 from app.settings import Server, Settings
 from app.transports.frame_budget import BURST, RATE, SMALL, FrameBudget
-from tests.serving import serving
-from tests.sockets import opened, text_of, upgraded
+from tests.support.serving import serving
+from tests.support.sockets import opened, text_of, upgraded
 
 MANY = 200_000
 PING = bytes([0x89, 0x80]) + bytes(4)

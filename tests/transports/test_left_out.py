@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.script import talk
-from tests.serving import serving
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.upstream import AnthropicUpstream, ChatUpstream
 from tests.upstream import anthropic as claude
 

@@ -8,19 +8,19 @@ import httpx
 import msgspec
 import pytest
 
-import app.transports.json
+import app.transports.last_response
 import app.transports.sse
 import app.transports.websocket as endpoint
 from app.protocol.echo import opening_response
 from app.protocol.event_sizes import _TEXTS, _VALUES, LONG, size_of
 from app.protocol.events import Event, LifecycleEvent, Relayed, ResponseCompleted
-from app.protocol.items import Message, OutputText
+from app.protocol.output_items import Message, OutputText
 from app.protocol.request import parse_request
 from app.settings import Model, Settings, Upstream
 from app.transports.sse import is_short
-from tests.script import opens, stops, talk
-from tests.serving import serving
-from tests.sockets import opened
+from tests.support.script import opens, stops, talk
+from tests.support.serving import serving
+from tests.support.sockets import opened
 from tests.transports.websocket_stage import behind
 from tests.upstream import ChatUpstream, ResponsesUpstream
 from tests.upstream.responses import answer, message
@@ -111,7 +111,7 @@ def test_a_whole_answer(text: str, thread: str, monkeypatch: pytest.MonkeyPatch)
     class Stand:
         json = Noted
 
-    monkeypatch.setattr(app.transports.json, "msgspec", Stand)
+    monkeypatch.setattr(app.transports.last_response, "msgspec", Stand)
     with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
         told = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"}).json()
     assert told["output"][0]["content"][0]["text"] == text

@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx
 
-from app.protocol.codex import INSTRUCTIONS
+from app.protocol.codex_catalog import INSTRUCTIONS
 from app.settings import Can, Model, Settings, Upstream
-from tests.serving import serving
+from tests.support.serving import serving
 
 SETTINGS = Settings(
     models={

@@ -14,17 +14,17 @@ import pytest
 import app.catalogue
 import app.fetching.attachments
 import app.off_loop
-import app.transports.walk
 import app.transports.websocket
+import app.turns.service
 from app.dialects.chat.turn import ChatTurn
 from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
-from app.transports.memory import Memory
+from app.transports.websocket_memory import Memory
 from tests.fetching.site import PDF, Site, page
-from tests.script import talk
-from tests.serving import serving
-from tests.sockets import opened
+from tests.support.script import talk
+from tests.support.serving import serving
+from tests.support.sockets import opened
 from tests.transports.websocket_stage import behind
 from tests.upstream import ChatUpstream, ResponsesUpstream
 
@@ -32,9 +32,9 @@ ENOUGH: Final = 4096
 """Bytes that are long in these tests: the demo repeats them word by word."""
 LONG: Final = "word " * (ENOUGH // 4)
 STEPS: Final = [
-    (app.transports.walk, "decode_object"),
-    (app.transports.walk, "parse_object"),
-    (app.transports.walk, "parse_compaction"),
+    (app.turns.service, "decode_object"),
+    (app.turns.service, "parse_object"),
+    (app.turns.service, "parse_compaction"),
     (app.transports.websocket, "remembered"),
     (app.catalogue, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
@@ -200,7 +200,7 @@ async def test_who_is_cancelled_keeps_its_slot_until_its_thread_has_ended() -> N
 def test_a_callers_long_bodies_do_not_hold_up_another_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bodies of one key hang in a thread for as long as they may; that of another is read all the same."""
     may_end, hung = threading.Event(), threading.Event()
-    decode = app.transports.walk.decode_object  # type: ignore[attr-defined]
+    decode = app.turns.service.decode_object  # type: ignore[attr-defined]
 
     def hanging(body: bytes, most: int) -> Any:
         if b"hang" in body:
@@ -209,7 +209,7 @@ def test_a_callers_long_bodies_do_not_hold_up_another_callers(monkeypatch: pytes
         return decode(body, most)
 
     monkeypatch.setattr(app.off_loop, "SHORT", ENOUGH)
-    monkeypatch.setattr(app.transports.walk, "decode_object", hanging)
+    monkeypatch.setattr(app.turns.service, "decode_object", hanging)
     keys = [Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob")]
 
     def ask(url: str, key: str, text: str) -> int:

@@ -12,8 +12,8 @@ import pytest
 from websockets.sync.client import connect
 
 from app.settings import Key, Model, Seal, Secret, Server, Settings, Upstream
-from tests.script import opens, says, stops, thinks
-from tests.serving import serving
+from tests.support.script import opens, says, stops, thinks
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream, ResponsesUpstream
 from tests.upstream.responses import answer as relayed_answer
 from tests.upstream.responses import message

@@ -13,8 +13,8 @@ from app.protocol.events import OutputTextDelta
 from app.settings import Server, Settings
 from app.transports.sse import frame
 from app.upstreams.demo import Demo
-from tests.grammar import check
-from tests.serving import serving
+from tests.support.grammar import check
+from tests.support.serving import serving
 
 ASK = {"model": "demo", "input": "Hi", "stream": True}
 

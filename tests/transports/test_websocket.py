@@ -3,9 +3,9 @@
 import pytest
 
 from tests.acceptance.frames import judged
-from tests.script import call_turn, opens, says, talk, thinks, turn
-from tests.serving import serving
-from tests.sockets import opened, text_of, told
+from tests.support.script import call_turn, opens, says, talk, thinks, turn
+from tests.support.serving import serving
+from tests.support.sockets import opened, text_of, told
 from tests.transports.websocket_stage import Stage, behind
 from tests.upstream import Cut, ResponsesUpstream, Script, Status
 from tests.upstream.responses import answer, message, reasoning

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from app.settings import Key, Server, Settings
-from app.transports import waiting
+from app.transports import waiting_frames
 from app.upstreams.demo import Demo
 from tests.acceptance.frames import judged
-from tests.running import Running, running
-from tests.script import opens, says, stops, talk
-from tests.serving import serving
-from tests.sockets import opened, text_of, told
+from tests.support.running import Running, running
+from tests.support.script import opens, says, stops, talk
+from tests.support.serving import serving
+from tests.support.sockets import opened, text_of, told
 from tests.transports.websocket_stage import behind
 from tests.upstream import ChatUpstream, Gate, Hang, Script, Step
 
@@ -63,7 +63,7 @@ async def test_connections_share_the_turns_of_a_server() -> None:
 
 
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "WAITING", 2)
+    monkeypatch.setattr(waiting_frames, "WAITING", 2)
     gate = Gate()
     with ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream, serving(behind(upstream)) as url:
         async with opened(url) as client:

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.acceptance.frames import judged
-from tests.script import opens, says, stops, talk
-from tests.sockets import opened, text_of, told
+from tests.support.script import opens, says, stops, talk
+from tests.support.sockets import opened, text_of, told
 from tests.transports.websocket_stage import Stage
 from tests.upstream import Gate
 

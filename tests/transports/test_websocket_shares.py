@@ -11,9 +11,9 @@ from typing import Any
 from websockets.exceptions import InvalidStatus
 
 from app.settings import Key, Server, Settings
-from tests.script import opens, says, stops
-from tests.serving import serving
-from tests.sockets import opened, text_of, told, upgraded
+from tests.support.script import opens, says, stops
+from tests.support.serving import serving
+from tests.support.sockets import opened, text_of, told, upgraded
 from tests.transports.websocket_stage import behind
 from tests.upstream import ChatUpstream, Gate
 

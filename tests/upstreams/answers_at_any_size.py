@@ -5,17 +5,17 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, Final
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.events import Event
 from app.protocol.request import parse_request
 from app.transports import sse
 from app.upstreams.chat_lines import ChatLines
 from app.upstreams.response_events import EventReader
-from tests.script import chunk, cites, delta, fragment, says, stops, thinks
-from tests.stage import OpenBook
+from tests.support.script import chunk, cites, delta, fragment, says, stops, thinks
+from tests.support.stage import OpenBook
 from tests.upstream.responses import answer, begins, call, ends, items, message, reasoning
 
 Json = dict[str, Any]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.protocol.problems import Problem
-from tests.script import breaks
+from tests.support.script import breaks
 from tests.upstream import Hang, Status, Step
 from tests.upstreams.lane import KEY
 

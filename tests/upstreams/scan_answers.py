@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from tests.scan import PER_BYTE, STEEPEST, peak_of, steepness
+from tests.support.scan import PER_BYTE, STEEPEST, peak_of, steepness
 from tests.upstreams.answers_at_any_size import CHAT, RELAY, Work, chat, relay
 
 FIXED: Final = 8 * 1024 * 1024

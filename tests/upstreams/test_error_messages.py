@@ -13,7 +13,7 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
 from app.upstreams.native_responses import NativeResponses
-from tests.scan import assert_linear
+from tests.support.scan import assert_linear
 from tests.upstream import ResponsesUpstream, Status, Step
 from tests.upstream.gemini import answers as candidate
 from tests.upstream.responses import begins, ends

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.caching import marked
+from app.dialects.chat.cache_marks import marked
 from app.upstreams.litellm_chat import LitellmChat
 from tests.upstream import anthropic as claude
 from tests.upstreams.lane import KEY, TOOLS, answers, asks, server

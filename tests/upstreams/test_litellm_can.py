@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.lanes import DEMAND_TOOLS
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.upstreams import litellm_ask
 from app.upstreams.litellm_can import LOST_PARTS, capabilities, lost_parts
 from app.upstreams.litellm_chat import LitellmChat
+from app.wiring import DEMAND_TOOLS
 from tests.upstream import Ask, ScriptedUpstream, Status
 from tests.upstreams.lane import KEY, TOOLS, answers, asks
 

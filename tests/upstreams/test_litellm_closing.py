@@ -11,7 +11,7 @@ import pytest
 
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
-from tests.script import says, talk
+from tests.support.script import says, talk
 from tests.upstream import Gate, Hang, Step
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate
@@ -86,7 +86,7 @@ def test_litellm_is_imported_late_once_and_without_holding_up_the_loop() -> None
 import asyncio, sys, time, os
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
-from tests.script import talk
+from tests.support.script import talk
 from tests.upstream import ChatUpstream
 from tests.upstreams.lane import answers, asks
 

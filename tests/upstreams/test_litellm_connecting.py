@@ -11,7 +11,7 @@ from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.native_responses import NativeResponses
-from tests.script import talk
+from tests.support.script import talk
 from tests.upstream import ChatUpstream, Pause
 from tests.upstreams.lane import KEY, answers, asks
 

@@ -14,7 +14,7 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, close_connections
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import Keep, Upstream
-from tests.script import talk
+from tests.support.script import talk
 from tests.upstream import Ask, ChatUpstream, Cut, Gate, Pause, Reset, ResponsesUpstream, Script, ScriptedUpstream
 from tests.upstream.responses import answer, message
 from tests.upstreams.lane import KEY, answers, asks

@@ -13,7 +13,7 @@ from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of, timed_out
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
-from tests.script import breaks, says
+from tests.support.script import breaks, says
 from tests.upstream import ChatUpstream, Gate, Hang, Reset, ResponsesUpstream, Status, Step
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate

@@ -8,7 +8,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.settings import Model, Settings, Upstream
 from app.upstreams.refused_param import with_param
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.upstream import ChatUpstream, Status
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.script import calls, chunk, counts, delta, more, refuses, says, stops, talk, thinks, turn
+from tests.support.script import calls, chunk, counts, delta, more, refuses, says, stops, talk, thinks, turn
 from tests.upstream import Cut, End, Pause, Status, Step
 from tests.upstream import anthropic as claude
 from tests.upstream.gemini import answers as candidate

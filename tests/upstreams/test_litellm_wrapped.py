@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.script import calls, more, says, stops, thinks, turn
+from tests.support.script import calls, more, says, stops, thinks, turn
 from tests.upstream import Step
 from tests.upstreams.lane import KEY, Lenient, answers, asks, said
 

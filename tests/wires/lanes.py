@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from app.settings import Model, Secret, Settings, Upstream
 from app.upstreams import litellm_ask
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.wires import (
     KEY,
     AnthropicWire,

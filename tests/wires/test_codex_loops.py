@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from app.settings import Model, Seal, Secret, Settings, Upstream
-from tests.codex import Codex, Ran, modules_with
-from tests.serving import serving
+from tests.support.codex import Codex, Ran, modules_with
+from tests.support.serving import serving
 from tests.wires import KEY, AnthropicWire, Calls, DeepSeekWire, GeminiWire, Hides, OpenRouterWire, Says, Thinks, Wire
 
 pytestmark = pytest.mark.xdist_group("litellm")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.running import ROOT
+from tests.support.running import ROOT
 from tests.wires.lanes import LANES
 
 ADDRESSES: Final = {

@@ -14,7 +14,7 @@ from openai.types.responses import Response, ResponseFunctionToolCall, ResponseR
 
 from tests.acceptance.behaviours import WEATHER
 from tests.acceptance.frames import events_of, judged
-from tests.judges import judge_response
+from tests.support.judges import judge_response
 from tests.wires import Answer, Calls, Hides, Says, Thinks, Wire
 from tests.wires.lanes import LANES, Wired
 

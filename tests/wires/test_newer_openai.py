@@ -9,7 +9,7 @@ from openai import OpenAI
 
 from app.settings import Model, Secret, Settings, Upstream
 from app.upstreams import litellm_ask
-from tests.serving import serving
+from tests.support.serving import serving
 from tests.upstream import Ask, ResponsesUpstream, Step
 from tests.upstream import responses as say
 from tests.wires import KEY

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.acceptance.behaviours import WEATHER
-from tests.script import Chunk, calls, chunk, delta, more, says, stops
+from tests.support.script import Chunk, calls, chunk, delta, more, says, stops
 from tests.upstream import End, Status, Step
 from tests.wires import Says
 from tests.wires.lanes import Wired

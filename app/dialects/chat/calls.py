@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
-from app.dialects.chat.kept import Fields, kept_of_call, without_signature
+from app.dialects.chat.provider_state import Fields, kept_of_call, without_signature
 from app.dialects.chat.surrogates import Halves, mended, mended_all
+from app.emitter.deltas import Broke, CallArguments, CallOpened, Delta, Kept
 from app.protocol.problems import Problem
-from app.turn.deltas import Broke, CallArguments, CallOpened, Delta, Kept
 
 RUN_UPSTREAM: Final = "srvtoolu_"
 """What ids of calls begin with that Claude's own server runs and answers: they are nobody's to run."""

@@ -22,10 +22,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.dialects.chat.letters import Letters
+from app.dialects.chat.byte_offsets import Letters
 from app.dialects.chat.surrogates import mended_all
 from app.dialects.chat.usage import count
-from app.turn.deltas import AnnotationAdded, Delta
+from app.emitter.deltas import AnnotationAdded, Delta
 
 BLOCK_BEGINS: Final = "begins"
 """`provider_specific_fields.block` of a chunk behind which Claude begins another block."""

@@ -31,9 +31,9 @@ import msgspec
 
 from app.bridges.base import RetoldCall
 from app.dialects.chat.call_ids import id_for
-from app.dialects.chat.kept import Fields, laid_together
-from app.dialects.chat.options import CallIds
-from app.dialects.chat.parts import ChatPart, joined
+from app.dialects.chat.chat_options import CallIds
+from app.dialects.chat.content_parts import ChatPart, joined
+from app.dialects.chat.provider_state import Fields, laid_together
 from app.protocol.json_bytes import is_json_object
 
 ChatMessage = dict[str, Any]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.bridges.base import FunctionSpec
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import refuse
 from app.protocol.request import InputAudioPart, InputFilePart, InputImagePart, InputPart
 

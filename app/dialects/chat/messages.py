@@ -5,11 +5,11 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from app.bridges.table import BridgeTable
-from app.dialects.chat.carrying import Carrying
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.content_parts import ChatPart, PartTeller
 from app.dialects.chat.history import ChatMessage, History
 from app.dialects.chat.limits import Limits
-from app.dialects.chat.options import ChatOptions
-from app.dialects.chat.parts import ChatPart, PartTeller
+from app.dialects.chat.sealed_state import Carrying
 from app.protocol.media import sniffed_base64
 from app.protocol.problems import refuse
 from app.protocol.request import (

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import groupby, takewhile
 from typing import Final
 
+from app.dialects.chat.content_parts import ChatPart
 from app.dialects.chat.history import ChatMessage
-from app.dialects.chat.parts import ChatPart
 
 DEMAND_TURNS: Final = ("gemma",)
 """Pieces of the names of models whose templates are known to demand it."""

@@ -4,10 +4,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from app.protocol.compaction import CUT
+from app.compaction.prompt import CUT
+from app.emitter.deltas import Broke, Compacted, Delta, RefusalDelta, Stopped, TextDelta, UsageReported
 from app.protocol.problems import Problem
 from app.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
-from app.turn.deltas import Broke, Compacted, Delta, RefusalDelta, Stopped, TextDelta, UsageReported
 
 NOTHING: Final = Problem(
     code="upstream_error", message="The model was asked to sum the conversation up, and wrote none."

@@ -4,21 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from app.bridges.table import BridgeTable
-from app.dialects.chat.ask import ChatAsk, to_chat, wants_logprobs
-from app.dialects.chat.carrying import carrying, hidden, sealing
-from app.dialects.chat.length import CHARACTERS_PER_TOKEN, tokens_of
-from app.dialects.chat.options import ChatOptions
-from app.dialects.chat.reader import ChunkReader
-from app.dialects.chat.summary import NO_SEAL, Summary, together
-from app.protocol.compaction import Window, sealed_window
-from app.protocol.echo import opening_response
-from app.protocol.events import Event
-from app.protocol.ids import Mint
-from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
-from app.protocol.request import CreateResponse, parse_item
-from app.protocol.response import Usage
-from app.protocol.seals import Sealer
-from app.turn.compaction import (
+from app.compaction.prompt import Window, sealed_window
+from app.compaction.window import (
     LETTER,
     SET_UP,
     Parted,
@@ -29,8 +16,21 @@ from app.turn.compaction import (
     triggered,
     whole_window,
 )
-from app.turn.deltas import Compacted, Delta, ReasoningDelta, UsageReported
-from app.turn.emitter import Emitter
+from app.dialects.chat.ask_length import CHARACTERS_PER_TOKEN, tokens_of
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.decode import ChunkReader
+from app.dialects.chat.encode import ChatAsk, to_chat, wants_logprobs
+from app.dialects.chat.sealed_state import carrying, hidden, sealing
+from app.dialects.chat.summary import NO_SEAL, Summary, together
+from app.emitter.deltas import Compacted, Delta, ReasoningDelta, UsageReported
+from app.emitter.emitter import Emitter
+from app.protocol.echo import opening_response
+from app.protocol.events import Event
+from app.protocol.ids import Mint
+from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
+from app.protocol.request import CreateResponse, parse_item
+from app.protocol.response import Usage
+from app.protocol.seals import Sealer
 
 KEPT: Final = 80_000
 """Characters of what the user said that are kept to the letter beside a summary, at most."""

@@ -13,8 +13,8 @@ call comes either more of the answer, which shows that the model ended the call 
 from typing import Any, Final
 
 from app.dialects.responses.endings import Status, is_cut_call, is_unfinished_function_call, is_whole
-from app.dialects.responses.open_items import CALLS
 from app.dialects.responses.positions import DONE
+from app.dialects.responses.relayed_items import CALLS
 
 Json = dict[str, Any]
 Named = tuple[str, Json]

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.dialects.responses.ids import marked
-from app.dialects.responses.options import RelayOptions
-from app.dialects.responses.seals import marked_seal, tag_of
+from app.dialects.responses.marked_ids import marked
+from app.dialects.responses.marked_seals import marked_seal, tag_of
+from app.dialects.responses.relay_options import RelayOptions
 
 Json = dict[str, Any]
 

@@ -33,9 +33,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.dialects.responses.ask import to_responses
 from app.dialects.responses.call_ends import CallEnds, Named
-from app.dialects.responses.codex import refusals_as_text
 from app.dialects.responses.endings import (
     CUT,
     LAST,
@@ -50,19 +48,21 @@ from app.dialects.responses.endings import (
     reported,
     whole_seconds,
 )
-from app.dialects.responses.ids import original
+from app.dialects.responses.for_codex import refusals_as_text
+from app.dialects.responses.marked_ids import original
 from app.dialects.responses.marks import Marks
-from app.dialects.responses.open_items import OpenItems
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.positions import Positions
-from app.dialects.responses.tool_choice import ToolChoiceFilter
+from app.dialects.responses.relay_options import RelayOptions
+from app.dialects.responses.relayed_body import to_responses
+from app.dialects.responses.relayed_items import OpenItems
+from app.dialects.responses.relayed_tool_choice import ToolChoiceFilter
+from app.emitter.emitter import CUT_IN_A_CALL
 from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request import CreateResponse
-from app.turn.emitter import CUT_IN_A_CALL
 
 Json = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """What a client may post, validated once, with the exact path of the first fault."""
 
-from app.protocol.request.body import (
+from app.protocol.request.create_response import (
     BOUNDS,
     MAX_ITEMS,
     MAX_JSON_VALUES,
@@ -14,9 +14,8 @@ from app.protocol.request.body import (
     parse_object,
     parse_request,
 )
-from app.protocol.request.formats import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextConfig, TextFormat
 from app.protocol.request.frame import Frame, parse_frame
-from app.protocol.request.items import (
+from app.protocol.request.input_items import (
     AgentMessageItem,
     CompactionItem,
     CompactionTriggerItem,
@@ -27,7 +26,7 @@ from app.protocol.request.items import (
     UnknownItem,
     parse_item,
 )
-from app.protocol.request.parts import (
+from app.protocol.request.input_parts import (
     Content,
     InputAudioPart,
     InputFilePart,
@@ -37,6 +36,7 @@ from app.protocol.request.parts import (
     TextPart,
     UnknownPart,
 )
+from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextConfig, TextFormat
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from app.protocol.request.tool_items import (
     AdditionalToolsItem,

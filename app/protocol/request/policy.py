@@ -4,7 +4,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 from app.protocol.problems import refuse
-from app.protocol.request.shape import SHOWN
+from app.protocol.request.posted import SHOWN
 
 STEERING: Final = frozenset(
     {

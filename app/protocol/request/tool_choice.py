@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, SkipValidation
 
 from app.protocol.problems import refuse
-from app.protocol.request.shape import Shape, an_array, an_object, missing, type_of, validated, wrong_type
+from app.protocol.request.posted import Shape, an_array, an_object, missing, type_of, validated, wrong_type
 
 Named = Annotated[str, Field(max_length=256)]
 """What no tool of that length is called is refused before it is looked for."""

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.request.parts import Content
-from app.protocol.request.shape import Shape
+from app.protocol.request.input_parts import Content
+from app.protocol.request.posted import Shape
 from app.protocol.request.tools import Tool
 
 ParsedContent = Annotated[Content, SkipValidation]

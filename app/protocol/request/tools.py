@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, SkipValidation
 
 from app.protocol.problems import refuse
-from app.protocol.request.shape import Shape, an_array, an_object, missing, type_of, validated
+from app.protocol.request.posted import Shape, an_array, an_object, missing, type_of, validated
 
 ToolNameText = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,128}\z")]
 """A name that a client may give. What a chat server finds too long is shortened on its way there."""

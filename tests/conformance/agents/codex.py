@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Final
 
-from tests.codex import Codex, Ran
 from tests.conformance import lines
 from tests.conformance.cells import Call, Told, Tools
+from tests.support.codex import Codex, Ran
 
 BEFORE: Final = "one\ntwo\nthree\n"
 AFTER: Final = 'one\nprint("naïve 😀")\nthree\n'

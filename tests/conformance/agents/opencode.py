@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.codex import MCP_SERVER
 from tests.conformance import lines
 from tests.conformance.agents.codex import TAKEN
 from tests.conformance.cells import Call, Told, Tools
+from tests.support.codex import MCP_SERVER
 
 TITLES: Final = "opencode-titles"
 """The model that it asks for a title."""

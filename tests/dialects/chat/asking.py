@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from app.bridges.table import BridgeTable
-from app.dialects.chat.ask import ChatAsk, to_chat
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.encode import ChatAsk, to_chat
 from app.protocol.problems import ProblemError
 from app.protocol.request import parse_request
 

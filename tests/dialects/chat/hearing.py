@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.protocol.request import parse_request
-from tests.consumer import check_heard
-from tests.grammar import check
-from tests.judges import judge, judge_response
-from tests.script import Chunk
+from tests.support.consumer import check_heard
+from tests.support.grammar import check
+from tests.support.judges import judge, judge_response
+from tests.support.script import Chunk
 
 DEFAULT = ChatOptions()
 

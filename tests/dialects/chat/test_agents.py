@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.ask import ChatAsk
 from app.dialects.chat.call_ids import id_for
-from app.dialects.chat.options import CallIds, ChatOptions
+from app.dialects.chat.chat_options import CallIds, ChatOptions
+from app.dialects.chat.encode import ChatAsk
 from tests.dialects.chat import asking
 from tests.dialects.chat.asking import (
     assistant,

@@ -12,9 +12,9 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from app.bridges.table import BridgeTable
-from app.dialects.chat.ask import to_chat
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.encode import to_chat
 from app.dialects.chat.messages import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
-from app.dialects.chat.options import ChatOptions
 from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
 from app.protocol.request import parse_request

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from app.dialects.chat.reader import ChunkReader
-from tests.script import calls, more
+from app.dialects.chat.decode import ChunkReader
+from tests.support.script import calls, more
 
 
 @pytest.mark.parametrize("name", [None, "f"], ids=["the name once", "the name on every fragment, and no id"])

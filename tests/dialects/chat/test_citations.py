@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.chat.hearing import heard, turn
-from tests.script import Chunk, calls, cites, delta, says, stops, thinks
+from tests.support.script import Chunk, calls, cites, delta, says, stops, thinks
 
 A, B = "https://a.example", "https://b.example"
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dialects.chat.options import ChatOptions
+from app.compaction.prompt import CUT, SUM_UP, TOLD, Window, opened_window, sealed_window
+from app.compaction.window import LETTER
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.protocol.compaction import CUT, SUM_UP, TOLD, Window, opened_window, sealed_window
 from app.protocol.problems import ProblemError
 from app.protocol.request import parse_request
 from app.sealing import EnvelopeSealer
-from app.turn.compaction import LETTER
-from tests import grammar
 from tests.dialects.chat.asking import assistant, call, output, user
-from tests.script import says, stops, thinks
-from tests.stage import OpenBook, plain
+from tests.support import grammar
+from tests.support.script import says, stops, thinks
+from tests.support.stage import OpenBook, plain
 
 Json = dict[str, Any]
 

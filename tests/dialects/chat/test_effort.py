@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.effort import known_effort
-from app.dialects.chat.options import ChatOptions
 from app.protocol.capabilities import ANYTHING, EFFORTS, Capabilities
 from tests.dialects.chat.asking import ask
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.expansion import MOST_VALUES, Expansion
-from app.dialects.chat.options import ChatOptions
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import ProblemError
 from tests.dialects.chat.asking import ask

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from tests.dialects.chat.asking import (
     ask,
     assistant,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.protocol.request import parse_request
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from tests.dialects.chat.hearing import heard, turn
-from tests.script import Chunk, calls, delta, more, says, stops, thinks
-from tests.sketch import sketch
+from tests.support.script import Chunk, calls, delta, more, says, stops, thinks
+from tests.support.sketch import sketch
 
 PNG = "iVBORw0KGgo="
 

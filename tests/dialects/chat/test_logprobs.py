@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.options import ChatOptions
-from app.dialects.chat.reader import ChunkReader
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.decode import ChunkReader
 from tests.dialects.chat.hearing import heard, turn
-from tests.script import says, stops
+from tests.support.script import says, stops
 
 TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.messages import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
-from app.dialects.chat.options import ChatOptions
 from tests.dialects.chat.asking import (
     ask,
     assistant,

@@ -5,13 +5,13 @@ from typing import Any
 import httpx
 import pytest
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.roles import must_alternate
 from app.protocol.capabilities import Capabilities
 from app.settings import Model, Settings, Upstream
 from tests.dialects.chat.asking import ask, assistant, call, output, told_call, told_calls, told_output, user
-from tests.script import talk
-from tests.serving import serving
+from tests.support.script import talk
+from tests.support.serving import serving
 from tests.upstream import Ask, ChatUpstream
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
-from app.turn.deltas import ReasoningDelta, TextDelta
+from app.emitter.deltas import ReasoningDelta, TextDelta
 
 
 def utf16_units(text: str) -> list[str]:

@@ -7,13 +7,26 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dialects.chat.options import ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.protocol.request import parse_request
-from tests.consumer import check_heard
-from tests.grammar import check
-from tests.judges import judge
-from tests.script import breaks, calls, chunk, cites, counts, delta, fragment, more, refuses, says, stops, thinks
+from tests.support.consumer import check_heard
+from tests.support.grammar import check
+from tests.support.judges import judge
+from tests.support.script import (
+    breaks,
+    calls,
+    chunk,
+    cites,
+    counts,
+    delta,
+    fragment,
+    more,
+    refuses,
+    says,
+    stops,
+    thinks,
+)
 
 REQUEST: dict[str, Any] = {
     "model": "demo",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.chat.hearing import heard, turn
-from tests.script import Chunk, chunk, says, stops, talk
+from tests.support.script import Chunk, chunk, says, stops, talk
 
 
 def usage(read: int, wrote: int, *, cached: int = 0, written: int = 0, thought: int = 0) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from app.dialects.responses.options import RelayOptions
 from app.dialects.responses.relay import RelayTurn
+from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.events import Event, Relayed
 from app.protocol.request import parse_request
 from app.transports.sse import frame

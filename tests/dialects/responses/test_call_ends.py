@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.turn.emitter import CUT_IN_A_CALL
+from app.emitter.emitter import CUT_IN_A_CALL
 from tests.dialects.responses.relaying import Json, heard, new_turn, plain
-from tests.grammar import check
+from tests.support.grammar import check
 from tests.upstream.responses import Said, answer, begins, call, message
 
 LIMIT = {"reason": "max_output_tokens"}

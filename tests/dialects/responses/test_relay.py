@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 
-from app.dialects.responses.seals import marked_seal, tag_of
+from app.dialects.responses.marked_seals import marked_seal, tag_of
+from app.emitter.emitter import CUT_IN_A_CALL
 from app.protocol.events import Ending, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
-from app.turn.emitter import CUT_IN_A_CALL
-from tests.consumer import check_heard
 from tests.dialects.responses.relaying import CREATED_AT, Json, heard, new_turn, plain
-from tests.grammar import check
-from tests.judges import judge
+from tests.support.consumer import check_heard
+from tests.support.grammar import check
+from tests.support.judges import judge
 from tests.upstream.responses import (
     Said,
     answer,

@@ -1,0 +1,1 @@
+"""Compaction: a conversation is summed up, and goes on from the summary."""

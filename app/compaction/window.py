@@ -1,0 +1,205 @@
+"""Summing a conversation up: what the model is asked for it, what is kept to the letter, and how it is taken up again.
+
+Theory of operation
+-------------------
+A summary is an ordinary answer to an ordinary ask: the conversation, and `SUM_UP` behind it. The client carries it
+sealed, in a `compaction` item, in one of two forms.
+
+    asked for by the client     the item holds the summary alone; the client keeps beside it what it wants to keep
+    by `context_management`     the item is all of the conversation that is left (a **whole** window): what was said to
+                                the model by system, developer and user, the summary, and the last step to the letter;
+                                all items before it are passed over
+
+Of what stands before an item of the first form only words of system, developer and user are told: the rest is in it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from app.compaction.prompt import SUM_UP, TOLD, Window, opened_window
+from app.protocol.ids import Mint
+from app.protocol.request import (
+    CompactionItem,
+    CompactionTriggerItem,
+    CreateResponse,
+    InputItem,
+    MessageItem,
+    PlainFormat,
+    parse_item,
+)
+from app.protocol.seals import Sealer
+
+Json = dict[str, Any]
+
+FOLDED: Final = frozenset({"compaction", "compaction_summary"})
+"""What compaction items are called; Codex knew the latter name first."""
+KEPT: Final = 256_000
+"""Characters of a user's messages that a client is told to keep: about 64,000 tokens."""
+LETTER: Final = 4_096
+"""Items that a window may hold to the letter. A window goes into the next one: without a bound they would grow."""
+SET_UP: Final = frozenset({"additional_tools", "configuration_update"})
+"""Items that are no part of what was said."""
+
+
+class Unfolded(NamedTuple):
+    """Items as they are told, each with its seat in `input`."""
+
+    items: list[Any]
+    seats: list[int]
+
+
+def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
+    """The request with what its last compaction item holds in the place of that. What was expanded stays as it is.
+
+    Raises `ProblemError` as `Sealer.open` does.
+    """
+    if request.positions is not None or not any(isinstance(item, CompactionItem) for item in request.items):
+        return request
+    found = unfolded(request.items, lambda item: parse_item(item, "input"), sealer)
+    return request.model_copy(update={"input": found.items, "positions": found.seats})
+
+
+def unfolded(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> Unfolded:
+    """The same items, the last compaction item that can be read here unfolded, without what it covers.
+
+    They are shapes or plain objects; `made` makes one from a plain object. Items before the last one that opens are
+    not opened: a client may send many, and each may be large. Raises `ProblemError` as `Sealer.open` does.
+    """
+    last, window = _last_window(items, sealer)
+    if window is None:
+        return Unfolded(list(items), list(range(len(items))))
+    taken = [
+        (item, seat)
+        for seat, item in enumerate(items[:last])
+        if _get(item, "type") in SET_UP or (_is_told_to_model(item) and not window.whole)
+    ]
+    taken += [(made(inner), last) for inner in window.items]
+    taken += [(item, seat) for seat, item in enumerate(items[last + 1 :], last + 1)]
+    return Unfolded([item for item, _ in taken], [seat for _, seat in taken])
+
+
+def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Window | None]:
+    """The last compaction item that can be read here, and what it holds."""
+    for seat in range(len(items) - 1, -1, -1):
+        item = items[seat]
+        if _get(item, "type") in FOLDED and isinstance(envelope := _get(item, "encrypted_content"), str):
+            window = opened_window(envelope, sealer, f"input[{seat}].encrypted_content")
+            if window is not None and len(window.before) + len(window.after) <= LETTER:
+                return seat, window
+    return -1, None
+
+
+def triggered(request: CreateResponse) -> bool:
+    """Whether the client wants nothing but a summary."""
+    return bool(request.items) and isinstance(request.items[-1], CompactionTriggerItem)
+
+
+def summing(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
+    """The request for a summary of these items. Its tools stay, so that prompt caches hold, but none may be called."""
+    said = [item for item in items if not isinstance(item, CompactionTriggerItem)]
+    wanted = MessageItem(role="user", content=SUM_UP)
+    told = {
+        "input": [*said, wanted],
+        "tool_choice": "none",
+        "text": request.text.model_copy(update={"format": PlainFormat(type="text")}),
+        "max_output_tokens": None,
+    }
+    return request.model_copy(update=told)
+
+
+class Parted(NamedTuple):
+    """A conversation, parted into what is summed up and the last step, which is not."""
+
+    head: list[InputItem]
+    tail: list[InputItem]
+
+
+def parted(items: Sequence[InputItem], most: int) -> Parted | None:
+    """Where to part it. None if there is nothing to be gained.
+
+    The last step is what was said to the model since it last spoke, or its last calls with their outputs; the latter
+    are summed up as well if they are longer than `most` characters, or too many.
+    """
+    start = len(items)
+    while start and _is_told_to_model(items[start - 1]):
+        start -= 1
+    if start == len(items):
+        while start and items[start - 1].type.endswith("_output"):
+            start -= 1
+        while start and not _is_told_to_model(items[start - 1]) and not items[start - 1].type.endswith("_output"):
+            start -= 1
+        tail = items[start:]
+        if len(tail) > LETTER // 2 or sum(len(item.model_dump_json()) for item in tail) > most:
+            start = len(items)
+    head = list(items[:start])
+    if all(_is_told_to_model(item) or item.type in SET_UP for item in head):
+        return None
+    return Parted(head, list(items[start:]))
+
+
+def whole_window(parts: Parted, summary: str, most: int) -> Window:
+    """What is left of a conversation once its head was summed up; `most` characters of the user's words are kept."""
+    return Window(
+        summary=summary,
+        whole=True,
+        before=[_plain(item) for item in _kept(parts.head, most)],
+        after=[_plain(item) for item in parts.tail],
+    )
+
+
+def fits_a_window(parts: Parted, most: int) -> bool:
+    """Whether a window may hold what would be kept to the letter."""
+    return len(_kept(parts.head, most)) + len(parts.tail) <= LETTER
+
+
+def kept_messages(request: CreateResponse, mint: Mint) -> list[Json]:
+    """The newest messages of the user as they were posted, for the client to keep beside a summary."""
+    items = request.raw["input"]
+    room = KEPT
+    kept: list[Json] = []
+    for item in reversed(items):
+        if _get(item, "type") in FOLDED:
+            break  # what is before it is not the client's to keep any longer, or is kept already
+        if _get(item, "type") not in (None, "message") or _get(item, "role") != "user":
+            continue
+        room -= len(msgspec.json.encode(item))
+        if room < 0:
+            break
+        content = item["content"]
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        about = {"id": item.get("id") or mint("msg"), "type": "message", "role": "user", "status": "completed"}
+        kept.append({**about, "content": parts})
+    return kept[::-1]
+
+
+def _kept(items: Sequence[InputItem], most: int) -> list[InputItem]:
+    """All that system and developer said, and the newest of what the user did."""
+    kept: list[InputItem] = []
+    for item in reversed(items):
+        if not isinstance(item, MessageItem) or item.role == "assistant" or _is_summary(item):
+            continue
+        if item.role == "user":
+            most -= len(item.model_dump_json())
+            if most < 0:
+                continue
+        kept.append(item)
+    return kept[::-1]
+
+
+def _is_summary(item: MessageItem) -> bool:
+    return isinstance(item.content, str) and item.content.startswith(TOLD)
+
+
+def _is_told_to_model(item: Any) -> bool:
+    return _get(item, "type") in (None, "message") and _get(item, "role") in ("user", "system", "developer")
+
+
+def _plain(item: InputItem) -> Json:
+    plain: Json = item.model_dump(mode="json", exclude_none=True, serialize_as_any=True)
+    return plain
+
+
+def _get(item: Any, key: str) -> Any:
+    return item.get(key) if isinstance(item, dict) else getattr(item, key, None)

@@ -1,0 +1,77 @@
+"""What the client carries for an upstream from turn to turn: sealed on the way out, opened on the way in."""
+
+from typing import Any, NamedTuple
+
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.provider_state import Fields, gathered, laid_together, words_of
+from app.emitter.deltas import Kept
+from app.emitter.open_reasoning import Keepsake, Seal
+from app.protocol.request import CreateResponse
+from app.protocol.seals import Sealer
+
+_HIDDEN = "hidden"
+ASKED_FOR = "reasoning.encrypted_content"
+
+
+class Opened(NamedTuple):
+    """What was in a reasoning item."""
+
+    text: str
+    """The thought in the words in which the model wrote it."""
+    own: bool
+    """Whether this upstream thought it. If not, only the text can be told."""
+    fields: Fields
+    """What lies on the assistant's message."""
+    calls: dict[str, Fields]
+    """What lies on its calls, by their ids as the client knows them."""
+
+
+class Carrying:
+    """Seals for one model of one upstream, and opens what any of them sealed."""
+
+    def __init__(self, sealer: Sealer, *, origin: str, model: str, one_maker: bool) -> None:
+        self._sealer = sealer
+        self._from = {"origin": origin} if one_maker else {"origin": origin, "model": model}
+        self._model = model
+
+    def seal(self, text: str, keepsakes: list[Keepsake]) -> str:
+        """The `encrypted_content` of a thought and all that was kept with it."""
+        fields = gathered(kept.fields for kept in keepsakes if kept.call_id is None)
+        text = text or "".join(fields.pop(_HIDDEN, ()))
+        calls = laid_together({kept.call_id: kept.fields} for kept in keepsakes if kept.call_id is not None)
+        content: dict[str, Any] = {**self._from, "model": self._model}
+        if text and text != words_of(fields):
+            content["text"] = text
+        if fields:
+            content["fields"] = fields
+        if calls:
+            content["calls"] = calls
+        return self._sealer.seal("reasoning", content)
+
+    def open(self, envelope: str, path: str) -> Opened | None:
+        """What is in it, or None if it cannot be read. Raises `ProblemError` as `Sealer.open` does."""
+        content = self._sealer.open("reasoning", envelope, path)
+        if content is None:
+            return None
+        fields = content.get("fields", {})
+        own = all(content.get(name) == value for name, value in self._from.items())
+        return Opened(content.get("text") or words_of(fields), own, fields, content.get("calls", {}))
+
+
+def hidden(text: str) -> Kept:
+    """A piece of a thought that the client does not hear of, for the upstream that thought it."""
+    return Kept({_HIDDEN: [text]} if text else {})
+
+
+def carrying(options: ChatOptions, model: str, sealer: Sealer | None) -> Carrying | None:
+    """Who opens what clients bring back. None where nothing is sealed at all."""
+    if sealer is None:
+        return None
+    return Carrying(sealer, origin=options.origin, model=model, one_maker=options.one_maker)
+
+
+def sealing(request: CreateResponse, options: ChatOptions, model: str) -> Seal | None:
+    """Who seals what this client is to carry. None if it is to carry nothing."""
+    carries = carrying(options, model, options.sealer)
+    asked = options.seal_always or ASKED_FOR in request.include
+    return carries.seal if carries is not None and asked else None

@@ -1,0 +1,287 @@
+"""Output items while they stream, one class per kind: open, add, close. None knows its neighbours.
+
+An open item holds what was said so far; closing it returns the finished, frozen item together with the events that
+tell it, and it is then thrown away: no item is ever both.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import UNSET
+
+from app.emitter.deltas import AnnotationAdded, TextDelta
+from app.protocol import events as e
+from app.protocol.output_items import (
+    FunctionCall,
+    ItemStatus,
+    Message,
+    OutputItem,
+    OutputText,
+    Refusal,
+)
+
+
+class Place(NamedTuple):
+    """Where an item lives, settled at birth: its id, its seat in the output, and the source of its numbers."""
+
+    id: str
+    seat: int
+    number: Callable[[], int]
+
+    def item(self, event: Callable[..., e.Event], **fields: object) -> e.Event:
+        """An event about the item as a whole."""
+        return event(sequence_number=self.number(), output_index=self.seat, **fields)
+
+    def within(self, event: Callable[..., e.Event], **fields: object) -> e.Event:
+        """An event about something inside the item."""
+        return event(sequence_number=self.number(), output_index=self.seat, item_id=self.id, **fields)
+
+
+class Closed(NamedTuple):
+    """What is left of an open item: the finished one, and the events that tell so.
+
+    Nothing is left of a call that was cut before anything could be told of it.
+    """
+
+    item: OutputItem | None
+    events: list[e.Event]
+
+
+class OpenItem(Protocol):
+    """What the emitter asks of every item."""
+
+    @property
+    def place(self) -> Place:
+        """Where it lives."""
+        ...
+
+    def open(self) -> list[e.Event]:
+        """The events of its birth."""
+        ...
+
+    def nudge(self) -> e.Event | None:
+        """A sign of life that says nothing: an empty delta on the open part. None where the wire has none."""
+        ...
+
+    def close(self, status: ItemStatus) -> Closed:
+        """The finished item."""
+        ...
+
+
+class OpenCall(OpenItem, Protocol):
+    """A tool call of any kind, its arguments still arriving."""
+
+    def announce(self) -> list[e.Event]:
+        """Something else is about to open: what has not been told of this call's birth is told now."""
+        ...
+
+    def add(self, arguments: str) -> list[e.Event]:
+        """More arguments, as the model wrote them."""
+        ...
+
+    def said(self) -> str:
+        """All arguments so far."""
+        ...
+
+
+class _OpenText:
+    """An `output_text` part of a message."""
+
+    def __init__(self, place: Place, index: int) -> None:
+        self._place = place
+        self._index = index
+        self._texts: list[str] = []
+        self._written = 0
+        self._logprobs: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
+
+    def open(self) -> e.Event:
+        return self._place.within(e.ContentPartAdded, content_index=self._index, part=OutputText(text=""))
+
+    def add(self, delta: TextDelta) -> e.Event:
+        self._texts.append(delta.text)
+        self._written += len(delta.text)
+        if delta.logprobs:
+            self._logprobs.extend(delta.logprobs)
+        return e.OutputTextDelta(  # spelled out: this is the hot path
+            sequence_number=self._place.number(),
+            output_index=self._place.seat,
+            item_id=self._place.id,
+            content_index=self._index,
+            delta=delta.text,
+            logprobs=delta.logprobs,
+        )
+
+    def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
+        written = self._written
+        if not cited.is_of(written):
+            return None
+        start, end = max(0, written - cited.from_start), max(0, written - cited.from_end)
+        annotation = {**cited.annotation, "start_index": start, "end_index": end}
+        self._annotations.append(annotation)
+        return [
+            self._place.within(
+                e.OutputTextAnnotationAdded,
+                content_index=self._index,
+                annotation_index=len(self._annotations) - 1,
+                annotation=annotation,
+            )
+        ]
+
+    def nudge(self) -> e.Event:
+        return self._place.within(e.OutputTextDelta, content_index=self._index, delta="")
+
+    def close(self) -> tuple[OutputText, list[e.Event]]:
+        text = "".join(self._texts)
+        part = OutputText(text=text, annotations=self._annotations, logprobs=self._logprobs or UNSET)
+        return part, [
+            self._place.within(e.OutputTextDone, content_index=self._index, text=text, logprobs=self._logprobs),
+            self._place.within(e.ContentPartDone, content_index=self._index, part=part),
+        ]
+
+
+class _OpenRefusal:
+    """A `refusal` part of a message."""
+
+    def __init__(self, place: Place, index: int) -> None:
+        self._place = place
+        self._index = index
+        self._texts: list[str] = []
+
+    def open(self) -> e.Event:
+        return self._place.within(e.ContentPartAdded, content_index=self._index, part=Refusal(refusal=""))
+
+    def add(self, text: str) -> e.Event:
+        self._texts.append(text)
+        return self._place.within(e.RefusalDelta, content_index=self._index, delta=text)
+
+    def nudge(self) -> e.Event:
+        return self._place.within(e.RefusalDelta, content_index=self._index, delta="")
+
+    def close(self) -> tuple[Refusal, list[e.Event]]:
+        part = Refusal(refusal="".join(self._texts))
+        return part, [
+            self._place.within(e.RefusalDone, content_index=self._index, refusal=part.refusal),
+            self._place.within(e.ContentPartDone, content_index=self._index, part=part),
+        ]
+
+
+class OpenMessage:
+    """What the model says to the user: parts of text and refusal, one open at a time."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._finished: list[OutputText | Refusal] = []
+        self._part: _OpenText | _OpenRefusal | None = None
+
+    def open(self) -> list[e.Event]:
+        """Added, and empty; its first part follows with what is said."""
+        return [self.place.item(e.OutputItemAdded, item=Message(id=self.place.id, status="in_progress"))]
+
+    def add_text(self, delta: TextDelta) -> list[e.Event]:
+        """More text."""
+        if isinstance(self._part, _OpenText):
+            return [self._part.add(delta)]
+        events, part = self._text_part()
+        return [*events, part.add(delta)]
+
+    def add_refusal(self, text: str) -> list[e.Event]:
+        """More of a refusal."""
+        if isinstance(self._part, _OpenRefusal):
+            return [self._part.add(text)]
+        events = self._close_part()
+        self._part = part = _OpenRefusal(self.place, len(self._finished))
+        return [*events, part.open(), part.add(text)]
+
+    def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
+        """A citation of the text of the open part. None if it is about an earlier one, which is told already."""
+        if isinstance(self._part, _OpenText):
+            return self._part.annotate(cited)
+        if self._part is not None:
+            return None
+        events, part = self._text_part()
+        return [*events, *(part.annotate(cited) or ())]
+
+    def nudge(self) -> e.Event:
+        """An empty delta on the open part. There is always one: whoever opens a message says something at once."""
+        assert self._part is not None  # noqa: S101 — our own misuse, never the wire's
+        return self._part.nudge()
+
+    def close(self, status: ItemStatus) -> Closed:
+        """The message with all its parts."""
+        events = self._close_part()
+        item = Message(id=self.place.id, status=status, content=self._finished)
+        return Closed(item, [*events, self.place.item(e.OutputItemDone, item=item)])
+
+    def _text_part(self) -> tuple[list[e.Event], _OpenText]:
+        if isinstance(self._part, _OpenText):
+            return [], self._part
+        events = self._close_part()
+        self._part = part = _OpenText(self.place, len(self._finished))
+        return [*events, part.open()], part
+
+    def _close_part(self) -> list[e.Event]:
+        if self._part is None:
+            return []
+        part, events = self._part.close()
+        self._finished.append(part)
+        self._part = None
+        return events
+
+
+class OpenFunctionCall:
+    """A call of a function, its arguments passed on character by character."""
+
+    def __init__(self, place: Place, name: str, call_id: str, namespace: str | None = None) -> None:
+        self.place = place
+        self._name = name
+        self._call_id = call_id
+        self._namespace = UNSET if namespace is None else namespace
+        self._arguments: list[str] = []
+
+    def open(self) -> list[e.Event]:
+        """Added, with empty arguments."""
+        return [self.place.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
+
+    def announce(self) -> list[e.Event]:
+        """Nothing: it was told when it opened."""
+        return []
+
+    def add(self, arguments: str) -> list[e.Event]:
+        """More arguments."""
+        self._arguments.append(arguments)
+        return [self.place.within(e.FunctionCallArgumentsDelta, delta=arguments)]
+
+    def said(self) -> str:
+        """All arguments so far."""
+        return "".join(self._arguments)
+
+    def nudge(self) -> e.Event:
+        """An empty delta."""
+        return self.place.within(e.FunctionCallArgumentsDelta, delta="")
+
+    def close(self, status: ItemStatus) -> Closed:
+        """The finished call. One that was cut short gets no `arguments.done`: careful clients run a tool on it."""
+        if status == "incomplete":
+            item = self._item(status, self.said())
+            return Closed(item, [self.place.item(e.OutputItemDone, item=item)])
+        missing = [] if self.said().strip() else self.add("{}")
+        item = self._item(status, self.said())
+        return Closed(
+            item,
+            [
+                *missing,
+                self.place.within(e.FunctionCallArgumentsDone, name=self._name, arguments=item.arguments),
+                self.place.item(e.OutputItemDone, item=item),
+            ],
+        )
+
+    def _item(self, status: ItemStatus, arguments: str) -> FunctionCall:
+        return FunctionCall(
+            id=self.place.id,
+            status=status,
+            call_id=self._call_id,
+            name=self._name,
+            arguments=arguments,
+            namespace=self._namespace,
+        )

@@ -1,0 +1,85 @@
+"""Everything that was said, in the log: for whoever hunts a fault and may read it. Off unless it is asked for."""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from app.observers.in_order import Backlog, InOrder
+from app.observers.redaction import LONGEST, brief, redacted, shown
+from app.protocol.event_sizes import size_of
+from app.protocol.events import Event, LastEvent, RelayedLast
+from app.protocol.json_bytes import json_value
+from app.protocol.problems import Problem
+from app.protocol.request import CreateResponse
+
+log = logging.getLogger("am_proxy.bodies")
+
+WARNING: Final = "log_bodies is on: the log holds all that clients and models say, and whoever reads it reads them"
+
+BUSY: Final = "; too much waits to be written"
+
+
+class BodyLog:
+    """A witness that writes down what was asked and what was answered."""
+
+    def __init__(self) -> None:
+        self._backlog = Backlog()
+        self.close = self._backlog.close
+
+    def began(self, fields: Mapping[str, Any]) -> "LoggedTurn":
+        """One more turn."""
+        return LoggedTurn(self._backlog, fields)
+
+
+class LoggedTurn:
+    """One turn: a line for what was asked, one for how it was answered."""
+
+    def __init__(self, backlog: Backlog, fields: Mapping[str, Any]) -> None:
+        self._request_id = str(fields.get("request_id", ""))
+        self._lines = InOrder(backlog, fields)
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — the log has the warnings already
+        """What the client wanted, and what this upstream is asked."""
+        size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
+        instead = brief(request, BUSY)
+        self._write(size, "asked", partial(shown, request, ask), instead, upstream=upstream)
+
+    def told(self, events: list[Event]) -> None:
+        """The last event holds the whole response."""
+        last = events[-1] if events else None
+        if not isinstance(last, LastEvent | RelayedLast):
+            return
+        size = len(last.body) if isinstance(last, RelayedLast) else size_of(last, LONGEST + 1, LONGEST)
+        if size > LONGEST:
+            self._write(0, "answered", lambda: _left_out(f"more than {LONGEST} bytes"), {})
+        else:
+            self._write(size, "answered", partial(_response, last), _left_out(f"{size} bytes{BUSY}"))
+
+    def refused(self, problem: Problem) -> None:
+        """The turn's own line has its code."""
+
+    def ended(self, fields: Mapping[str, Any]) -> None:
+        """The turn's own line says how."""
+
+    def _write(
+        self, size: int, what: str, bodies: Callable[[], dict[str, Any]], instead: dict[str, Any], **more: Any
+    ) -> None:
+        """Writes a line with these bodies; with what is given `instead` where too much waits to be written."""
+
+        def write(bodies: Callable[[], dict[str, Any]]) -> None:
+            log.info(what, extra={"request_id": self._request_id, "fields": {**more, **bodies()}})
+
+        if not self._lines.write(size, partial(write, bodies)):
+            write(lambda: instead)
+
+
+def _left_out(size: str) -> dict[str, Any]:
+    return {"response": {"left_out": f"… ({size})"}}
+
+
+def _response(last: LastEvent | RelayedLast) -> dict[str, Any]:
+    response = json_value(last.body) if isinstance(last, RelayedLast) else msgspec.to_builtins(last.response)
+    return {"response": redacted(response)}

@@ -1,0 +1,245 @@
+"""Counters of every turn, for Prometheus. Names are OpenTelemetry's for generative models where it has one.
+
+Labels come from the configuration alone: whatever name a client sends, a model that is served by `*` counts as `*`.
+"""
+
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from fastapi import APIRouter, Request
+from fastapi import Response as HttpResponse
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
+from prometheus_client.registry import Collector
+
+from app.protocol.events import Event
+from app.protocol.problems import ANSWERS, Problem
+from app.protocol.request import CreateResponse
+from app.settings import Key
+from app.transports.auth import Gate
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the page, and nobody reads them
+
+NOBODY: Final = "none"
+"""The label of what is not known, such as the model of a request that was not understood."""
+
+OTHER: Final = "other"
+"""The label of an error that is not one of ours: a relayed one may be called anything."""
+
+_BUILD: Final = "am_proxy_build"
+_CODES: Final = frozenset({"", *ANSWERS, *(answer.failed_code for answer in ANSWERS.values())})
+_TOKENS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304)
+_SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 300, 1800)
+_FIRST: Final = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120)
+_EACH: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)
+
+
+class Served(NamedTuple):
+    """Which names the configuration knows."""
+
+    models: frozenset[str]
+    providers: Mapping[str, str]
+    """Of each upstream, what OpenTelemetry calls its provider."""
+
+
+class Metrics:
+    """A witness of all turns. `circuits` says of each upstream whether it is left alone for now."""
+
+    def __init__(self, served: Served, version: str, circuits: Callable[[], Mapping[str, bool]] = dict) -> None:
+        self._served = served
+        self._registry = registry = CollectorRegistry()
+        of_turn = ("gen_ai_request_model", "gen_ai_provider_name")
+        self._tokens = Histogram(
+            "gen_ai_client_token_usage",
+            "Tokens of a turn, as its upstream counted them (or estimated, where it counts none).",
+            [*of_turn, "gen_ai_token_type"],
+            buckets=_TOKENS,
+            registry=registry,
+        )
+        self._duration = Histogram(
+            "gen_ai_server_request_duration",
+            "Seconds from request to last event.",
+            [*of_turn, "error_type"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._first = Histogram(
+            "gen_ai_server_time_to_first_token",
+            "Seconds from request to first item.",
+            of_turn,
+            buckets=_FIRST,
+            registry=registry,
+        )
+        self._each = Histogram(
+            "gen_ai_server_time_per_output_token",
+            "Seconds for each token after the first.",
+            of_turn,
+            buckets=_EACH,
+            registry=registry,
+        )
+        self._requests = Counter(
+            "am_proxy_requests",
+            "Turns that ended, by how: completed, incomplete, failed, refused, disconnected.",
+            ["model", "upstream", "finish"],
+            registry=registry,
+        )
+        self._rejected = Counter(
+            "am_proxy_rejected", "Requests refused before they were streamed, by code.", ["code"], registry=registry
+        )
+        self._upstream_errors = Counter(
+            "am_proxy_upstream_errors",
+            "Turns that an upstream refused or broke.",
+            ["upstream", "code"],
+            registry=registry,
+        )
+        self._disconnects = Counter(
+            "am_proxy_disconnects", "Turns whose client left before the end.", ["model"], registry=registry
+        )
+        self._retries = Counter(
+            "am_proxy_retries",
+            "Asks that an upstream could not take and that were sent once more, or elsewhere.",
+            ["upstream"],
+            registry=registry,
+        )
+        self._warnings = Counter("am_proxy_warnings", "Warnings told to callers.", ["model"], registry=registry)
+        self._dropped = Counter(
+            "am_proxy_dropped_tools", "Tools that an upstream could not be given.", ["model"], registry=registry
+        )
+        self._in_flight = Gauge("am_proxy_turns_in_flight", "Turns that run now.", registry=registry)
+        Info(_BUILD, "What runs here.", registry=registry).info(
+            {"version": version, "python": platform.python_version()}
+        )
+        self._circuits = circuits
+        registry.register(_Circuits(lambda: self._circuits()))  # noqa: PLW0108 — they may be others by then
+        ProcessCollector(registry=registry)
+
+    def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:
+        """Other names are configured from now on, and other circuits."""
+        self._served = served
+        self._circuits = circuits
+
+    def page(self, caller: Key | None = None) -> bytes:
+        """What this caller may see, as Prometheus reads it; everything, if there is none."""
+        if caller is None or caller.may_use_all:
+            return generate_latest(self._registry)
+        return generate_latest(_Visible(self._registry, caller))
+
+    def router(self, gate: Gate | None) -> APIRouter:
+        """Where it is read: by everybody, or only through this gate."""
+
+        async def page(request: Request) -> HttpResponse:
+            caller = None if gate is None else gate.admit_key(request.headers, "Figures are shown")
+            return HttpResponse(self.page(caller), media_type=CONTENT_TYPE_PLAIN_1_0_0)
+
+        router = APIRouter(include_in_schema=False)
+        router.add_api_route("/metrics", page, methods=["GET"], response_model=None)
+        return router
+
+    def began(self, fields: Mapping[str, Any]) -> "CountedTurn":  # noqa: ARG002 — what is known at the end is enough
+        """One more turn."""
+        self._in_flight.inc()
+        return CountedTurn(self)
+
+    def ended(self, fields: Mapping[str, Any], *, asked: bool) -> None:
+        """Counts a turn by what the log says of it; `asked` says whether its upstream was."""
+        self._in_flight.dec()
+        model, upstream, finish = self._model(fields), str(fields.get("upstream", NOBODY)), str(fields["finish"])
+        code = str(fields.get("cause") or fields.get("error") or "")
+        code = code if code in _CODES else OTHER
+        self._requests.labels(model, upstream, finish).inc()
+        if finish == "refused":
+            self._rejected.labels(code).inc()
+        if finish == "disconnected":
+            self._disconnects.labels(model).inc()
+        of_ours = fields.get("left_alone") or fields.get("cut_short")
+        if asked and not of_ours and finish in {"failed", "refused"}:  # an upstream may refuse with any code
+            self._upstream_errors.labels(upstream, code).inc()
+        for name, count in fields.get("retries", {}).items():
+            self._retries.labels(name).inc(count)
+        self._warnings.labels(model).inc(len(fields.get("warnings", ())))
+        self._dropped.labels(model).inc(fields.get("dropped_tools", 0))
+        if upstream != NOBODY:
+            self._time(fields, model, self._served.providers.get(upstream, NOBODY), code)
+
+    def _time(self, fields: Mapping[str, Any], model: str, provider: str, code: str) -> None:
+        duration = fields["duration_ms"] / 1000
+        self._duration.labels(model, provider, code).observe(duration)
+        for kind in ("input", "output"):
+            if (tokens := fields.get(f"{kind}_tokens")) is not None:
+                self._tokens.labels(model, provider, kind).observe(tokens)
+        if (first_ms := fields.get("first_token_ms")) is not None:
+            self._first.labels(model, provider).observe(first_ms / 1000)
+            if (tokens := fields.get("output_tokens", 0)) > 1:
+                self._each.labels(model, provider).observe((duration - first_ms / 1000) / (tokens - 1))
+
+    def _model(self, fields: Mapping[str, Any]) -> str:
+        if "upstream" not in fields:  # the name may be anything
+            return NOBODY
+        return str(fields["model"]) if fields["model"] in self._served.models else "*"
+
+
+class CountedTurn:
+    """One turn, of which the end counts."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._asked = False
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — nothing of it is counted
+        """From here on it is the upstream that refuses."""
+        self._asked = True
+
+    def told(self, events: list[Event]) -> None:
+        """Not counted."""
+
+    def refused(self, problem: Problem) -> None:
+        """Counted at the end."""
+
+    def ended(self, fields: Mapping[str, Any]) -> None:
+        """Counted."""
+        self._metrics.ended(fields, asked=self._asked)
+
+
+class _Visible(Collector):
+    """The rows of the models that a key may use, and which version runs. Any other row counts other callers' turns."""
+
+    def __init__(self, registry: CollectorRegistry, caller: Key) -> None:
+        self._registry = registry
+        self._caller = caller
+
+    def collect(self) -> Iterable[Metric]:
+        """Each metric without its other rows."""
+        for metric in self._registry.collect():
+            visible = Metric(metric.name, metric.documentation, metric.type, metric.unit)
+            visible.samples = [sample for sample in metric.samples if self._may_see(metric.name, sample.labels)]
+            yield visible
+
+    def _may_see(self, name: str, labels: Mapping[str, str]) -> bool:
+        model = labels.get("model") or labels.get("gen_ai_request_model")
+        return name == _BUILD if model is None else self._caller.may_use(model)
+
+
+class _Circuits(Collector):
+    """The state of each upstream's circuit, read when somebody asks."""
+
+    def __init__(self, circuits: Callable[[], Mapping[str, bool]]) -> None:
+        self._circuits = circuits
+
+    def collect(self) -> Iterable[Metric]:
+        """One gauge."""
+        gauge = GaugeMetricFamily(
+            "am_proxy_circuit_open", "1 while an upstream is left alone because it failed.", labels=["upstream"]
+        )
+        for upstream, is_open in self._circuits().items():
+            gauge.add_metric([upstream], float(is_open))
+        yield gauge

@@ -1,0 +1,220 @@
+"""The last turns, in memory, for whoever debugs an agent. Off unless it is asked for; nothing of it is ever written."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+from weakref import WeakSet
+
+import msgspec
+
+from app.observers.redaction import redacted, shown
+from app.protocol.event_sizes import LONG, size_of
+from app.protocol.events import Event, Relayed
+from app.protocol.json_bytes import json_bytes, json_value
+from app.protocol.problems import Problem
+from app.protocol.request import CreateResponse
+
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""Kept of one turn: the request, the ask and the events. What comes later is counted only."""
+
+BEHIND: Final = 2000
+"""Messages a watcher may be behind; a slower one is sent away."""
+
+BYTES_BEHIND: Final = 16 * 1024 * 1024
+"""How long they may be together: what a watcher has not taken is held for it alone."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Something a watcher is told of a turn: an SSE event."""
+
+    name: str
+    data: bytes
+    owner: str
+
+
+class Recorded:
+    """One turn."""
+
+    def __init__(self, recorder: "Recorder", fields: Mapping[str, Any]) -> None:
+        self._recorder = recorder
+        self._fields = fields
+        self._began = time.perf_counter()
+        self._room = MOST_BYTES
+        self._left_out = 0
+        self.id = str(fields.get("request_id", ""))
+        self.notes: list[Note] = []
+
+    @property
+    def owner(self) -> str:
+        """Whose turn it is: `Key.owner`. Empty before the caller was known, and where no keys are configured."""
+        return str(self._fields.get("owner", ""))
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+        """What the client wanted, and what this upstream is asked."""
+        self._tell("asked", {**shown(request, ask), "upstream": upstream, "warnings": warnings})
+
+    def told(self, events: list[Event]) -> None:
+        """What the client is told."""
+        at = round((time.perf_counter() - self._began) * 1000, 2)
+        if sum(size_of(event, LONG + 1) for event in events) > self._room:  # encoding them would take long, for nothing
+            self._left_out += len(events)
+            return
+        raws = [event.data if isinstance(event, Relayed) else _encode(event) for event in events]
+        if sum(map(len, raws)) > self._room:
+            self._left_out += len(events)
+        else:
+            self._tell("told", {"at": at, "events": [redacted(json_value(raw)) for raw in raws]})
+
+    def refused(self, problem: Problem) -> None:
+        """What the client is told instead."""
+        self._tell("refused", {"status": problem.answer.status, **redacted(problem.body())})
+
+    def ended(self, fields: Mapping[str, Any]) -> None:
+        """What the log says of it."""
+        self._room = MOST_BYTES  # however much was told: the end is kept
+        shown = {name: value for name, value in fields.items() if name != "owner"}
+        self._tell("ended", {"fields": shown, "left_out": self._left_out})
+
+    def _tell(self, name: str, data: dict[str, Any]) -> None:
+        if not self.notes and name != "began":
+            began = {"when": _clock(), "model": self._fields.get("model", ""), "key": self._fields.get("key", "")}
+            self._tell("began", began)
+        encoded = json_bytes({"id": self.id, **data})
+        if len(encoded) > self._room:
+            self._left_out += len(data.get("events", ()))
+            return
+        self._room -= len(encoded)
+        self._recorder.publish(self, Note(name, encoded, self.owner))
+
+
+class Recorder:
+    """A ring of turns, and those who watch it.
+
+    Where it is full, the oldest turn of the owner who holds most is forgotten: nobody drives out all turns of another.
+    """
+
+    def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False) -> None:
+        self.keep = keep
+        self._most_bytes = most_bytes
+        self._keyed = keyed
+        self._turns: list[Recorded] = []
+        self._held: dict[str, _Held] = {}
+        """What each owner has in the ring."""
+        self._bytes = 0
+        """Of all notes in the ring."""
+        self._forgotten: WeakSet[Recorded] = WeakSet()
+        self._watchers: set[_Watcher] = set()
+
+    def follow(self, most_bytes: int, *, keyed: bool) -> None:
+        """Other settings hold. With keys, what callers without one do is shown to nobody, and so it is not kept."""
+        self._most_bytes = most_bytes
+        self._keyed = keyed
+
+    def began(self, fields: Mapping[str, Any]) -> Recorded:
+        """An account of one more turn. It has its place in the ring only when there is something to tell of it."""
+        return Recorded(self, fields)
+
+    def publish(self, turn: Recorded, note: Note) -> None:
+        """Keeps a note of a turn, and passes it on. A turn that fell out of the ring while it ran stays out."""
+        if turn in self._forgotten or (self._keyed and not note.owner.startswith("key:")):
+            return
+        owner = turn.notes[0].owner if turn.notes else note.owner
+        held = self._held.setdefault(owner, _Held())
+        if not turn.notes:
+            self._turns.append(turn)
+            held.turns += 1
+        turn.notes.append(note)
+        held.bytes += len(note.data)
+        self._bytes += len(note.data)
+        while len(self._turns) > self.keep:
+            self._forget_of(max(self._held, key=lambda owner: self._held[owner].turns))
+        while self._bytes > self._most_bytes and len(self._turns) > 1:
+            self._forget_of(max(self._held, key=lambda owner: self._held[owner].bytes))
+        if turn.notes:
+            self._pass_on(note)
+
+    async def watch(self, may_see: Callable[[str], bool]) -> AsyncIterator[Note]:
+        """Everything in the ring, then everything new, of the turns whose owner may be seen. Ends for slow watchers."""
+        kept = [(turn, len(turn.notes)) for turn in self._turns]  # the notes themselves are not held for a slow watcher
+        watcher = _Watcher(may_see)
+        self._watchers.add(watcher)
+        try:
+            for turn, count in kept:
+                for index in range(count):
+                    if index >= len(turn.notes) or not may_see(turn.notes[index].owner):
+                        break  # it was forgotten meanwhile, or is none of theirs
+                    yield turn.notes[index]
+            while (news := await watcher.next()) is not None:
+                yield news
+        finally:
+            self._watchers.discard(watcher)
+
+    def dismiss(self) -> None:
+        """Sends all watchers away, who have seen everything so far: the server stops, or other settings hold."""
+        for watcher in tuple(self._watchers):
+            self._watchers.discard(watcher)
+            watcher.dismiss()
+
+    def _forget_of(self, owner: str) -> None:
+        """Forget the oldest turn of this owner, who has one."""
+        turn = next(turn for turn in self._turns if turn.notes[0].owner == owner)
+        self._turns.remove(turn)
+        self._forgotten.add(turn)
+        size = sum(len(note.data) for note in turn.notes)
+        self._bytes -= size
+        held = self._held[owner]
+        held.turns, held.bytes = held.turns - 1, held.bytes - size
+        if not held.turns:
+            del self._held[owner]
+        turn.notes.clear()
+        self._pass_on(Note("forgotten", _encode({"id": turn.id}), owner))
+
+    def _pass_on(self, note: Note) -> None:
+        for watcher in tuple(self._watchers):
+            if not watcher.tell(note):
+                self._watchers.discard(watcher)
+                watcher.dismiss()
+
+
+class _Held:
+    """What one owner has in the ring."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.bytes = 0
+
+
+class _Watcher:
+    """Somebody who is told of turns as they go, and what they have not taken yet."""
+
+    def __init__(self, may_see: Callable[[str], bool]) -> None:
+        self._may_see = may_see
+        self._queue: asyncio.Queue[Note | None] = asyncio.Queue()
+        self._bytes = 0
+
+    def tell(self, note: Note) -> bool:
+        """Whether the watcher is fast enough to be told of this."""
+        if not self._may_see(note.owner):
+            return True
+        self._bytes += len(note.data)
+        if self._queue.qsize() >= BEHIND or self._bytes > BYTES_BEHIND:
+            return False
+        self._queue.put_nowait(note)
+        return True
+
+    async def next(self) -> Note | None:
+        """The next note; none when this watcher was sent away."""
+        note = await self._queue.get()
+        self._bytes -= 0 if note is None else len(note.data)
+        return note
+
+    def dismiss(self) -> None:
+        """There is nothing more to come."""
+        self._queue.put_nowait(None)
+
+
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")

@@ -1,0 +1,88 @@
+"""Content parts of messages and of tool outputs."""
+
+from typing import Final, Literal
+
+from app.protocol.request.posted import Shape, an_object, missing, type_of, validated, wrong_type
+
+
+class TextPart(Shape):
+    """Text, whoever wrote it."""
+
+    type: str
+    text: str
+
+
+class RefusalPart(Shape):
+    """What a model said instead of an answer."""
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+class InputImagePart(Shape):
+    """An image: a data URI or a URL. `file_id` is read only to be refused."""
+
+    type: Literal["input_image"]
+    image_url: str | None = None
+    file_id: str | None = None
+    detail: Literal["auto", "low", "high", "original"] | None = None
+
+
+class InputFilePart(Shape):
+    """A file: its data, or a URL. `file_id` is read only to be refused."""
+
+    type: Literal["input_file"]
+    file_data: str | None = None
+    file_url: str | None = None
+    file_id: str | None = None
+    filename: str | None = None
+
+
+class AudioData(Shape):
+    """Sound, base64."""
+
+    data: str
+    format: str
+
+
+class InputAudioPart(Shape):
+    """Something said aloud."""
+
+    type: Literal["input_audio"]
+    input_audio: AudioData
+
+
+class UnknownPart(Shape):
+    """A part of a type this server does not know; a dialect decides what becomes of it."""
+
+    type: str
+
+
+InputPart = TextPart | RefusalPart | InputImagePart | InputFilePart | InputAudioPart | UnknownPart
+Content = str | list[InputPart]
+
+PARTS: Final[dict[str, type[InputPart]]] = {
+    "input_text": TextPart,
+    "output_text": TextPart,
+    "text": TextPart,
+    "refusal": RefusalPart,
+    "input_image": InputImagePart,
+    "input_file": InputFilePart,
+    "input_audio": InputAudioPart,
+}
+
+
+def parse_content(raw: object, path: str) -> Content:
+    """A string or content parts."""
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, list):
+        return [_parse_part(part, f"{path}[{index}]") for index, part in enumerate(raw)]
+    if raw is None:
+        raise missing(path)
+    raise wrong_type(path, "a string or an array of content parts", raw)
+
+
+def _parse_part(raw: object, path: str) -> InputPart:
+    part = an_object(raw, path)
+    return validated(PARTS.get(type_of(part, path), UnknownPart), part, path)

@@ -1,0 +1,130 @@
+"""What web pages may do here: the Host must be one of ours, and a page's Origin one that is listed.
+
+A page can make a browser send requests to this machine. Two things keep its hands off: a Host that is checked, since
+a name of the page's own may be made to lead here after it was loaded; and JSON, which a browser sends for a page of
+another origin only after it has asked. A websocket it opens without asking, so there the Origin itself is looked at.
+"""
+
+import re
+from collections.abc import Collection
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from fastapi import Response as HttpResponse
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from app.protocol.problems import Problem
+from app.transports.request_id import answer
+
+_HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9_, -]{1,2000}")
+_REMEMBERED: Final = "600"
+"""Seconds for which a browser need not ask again."""
+_TOLD: Final = (
+    "openai-processing-ms, retry-after, x-am-token-count, x-am-warnings, x-ratelimit-limit-requests, "
+    "x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-request-id"
+)
+"""Headers of an answer that a page may read."""
+
+
+class Browsers:
+    """Looks at Host and Origin before anything else does. `hosts` is none where every Host is welcome."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str]) -> None:
+        self._app = app
+        self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        problem = self._foreign_host(headers)
+        if problem is None and scope["type"] == "websocket":
+            problem = self._foreign_page(headers, origin)
+        if problem is not None:
+            await _refuse(problem, scope, receive, send)
+        elif scope["type"] == "websocket" or not self._origins:
+            await self._app(scope, receive, send)
+        elif origin is not None and scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+            await self._permit(headers, origin)(scope, receive, send)
+        else:
+            await self._app(scope, receive, self._telling(origin, send))
+
+    def _foreign_host(self, headers: Headers) -> Problem | None:
+        if self._hosts is None or "host" not in headers:  # no browser leaves it out, and HTTP/1.1 demands it
+            return None
+        found = _HOST.fullmatch(headers["host"])
+        name = found["name"].strip("[]").rstrip(".").lower() if found else ""
+        if name in self._hosts or name == "localhost" or _is_loopback(name):
+            return None
+        message = "This server does not answer to that Host. Its operator can add it to `allowed_hosts`."
+        return Problem(code="host_not_allowed", message=message)
+
+    def _foreign_page(self, headers: Headers, origin: str | None) -> Problem | None:
+        if origin is None or self._is_listed(origin) or _is_of_host(origin, headers.get("host")):
+            return None
+        message = "Pages of this origin may not come in. The server's operator can add it to `cors_origins`."
+        return Problem(code="origin_not_allowed", message=message)
+
+    def _is_listed(self, origin: str) -> bool:
+        return origin in self._origins or "*" in self._origins
+
+    def _permit(self, headers: Headers, origin: str) -> HttpResponse:
+        """Whether a page may ask what it is about to ask; no key is needed to learn that."""
+        if not self._is_listed(origin):
+            message = "Pages of this origin may not come in. The server's operator can add it to `cors_origins`."
+            return answer(Problem(code="origin_not_allowed", message=message), {"vary": "origin"})
+        wanted = headers.get("access-control-request-headers", "")
+        allowed = {
+            "access-control-allow-origin": origin,
+            "access-control-allow-methods": "GET, POST, DELETE",
+            "access-control-max-age": _REMEMBERED,
+            "vary": "origin",
+        }
+        if _HEADER_NAMES.fullmatch(wanted):  # SDKs send a dozen of their own
+            allowed["access-control-allow-headers"] = wanted
+        return HttpResponse(status_code=HTTPStatus.NO_CONTENT, headers=allowed)
+
+    def _telling(self, origin: str | None, send: Send) -> Send:
+        """Let a listed page read the answer. Never with credentials: keys are sent, not kept by a browser."""
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.add_vary_header("origin")
+                if origin is not None and self._is_listed(origin):
+                    headers["access-control-allow-origin"] = origin
+                    headers["access-control-expose-headers"] = _TOLD
+            await send(message)
+
+        return told
+
+
+def _is_of_host(origin: str, host: str | None) -> bool:
+    """Whether a page of this origin was loaded from this host. An origin that is no URL was loaded from none."""
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
+    except ValueError:
+        return False
+
+
+async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await answer(problem)(scope, receive, send)
+    else:
+        await WebSocket(scope, receive, send).send_denial_response(answer(problem))
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False

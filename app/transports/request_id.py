@@ -1,0 +1,125 @@
+"""What every HTTP answer has in common: a request id, the time it took, and OpenAI's shape for whatever went wrong."""
+
+import asyncio
+import logging
+import re
+import time
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from fastapi import Request
+from fastapi import Response as HttpResponse
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from app.protocol.ids import Mint
+from app.protocol.problems import Problem, ProblemError
+from app.transports.deferred import afterwards
+from app.turns.limits import LEAVING
+
+INTERNAL_ERROR: Final = 1011
+"""The close code of a websocket that we failed."""
+
+log = logging.getLogger("am_proxy")
+
+_CLIENTS_OWN: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_FIRST: Final = {"http.response.start", "websocket.http.response.start", "websocket.accept"}
+"""What an answer begins with."""
+_CODES: Final = {
+    HTTPStatus.NOT_FOUND: "not_found",
+    HTTPStatus.METHOD_NOT_ALLOWED: "method_not_allowed",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "request_too_large",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
+}
+
+
+UPGRADE: Final = {"upgrade": "websocket", "connection": "upgrade"}
+UPGRADE_REQUIRED: Final = Problem(
+    code="upgrade_required", message="POST to /v1/responses, or open a websocket here where this server allows it."
+)
+
+
+class Envelope:
+    """Outermost: names the request, stamps the answer, and turns our own faults into a 500 that shows nothing."""
+
+    def __init__(self, app: ASGIApp, mint: Mint) -> None:
+        self._app = app
+        self._mint = mint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        request_id = self._name(Headers(scope=scope))
+        scope.setdefault("state", {})["request_id"] = request_id
+        sent = False
+
+        async def stamped(message: Message) -> None:
+            nonlocal sent
+            if message["type"] in _FIRST:
+                sent = True
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                headers.update(scope["state"].get("headers", {}))
+                headers["openai-processing-ms"] = str(round((time.perf_counter() - began) * 1000))
+            await send(message)
+
+        try:
+            await afterwards(self._app, scope, receive, stamped)
+        except asyncio.CancelledError:  # only by the server that runs us, when it can wait no longer
+            if sent:
+                raise
+            await answer(LEAVING)(scope, receive, stamped)
+        except Exception:
+            log.exception("a request failed unexpectedly", extra={"request_id": request_id})
+            if not sent:
+                problem = Problem(
+                    code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}."
+                )
+                await answer(problem)(scope, receive, stamped)
+            elif scope["type"] == "websocket":
+                with suppress(OSError, RuntimeError):  # it may have ended by itself
+                    await send({"type": "websocket.close", "code": INTERNAL_ERROR})
+
+    def _name(self, headers: Headers) -> str:
+        given = headers.get("x-request-id", "")
+        return given if _CLIENTS_OWN.fullmatch(given) else self._mint("req")
+
+
+def answer(problem: Problem, headers: dict[str, str] | None = None) -> HttpResponse:
+    """A problem as an HTTP answer."""
+    waiting = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
+    if problem.code == "request_timeout":
+        waiting["connection"] = "close"  # what was awaited would be taken for the next request
+    return HttpResponse(
+        msgspec.json.encode(problem.body()),
+        status_code=problem.answer.status,
+        media_type="application/json",
+        headers={**(headers or {}), **waiting},
+    )
+
+
+async def on_problem(_request: Request, error: Exception) -> HttpResponse:
+    """For `ProblemError`."""
+    assert isinstance(error, ProblemError)  # noqa: S101 — registered for nothing else
+    return answer(error.problem)
+
+
+async def on_framework_error(request: Request, error: Exception) -> HttpResponse:
+    """For what the framework itself refuses: no such path, no such method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 — registered for nothing else
+    code = _CODES.get(HTTPStatus(error.status_code), "invalid_value")
+    problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.scope['path'][:200]}")
+    return answer(problem, dict(error.headers or {}))
+
+
+async def on_unknown_websocket(websocket: WebSocket) -> None:
+    """For an upgrade where there is none: left to the framework it is a 403, on which some clients try for seconds."""
+    message = f"There is no websocket at {websocket.scope['path'][:200]}; there is one at /v1/responses."
+    await websocket.send_denial_response(answer(Problem(code="not_found", message=message)))

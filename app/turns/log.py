@@ -1,0 +1,97 @@
+"""One log line a turn, which names no prompt and no output; and word of the turn to whoever else is a witness."""
+
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+
+from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
+from app.protocol.problems import Problem
+from app.protocol.request import CreateResponse
+from app.protocol.response import Response
+from app.settings import Key
+from app.turns.observer import Observers, Witness
+
+log = logging.getLogger("am_proxy.turn")
+
+
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def came_from(headers: Headers) -> dict[str, str]:
+    """Where a request stands in its client's trace, if it says so."""
+    given = headers.get("traceparent", "")
+    return {"traceparent": given} if _TRACEPARENT.fullmatch(given) else {}
+
+
+class TurnLog:
+    """Collects what is worth telling of one turn, and tells it once."""
+
+    def __init__(self, witnesses: Sequence[Witness] = (), **fields: Any) -> None:
+        self._fields: dict[str, Any] = fields
+        self._observers = Observers(witnesses, fields)
+        self._began = time.perf_counter()
+        self._first: float | None = None
+        self._told = False
+
+    def note(self, **fields: Any) -> None:
+        """More to tell."""
+        self._fields |= fields
+
+    def came_from(self, caller: Key) -> None:
+        """Whose turn it is. The log names the key; the owner is for observers that show turns to their owners."""
+        self._fields |= {"key": caller.name, "owner": caller.owner}
+
+    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+        """An upstream is asked."""
+        self._observers.each(lambda account: account.asked(request, ask, warnings, upstream))
+
+    async def watch(
+        self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[list[Event]]:
+        """The same batches; on their way it is seen when the first item came and how it ended."""
+        async for batch in batches:
+            if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
+                self._first = time.perf_counter()
+            last = batch[-1] if batch else None
+            if isinstance(last, LastEvent | RelayedLast):
+                self._note_end(last.response)
+                at_end()
+            self._observers.told(batch)
+            yield batch
+
+    def refused(self, problem: Problem) -> None:
+        """The turn ended before it began."""
+        self._observers.each(lambda account: account.refused(problem))
+        self.note(finish="refused", status=problem.answer.status, error=problem.code)
+        self.tell()
+
+    def broke(self) -> None:
+        """The turn ended by a fault of ours, of which the server's log says more."""
+        self.note(finish="failed", status=HTTPStatus.INTERNAL_SERVER_ERROR.value, error="internal_error")
+        self.tell()
+
+    def tell(self) -> None:
+        """Writes the line. A turn that never came to its last event was left by its client."""
+        if self._told:
+            return
+        self._told = True
+        self._fields.setdefault("finish", "disconnected")
+        if self._first is not None:
+            self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
+        self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
+        log.info("turn", extra={"fields": {name: told for name, told in self._fields.items() if name != "owner"}})
+        self._observers.ended(self._fields)
+
+    def _note_end(self, response: Response | Ending) -> None:
+        self.note(finish=response.status)
+        if response.usage is not None:
+            self.note(input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens)
+        if response.incomplete_details is not None:
+            self.note(reason=response.incomplete_details.reason)
+        if response.error is not None:
+            self.note(error=response.error.code, problem=response.error.message)

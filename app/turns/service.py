@@ -1,0 +1,298 @@
+"""The walk of one turn, whichever way it came in: from a body to an upstream that has been asked."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from app.catalogue import AnyTurn, Catalogue, Counted, Route
+from app.compaction.window import kept_messages
+from app.emitter.prepared import prepared
+from app.off_loop import off_loop
+from app.protocol.echo import opening_response
+from app.protocol.events import Event
+from app.protocol.ids import Mint
+from app.protocol.problems import Problem, refuse
+from app.protocol.request import Bounds, CreateResponse, decode_object, parse_compaction, parse_object
+from app.protocol.request.urls import is_data_uri
+from app.protocol.warnings import bounded
+from app.settings import Key, Server
+from app.turns.attempts import Attempts
+from app.turns.limits import LEAVING, Admission, Ticket
+from app.turns.log import TurnLog
+from app.turns.observer import Witness
+from app.turns.pump import Pump, Turn
+from app.turns.quota import Quota
+from app.upstreams.clocks import Clocks
+
+UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
+LOGGED_NAME: Final = 200
+"""Characters of a model's name in the log: a client may send millions."""
+
+
+class Running:
+    """A turn whose upstream has been asked. Whoever has one ends it by `close`, or by `stop` where it never began."""
+
+    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, ticket: Ticket, size: int) -> None:
+        self.clocks = clocks
+        self.size = size
+        """Bytes of the request."""
+        self._turn = turn
+        self._pump = pump
+        self._log = turn_log
+        self._ticket = ticket
+        ticket.on_end(pump.interrupt)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller must know of what was not asked, of whichever upstream it is by now."""
+        return self._turn.warnings
+
+    @property
+    def late_warnings(self) -> list[str]:
+        """What the caller must know of the answer, once it is there."""
+        return self._turn.late_warnings
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed."""
+        return self._turn.problem
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it failed because this server is being stopped."""
+        return self._turn.problem is LEAVING
+
+    async def open(self, patience: float) -> None:
+        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
+        await self._pump.open(patience)
+
+    def batches(self) -> AsyncIterator[list[Event]]:
+        """Events, to be sent as they come; the last batch holds the last event."""
+        # the ticket is back before the client can know, who may ask again at once
+        return self._log.watch(self._pump.batches(), at_end=self._ticket.give_back)
+
+    async def stop(self) -> None:
+        """Stops asking, and returns when the upstream is closed."""
+        try:
+            await self._pump.close()
+        finally:
+            self._ticket.give_back()
+
+    async def close(self) -> None:
+        """Stops asking, and writes the turn's line."""
+        await self.stop()
+        self._log.note(**self._turn.notes)
+        if self._turn.problem is not None:
+            self._log.note(cause=self._turn.problem.code)
+        if self.cut_short:
+            self._log.note(cut_short=True)
+        self._log.tell()
+
+
+class Walk:
+    """Knows what every turn needs, and nothing of how its events travel."""
+
+    def __init__(  # noqa: PLR0913 — all of them are named where it is made
+        self,
+        *,
+        catalogue: Catalogue,
+        admission: Admission,
+        waiting: Quota,
+        server: Server,
+        mint: Mint,
+        now: Callable[[], int],
+        witnesses: Sequence[Witness] = (),
+    ) -> None:
+        self._catalogue = catalogue
+        self.admission = admission
+        self._waiting = waiting
+        """Bytes of requests whose upstreams have not answered."""
+        self._server = server
+        self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
+        self._mint = mint
+        self._now = now
+        self._witnesses = tuple(witnesses)
+
+    def open_log(self, caller: Key | None, **fields: Any) -> TurnLog:
+        """The log of a turn that is about to come in, from this caller if that is known."""
+        turn_log = TurnLog(self._witnesses, **fields)
+        if caller is not None:
+            turn_log.came_from(caller)
+        return turn_log
+
+    async def decode(self, body: bytes) -> dict[str, Any]:
+        """The JSON object in this body. Raises `ProblemError` for anything else."""
+        return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
+
+    async def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+        """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
+        return await self.read_object(await self.decode(body), turn_log, len(body))
+
+    async def read_object(
+        self, raw: dict[str, Any], turn_log: TurnLog, size: int, *, previous_response_id: str | None = None
+    ) -> CreateResponse:
+        """The same, of an object that `decode` gave, with what went before `previous_response_id` in it."""
+        create = await off_loop(size, parse_object, raw, self._bounds, size)
+        turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
+        if previous_response_id is None:
+            return create
+        return create.model_copy(update={"previous_response_id": previous_response_id})
+
+    async def read_compaction(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+        """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
+        raw = await self.decode(body)
+        create = await off_loop(len(body), parse_compaction, raw, self._bounds, len(body))
+        turn_log.note(model=create.model[:LOGGED_NAME], stream=False)
+        return create
+
+    async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
+        """What of a conversation its client is to keep beside the summary."""
+        return await off_loop(create.size, kept_messages, create, self._mint)
+
+    async def prepare(self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str) -> list[Event]:
+        """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
+        await self._translate(create, caller, turn_log, originator)
+        response = opening_response(create, id=self._mint("resp"), created_at=self._now())
+        return prepared(response, completed_at=self._now())
+
+    async def begin(
+        self,
+        create: CreateResponse,
+        caller: Key,
+        turn_log: TurnLog,
+        *,
+        ticket: Ticket,
+        originator: str,
+        request_id: str,
+    ) -> Running:
+        """Asks the upstream; the ticket is given back with the turn.
+
+        Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
+        is the header of that name: Codex is told two things differently.
+        """
+        ticket.hold(self._waiting, create.size)
+        face = _Face(self._mint, self._now)
+        route = self._catalogue.route_for(create.model, caller)
+
+        async def elsewhere(route: Route) -> AnyTurn:
+            turn = await self._elsewhere(route, create, originator, face)
+            pump.clocks = route.entry.clocks
+            return turn
+
+        turn = await self._logged_turn(route, create, turn_log, originator, face)
+        observe = partial(_observe, turn_log, create)
+        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe, ticket.answered)
+        clocks = route.entry.clocks
+        told = attempts if route.others else turn
+        pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
+        return Running(told, pump, clocks, turn_log, ticket, create.size)
+
+    async def count(
+        self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str
+    ) -> tuple[Counted, list[str]]:
+        """How long this request is for its model, and what of it the model is not told. Raises as `begin` does.
+
+        All of it is counted, also where it would be summed up first: a client asks before it decides that.
+        """
+        create = create.model_copy(update={"context_management": []})
+        route, turn = await self._translate(create, caller, turn_log, originator)
+        try:
+            async with asyncio.timeout(route.entry.clocks.first_payload):
+                return await route.counted(turn), turn.warnings
+        except TimeoutError:
+            raise refuse("upstream_timeout", "The model's server took too long to count.") from None
+
+    async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
+        """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do.
+
+        Nothing is fetched for it: what would be stands there as its address.
+        """
+        unheard = TurnLog()
+        create = await self.read(body, unheard)
+        route = self._catalogue.route_for(create.model, caller)
+        face = _Face(self._mint, self._now)
+        turn = await self._logged_turn(route.without_fetching(), create, unheard, originator, face)
+        unfetched = [UNFETCHED] if _names_addresses(create) and route.entry.resolved is not None else []
+        return turn.ask, bounded([*unfetched, *turn.warnings])
+
+    async def _translate(
+        self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
+    ) -> tuple[Route, AnyTurn]:
+        route = self._catalogue.route_for(create.model, caller)
+        face = _Face(self._mint, self._now)
+        return route, await self._logged_turn(route, create, turn_log, originator, face)
+
+    async def _logged_turn(
+        self, route: Route, create: CreateResponse, turn_log: TurnLog, originator: str, face: "_Face"
+    ) -> AnyTurn:
+        """The turn for the first of a model's upstreams. That of another is logged only once it is asked."""
+        turn_log.note(upstream=route.entry.upstream_name)
+        turn = await self._turn(route, create, originator, face)
+        if turn.warnings:
+            turn_log.note(warnings=bounded(turn.warnings))
+        return self._obeyed(turn)
+
+    async def _elsewhere(self, route: Route, create: CreateResponse, originator: str, face: "_Face") -> AnyTurn:
+        return self._obeyed(await self._turn(route, create, originator, face))
+
+    @staticmethod
+    async def _turn(route: Route, create: CreateResponse, originator: str, face: "_Face") -> AnyTurn:
+        return await route.begin(create, face.mint, face.clock(), for_codex=originator.startswith("codex"))
+
+    def _obeyed(self, turn: AnyTurn) -> AnyTurn:
+        """The same turn. Raises `ProblemError` for one that cannot be asked as it is if the server is strict."""
+        if turn.warnings and self._server.strict:
+            raise refuse("unsupported_value", "This server is strict. " + " ".join(bounded(turn.warnings)))
+        return turn
+
+
+def _note(turn_log: TurnLog, **fields: Any) -> None:
+    """What the log should say, with no more warnings than it takes."""
+    if "warnings" in fields:
+        fields["warnings"] = bounded(fields["warnings"])
+    turn_log.note(**fields)
+
+
+def _observe(turn_log: TurnLog, create: CreateResponse, upstream: str, ask: Any, warnings: list[str]) -> None:
+    """An upstream is asked this."""
+    turn_log.asked(create, ask, bounded(warnings), upstream)
+
+
+def _names_addresses(create: CreateResponse) -> bool:
+    """Whether a picture or file of this request lies elsewhere."""
+    contents = [getattr(item, key, None) for item in create.items for key in ("content", "output")]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
+    return any(url and not is_data_uri(url) for url in urls)
+
+
+class _Face:
+    """What all turns made of one request share, whichever upstream they are for: the response's id and its age."""
+
+    def __init__(self, mint: Mint, now: Callable[[], int]) -> None:
+        self._mint = mint
+        self._now = now
+        self._id = ""
+        self._born: int | None = None
+
+    def mint(self, prefix: str) -> str:
+        """A new id; of the response, always the same."""
+        if prefix != "resp":
+            return self._mint(prefix)
+        self._id = self._id or self._mint(prefix)
+        return self._id
+
+    def clock(self) -> Callable[[], int]:
+        """A clock for one turn, which asks it first when its response was made."""
+        asked = False
+
+        def now() -> int:
+            nonlocal asked
+            if asked:
+                return self._now()
+            asked = True
+            self._born = self._born or self._now()
+            return self._born
+
+        return now

@@ -1,0 +1,237 @@
+"""From settings to what they name: every upstream as it is spoken to, and the catalogue that leads there."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never, get_args
+
+from app.catalogue import Catalogue, Entry
+from app.dialects.chat.chat_options import CallIds, ChatOptions
+from app.dialects.responses.relay_options import RelayOptions
+from app.protocol.capabilities import Capabilities
+from app.protocol.codex_catalog import Card
+from app.protocol.request import CreateResponse
+from app.protocol.seals import Sealers
+from app.settings import Hint, Model, Settings, Upstream
+from app.upstreams.breaker import Standing
+from app.upstreams.clocks import Clocks
+from app.upstreams.demo import Demo
+from app.upstreams.litellm_ask import would_fetch
+from app.upstreams.litellm_can import lost_parts
+from app.upstreams.litellm_chat import LitellmChat
+from app.upstreams.port import KEEP, Compacting, Connected, Counting, Keep
+
+if TYPE_CHECKING:
+    from app.fetching.fetcher import Fetcher
+
+DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai", "vertex_ai_beta"}
+"""Providers that refuse a history of calls in an ask without tools."""
+TAKE_HINTS: Final = {"openai", "azure"}
+"""Providers that know the parameters which do not change the answer."""
+HINTS: Final = frozenset(get_args(Hint))
+ONE_MAKER: Final = {"anthropic", "azure", "deepseek", "gemini", "mistral", "openai", "xai"}
+"""Providers whose models are all of one maker: one model takes back what another one thought."""
+CALL_IDS: Final[Mapping[str | None, CallIds]] = {
+    "azure": "plain40",
+    "codestral": "alphanumeric9",
+    "github_copilot": "plain40",
+    "mistral": "alphanumeric9",
+    "openai": "plain40",
+}
+"""What ids of calls a provider takes, where it does not take all. A conversation may have begun at another."""
+WORDS_ONLY: Final = {"llamafile", "lm_studio", "ollama", "ollama_chat"}
+"""Providers whose servers take a `tool_choice` in words only, and do not see or refuse one that names a tool."""
+FETCHED_FOR: Final = frozenset({"chat", "litellm"})
+"""Upstreams that cannot fetch a file, and not always an image."""
+GRACE: Final = 5
+"""Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
+
+AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
+
+
+def fetcher_of(settings: Settings) -> "Fetcher | None":
+    """What fetches pictures and files for upstreams that speak chat; None where nobody needs it."""
+    needed = any(upstream.via in FETCHED_FOR for upstream in settings.upstreams.values())
+    if settings.server.fetch_urls == "never" or not needed:
+        return None
+    from app.fetching.fetcher import Fetcher  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
+
+    return Fetcher(timeout=settings.server.fetch_timeout, allow_private=settings.server.allow_private_urls)
+
+
+def build_catalogue(
+    settings: Settings,
+    upstreams: Mapping[str, AnyUpstream],
+    sealers: Sealers | None = None,
+    fetcher: "Fetcher | None" = None,
+) -> Catalogue:
+    """Models as the settings name them, each with its upstream."""
+    standings = {
+        name: Standing(
+            name,
+            retries=told.retries,
+            failures=told.breaker_failures,
+            pause=told.breaker_pause,
+            several_callers=told.auth == "passthrough" or len({key.name for key in settings.keys}) > 1,
+        )
+        for name, told in settings.upstreams.items()
+    }
+
+    def entry(model: Model, upstream: str) -> Entry:
+        model = model.model_copy(update={"upstream": upstream, "name": model.names.get(upstream, model.name)})
+        return _entry(model, settings, upstreams[upstream], standings[upstream])._replace(
+            sealers=sealers, resolved=_resolving(settings, settings.upstreams[upstream], fetcher)
+        )
+
+    return Catalogue(
+        {
+            name: entry(model, model.upstream)._replace(
+                others=tuple(entry(model, other) for other in model.upstreams[1:])
+            )
+            for name, model in settings.models.items()
+        }
+    )
+
+
+def _resolving(
+    settings: Settings, upstream: Upstream, fetcher: "Fetcher | None"
+) -> Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None:
+    if fetcher is None or upstream.via not in FETCHED_FOR:
+        return None
+    from app.fetching.attachments import Attachments  # noqa: PLC0415 — as in `fetcher_of`
+
+    def fetches_image(url: str) -> bool:
+        if upstream.via == "chat":
+            return not upstream.takes_image_urls
+        return would_fetch(upstream.provider, upstream.base_url, url)
+
+    most = settings.server.max_fetch_bytes
+    return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
+
+
+def _entry(model: Model, settings: Settings, upstream: AnyUpstream, standing: Standing) -> Entry:
+    told = settings.upstreams[model.upstream]
+    passthrough = told.auth == "passthrough"
+    clocks = Clocks(
+        keep_alive=settings.server.keep_alive,
+        first_payload=told.first_payload_timeout or told.timeout,
+        idle=told.timeout,
+        turn=told.turn_timeout,
+    )
+    card = Card(
+        context_window=model.context_window,
+        reasoning_efforts=model.reasoning_efforts,
+        apply_patch=model.apply_patch,
+        images=_sees(model, told),
+        verbosity=model.can.verbosity is True,
+    )
+    counting = upstream if isinstance(upstream, Counting) else None
+    if told.via == "responses":
+        allow_private = settings.server.allow_private_urls
+        relay = RelayOptions(
+            ids=told.ids,
+            allow_private_urls=allow_private,
+            origin=_origin(told),
+            max_answer_bytes=settings.server.max_answer_bytes,
+        )
+        return Entry(
+            model.upstream,
+            upstream,
+            model.name,
+            relay,
+            standing,
+            clocks,
+            card,
+            counting=counting,
+            compactor=upstream.compactor if isinstance(upstream, Compacting) else None,
+            passthrough=passthrough,
+        )
+    options = ChatOptions(
+        system_messages=model.system_messages,
+        alternating_roles=model.alternating_roles,
+        raw_reasoning=model.reasoning == "text",
+        reasoning_on_request=model.reasoning == "on_request",
+        think_tags=model.think_tags,
+        give_back_reasoning=model.give_back_reasoning,
+        allow_private_urls=settings.server.allow_private_urls,
+        call_ids=CALL_IDS.get(told.provider, "keep") if model.call_ids == "auto" else model.call_ids,
+        named_tool_choice=told.named_tool_choice or ("required" if told.provider in WORDS_ONLY else "name"),
+        web_search=model.web_search,
+        image_output=model.image_output,
+        declare_past_tools=told.provider in DEMAND_TOOLS,
+        cache_control=model.cache_control == "auto",
+        hints=_hints(told),
+        seal_always=settings.seal.when == "always",
+        origin=_origin(told),
+        one_maker=told.provider in ONE_MAKER,
+        can=Capabilities(**model.can.model_dump(), efforts=model.reasoning_efforts or None),
+        lenient=settings.server.lenient,
+        max_answer_bytes=settings.server.max_answer_bytes,
+    )
+    knowing = upstream if isinstance(upstream, LitellmChat) else None
+    return Entry(
+        model.upstream,
+        upstream,
+        model.name,
+        options,
+        standing,
+        clocks,
+        card,
+        knowing,
+        counting,
+        passthrough=passthrough,
+    )
+
+
+def _sees(model: Model, upstream: Upstream) -> bool:
+    """As far as can be said without litellm's model map, for which a list of models does not wait."""
+    if model.can.vision is not None:
+        return model.can.vision
+    return "image_url" not in lost_parts(upstream.provider or "", model.name or "")
+
+
+def _hints(upstream: Upstream) -> frozenset[str]:
+    if upstream.hints is not None:
+        return frozenset(upstream.hints)
+    return HINTS if upstream.provider in TAKE_HINTS else frozenset()
+
+
+def _origin(upstream: Upstream) -> str:
+    """What tells an upstream from others in every replica and after every change of its key or name."""
+    return " ".join(word for word in (upstream.via, upstream.provider, upstream.base_url) if word)
+
+
+def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
+    """The lane that is configured. Whoever has one that can be closed closes it."""
+    api_key = None if upstream.api_key is None else upstream.api_key.reveal()
+    connection: dict[str, Any] = {
+        "connect": upstream.connect_timeout,
+        "timeout": max(upstream.timeout, upstream.first_payload_timeout or 0) + GRACE,
+        "keep": keep,
+    }
+    match upstream.via:
+        case "demo":
+            return Demo()
+        case "chat":
+            return _http_chat(upstream, api_key, connection)
+        case "responses":
+            from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as below
+
+            return NativeResponses(upstream.base_url or "", api_key=api_key, **connection)
+        case "litellm":
+            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, **connection)
+        case other:
+            assert_never(other)
+
+
+def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> Connected[Any, Any]:
+    from app.upstreams.chat_compat import ChatManners  # noqa: PLC0415 — as below
+    from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
+
+    manners = ChatManners(
+        stream_options=upstream.stream_options,
+        max_tokens_field=upstream.max_tokens_field,
+        system_role=upstream.system_role,
+        strict_tools=upstream.strict_tools,
+        reasoning_field=upstream.reasoning_field,
+        blank_reasoning=upstream.blank_reasoning,
+    )
+    return HttpChat(upstream.base_url or "", api_key=api_key, manners=manners, **connection)

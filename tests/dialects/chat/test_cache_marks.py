@@ -1,0 +1,118 @@
+"""What upstreams are told of caches: marks for those that need them, hints for those that take them."""
+
+from typing import Any
+
+import pytest
+
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.decode import ONLY_SOUND
+from app.protocol.problems import ProblemError
+from app.settings import Hint
+from tests.dialects.chat.asking import ask, assistant, call, output, user
+from tests.dialects.chat.hearing import heard, turn
+from tests.support.script import counts, delta, says, stops
+
+MARKING = ChatOptions(cache_control=True)
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def test_the_head_and_the_last_two_ends_of_the_conversation_are_marked() -> None:
+    """The last but one is where the ask before this one ended, and what it left in the cache."""
+    items = [user("a"), assistant("b"), user("c"), call("c1"), output("c1", "d")]
+    asked = ask(MARKING, instructions="Be brief.", input=items)
+    assert asked.body["messages"] == [
+        {"role": "system", "content": [text("Be brief.", **MARK)]},
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": [text("c", **MARK)]},
+        ask(input=items).body["messages"][3],
+        {"role": "tool", "tool_call_id": "c1", "content": [text("d", **MARK)]},
+    ]
+
+
+def test_the_last_part_of_several_is_marked() -> None:
+    image = {"type": "input_image", "image_url": "https://a.example/b.png"}
+    asked = ask(MARKING, input=[user({"type": "input_text", "text": "a"}, image)])
+    shown = {"type": "image_url", "image_url": {"url": "https://a.example/b.png"}, **MARK}
+    assert asked.body["messages"] == [{"role": "user", "content": [text("a"), shown]}]
+
+
+HINTS: dict[Hint, Any] = {
+    "metadata": {"a": "b"},
+    "prompt_cache_key": "k",
+    "prompt_cache_retention": "24h",
+    "safety_identifier": "s",
+    "service_tier": "flex",
+    "user": "u",
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_a_hint_goes_to_those_who_take_it(name: Hint) -> None:
+    asked = ask(ChatOptions(hints=frozenset({name})), **{name: HINTS[name]})
+    assert (asked.body[name], asked.warnings) == (HINTS[name], [])
+
+
+def test_hints_that_stay_behind_are_told_of_if_anybody_could_miss_them() -> None:
+    asked = ask(**{str(name): value for name, value in HINTS.items()})
+    assert asked.body.keys().isdisjoint(HINTS)
+    missed = ("prompt_cache_key", "safety_identifier", "service_tier", "user")
+    assert asked.warnings == [f"'{name}' has no effect on this model." for name in missed]
+
+
+def test_what_a_model_says_aloud_is_told_as_text() -> None:
+    """The words that come beside the sound."""
+    chunks = [
+        delta(audio={"id": "a1", "transcript": "Hel"}),
+        delta(audio={"transcript": "lo", "data": "AAAA"}),
+        stops(),
+    ]
+    (message,) = heard(turn(), *chunks)[-1]["response"]["output"]
+    assert message["content"][0]["text"] == "Hello"
+
+
+SOUND = delta(audio={"id": "a1", "data": "AAAA"})
+
+
+def test_sound_beside_its_words_is_not_missed() -> None:
+    said = turn()
+    heard(said, SOUND, delta(audio={"transcript": "Hello"}), SOUND, stops())
+    assert (said.late_warnings, said.notes) == ([], {"usage": "estimated"})
+
+
+def test_sound_that_comes_beside_an_answer_is_left_out_with_a_warning() -> None:
+    said = turn()
+    heard(said, says("Listen:"), SOUND, stops(), counts(1, 1))
+    assert said.late_warnings == ["Sound that the model made was left out: no words came with it."]
+    assert said.notes == {"sound_left_out": True}
+
+
+def test_an_answer_in_nothing_but_sound_fails_and_says_why() -> None:
+    """An empty answer that is called complete would be a lie. Asking again would not help."""
+    last = heard(turn(), SOUND, SOUND, stops())[-1]
+    assert last["response"]["error"] == {"code": "invalid_prompt", "message": ONLY_SOUND.message}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"output_modalities": ["audio"]}, "output_modalities"),
+        ({"audio": {"voice": "alloy", "format": "wav"}}, "audio"),
+        ({"modalities": ["audio"], "audio": {}}, "audio"),
+    ],
+)
+def test_sound_that_is_asked_for_is_refused(fields: dict[str, Any], param: str) -> None:
+    """The Responses API has no form for it."""
+    with pytest.raises(ProblemError) as raised:
+        ask(**fields)
+    problem = raised.value.problem
+    assert (problem.code, problem.param, problem.answer.status) == ("unsupported_parameter", param, 400)
+
+
+def test_text_alone_may_be_asked_for() -> None:
+    assert ask(modalities=["text"]).body.keys() == ask().body.keys()

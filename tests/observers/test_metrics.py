@@ -1,0 +1,205 @@
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.observers.metrics import Metrics, Served
+from app.protocol.request import parse_request
+from app.settings import Key, Model, Server, Settings, Upstream
+from tests.support.running import ROOT
+from tests.support.serving import serving
+
+COMPLETED = {
+    "model": "small",
+    "upstream": "local",
+    "finish": "completed",
+    "duration_ms": 1200,
+    "first_token_ms": 200,
+    "input_tokens": 5,
+    "output_tokens": 21,
+}
+REQUEST = parse_request(b'{"model": "small", "input": "Hi"}')
+OF_TURN = 'gen_ai_provider_name="chat",gen_ai_request_model="small"'
+"""Shortened to … in the table."""
+CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
+    "a turn that went well": (
+        COMPLETED,
+        {
+            'am_proxy_requests_total{finish="completed",model="small",upstream="local"}': 1,
+            'gen_ai_client_token_usage_sum{…,gen_ai_token_type="input"}': 5,
+            'gen_ai_client_token_usage_sum{…,gen_ai_token_type="output"}': 21,
+            'gen_ai_server_request_duration_sum{error_type="",…}': 1.2,
+            "gen_ai_server_time_to_first_token_sum{…}": 0.2,
+            "gen_ai_server_time_per_output_token_sum{…}": 0.05,
+        },
+    ),
+    "any name that is passed on": (
+        COMPLETED | {"model": "whatever a client writes"},
+        {'am_proxy_requests_total{finish="completed",model="*",upstream="local"}': 1},
+    ),
+    "a name nobody knows": (
+        {"model": "x", "finish": "refused", "error": "model_not_found", "duration_ms": 1},
+        {
+            'am_proxy_requests_total{finish="refused",model="none",upstream="none"}': 1,
+            'am_proxy_rejected_total{code="model_not_found"}': 1,
+        },
+    ),
+    "an upstream that refused": (
+        COMPLETED | {"finish": "refused", "error": "upstream_timeout"},
+        {
+            'am_proxy_rejected_total{code="upstream_timeout"}': 1,
+            'am_proxy_upstream_errors_total{code="upstream_timeout",upstream="local"}': 1,
+        },
+    ),
+    "an upstream that wants to be left alone for a while": (
+        COMPLETED | {"finish": "refused", "error": "rate_limit_exceeded"},
+        {'am_proxy_upstream_errors_total{code="rate_limit_exceeded",upstream="local"}': 1},
+    ),
+    "an upstream that broke": (
+        COMPLETED | {"finish": "failed", "error": "server_error", "cause": "upstream_error"},
+        {
+            'am_proxy_upstream_errors_total{code="upstream_error",upstream="local"}': 1,
+            'gen_ai_server_request_duration_count{error_type="upstream_error",…}': 1,
+        },
+    ),
+    "an error of a relayed answer, called anything": (
+        COMPLETED | {"finish": "failed", "error": "made up by somebody"},
+        {
+            'gen_ai_server_request_duration_count{error_type="other",…}': 1
+        },
+    ),
+    "a client that left": (
+        COMPLETED | {"finish": "disconnected"},
+        {'am_proxy_disconnects_total{model="small"}': 1},
+    ),
+    "warnings, dropped tools and retries": (
+        COMPLETED | {"warnings": ["a", "b"], "dropped_tools": 1, "retries": {"local": 1}},
+        {
+            'am_proxy_warnings_total{model="small"}': 2,
+            'am_proxy_dropped_tools_total{model="small"}': 1,
+            'am_proxy_retries_total{upstream="local"}': 1,
+        },
+    ),
+}  # fmt: skip
+
+
+def metrics(**circuits: bool) -> Metrics:
+    return Metrics(Served(frozenset({"small", "*"}), {"local": "chat"}), "1.2.3", lambda: circuits)
+
+
+def samples(page: str) -> dict[str, float]:
+    """Every sample, under its name as Prometheus writes it."""
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
+            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_turn_is_counted_by_what_the_log_says_of_it(name: str) -> None:
+    fields, shortened = CASES[name]
+    expected = {sample.replace("…", OF_TURN): value for sample, value in shortened.items()}
+    counted = metrics()
+    turn = counted.began({})
+    if "upstream" in fields:
+        turn.asked(REQUEST, {}, [], "there")
+    turn.ended(fields)
+    found = samples(counted.page().decode())
+    assert {sample: found.get(sample) for sample in expected} == pytest.approx(expected)
+
+
+def test_what_is_refused_before_an_upstream_was_asked_is_no_fault_of_it() -> None:
+    counted = metrics()
+    counted.began({}).ended(COMPLETED | {"finish": "refused", "error": "rate_limit_exceeded"})
+    assert [name for name in samples(counted.page().decode()) if "upstream_errors_total" in name] == []
+
+
+def test_turns_in_flight_go_up_and_down_again() -> None:
+    counted = metrics()
+    turns = [counted.began({}) for _ in range(3)]
+    assert samples(counted.page().decode())["am_proxy_turns_in_flight"] == 3
+    for turn in turns:
+        turn.ended(COMPLETED)
+    assert samples(counted.page().decode())["am_proxy_turns_in_flight"] == 0
+
+
+def test_circuits_and_the_build_are_told() -> None:
+    found = samples(metrics(a=True, b=False).page().decode())
+    assert found['am_proxy_circuit_open{upstream="a"}'] == 1
+    assert found['am_proxy_circuit_open{upstream="b"}'] == 0
+    assert [name for name in found if name.startswith("am_proxy_build_info") and 'version="1.2.3"' in name] != []
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving() as address:
+        yield address
+
+
+def test_what_was_served_is_on_the_page(url: str) -> None:
+    before = samples(httpx.get(f"{url}/metrics").text)
+    for model in ("demo", "nobody"):
+        httpx.post(f"{url}/v1/responses", json={"model": model, "input": "Hi"})
+    after = samples(httpx.get(f"{url}/metrics").text)
+    changed = {name: value - before.get(name, 0) for name, value in after.items() if "requests_total" in name}
+    assert changed == {
+        'am_proxy_requests_total{finish="completed",model="demo",upstream="demo"}': 1,
+        'am_proxy_requests_total{finish="refused",model="none",upstream="none"}': 1,
+    }
+
+
+KEYS = (Key(name="alice", digest=sha256(b"secret").digest()),)
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "status"),
+    [
+        (Settings(keys=KEYS), "", 401),
+        (Settings(keys=KEYS), "secret", 200),
+        (Settings(keys=KEYS, server=Server(metrics="open")), "", 200),
+        (Settings(server=Server(metrics="off")), "", 404),
+    ],
+)
+def test_who_may_read_it_is_a_setting(settings: Settings, key: str, status: int) -> None:
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    with serving(settings) as address:
+        assert httpx.get(f"{address}/metrics", headers=headers).status_code == status
+
+
+def test_a_key_for_some_models_sees_the_rows_of_these() -> None:
+    limited = Key(name="mallory", digest=sha256(b"limited").digest(), models=("pub*",))
+    models = {name: Model(upstream="demo") for name in ("public", "secret-project", "*")}
+    settings = Settings(keys=(*KEYS, limited), models=models, upstreams={"demo": Upstream(via="demo")})
+    pages: dict[str, str] = {}
+    with serving(settings) as address:
+        for model in ("public", "secret-project", "any-other"):
+            body = {"model": model, "input": "Hi"}
+            httpx.post(f"{address}/v1/responses", json=body, headers={"authorization": "Bearer secret"})
+        for key in ("secret", "limited"):
+            pages[key] = httpx.get(f"{address}/metrics", headers={"authorization": f"Bearer {key}"}).text
+    named = {
+        key: {name.partition("{")[2] for name in samples(page) if name.startswith("am_proxy_requests_total")}
+        for key, page in pages.items()
+    }
+    names = ("public", "secret-project", "*")
+    rows = [f'finish="completed",model="{name}",upstream="demo"}}' for name in names]
+    assert named == {"secret": set(rows), "limited": {rows[0]}}
+    assert "secret-project" not in pages["limited"]
+    assert {name for name in samples(pages["limited"]) if "model=" not in name} == {
+        name for name in samples(pages["secret"]) if name.startswith("am_proxy_build_info")
+    }
+
+
+def test_the_page_that_explains_them_names_them_all() -> None:
+    told = set(re.findall(r"`((?:gen_ai|am_proxy)_\w+)`", (ROOT / "docs/watching.md").read_text()))
+    families = text_string_to_metric_families(metrics(a=True).page().decode())
+    ours = {family.name for family in families if not family.name.startswith("process_")}
+    assert {name.removesuffix("_total").removesuffix("_info") for name in told} == {
+        name.removesuffix("_info") for name in ours
+    }

@@ -1,0 +1,184 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.emitter.deltas import TextDelta
+from app.observers import recorder as module
+from app.observers.recorder import Note, Recorded, Recorder
+from app.protocol.problems import refuse
+from app.protocol.request import parse_request
+from tests.support.stage import new_emitter
+
+PLENTY = 100_000_000
+REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')
+
+
+def turn(recorder: Recorder, request_id: str, key: str = "alice") -> Recorded:
+    """A turn that has been asked."""
+    told = recorder.began({"request_id": request_id, "key": key, "owner": f"key:{key}"})
+    told.asked(REQUEST, {"messages": []}, ["a warning"], "there")
+    return told
+
+
+def everybody(_owner: str) -> bool:
+    return True
+
+
+async def taken(notes: AsyncIterator[Note], count: int) -> list[tuple[str, dict[str, Any]]]:
+    """The next notes."""
+    async with asyncio.timeout(5):
+        found = [await anext(notes) for _ in range(count)]
+    return [(note.name, msgspec.json.decode(note.data)) for note in found]
+
+
+def ids(notes: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str]]:
+    return [(name, data["id"]) for name, data in notes]
+
+
+async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
+    recorder = Recorder(5, PLENTY)
+    first = turn(recorder, "req_1")
+    notes = recorder.watch(everybody)
+    before = await taken(notes, 2)
+    assert ids(before) == [("began", "req_1"), ("asked", "req_1")]
+    assert before[1][1] == {
+        "id": "req_1",
+        "request": {"model": "demo", "input": "Hi"},
+        "ask": {"messages": []},
+        "upstream": "there",
+        "warnings": ["a warning"],
+    }
+    first.told(new_emitter().begin())
+    first.ended({"finish": "completed", "key": "alice", "owner": "key:alice"})
+    told, ended = await taken(notes, 2)
+    assert [event["type"] for event in told[1]["events"]] == ["response.created", "response.in_progress"]
+    fields = {"finish": "completed", "key": "alice"}
+    assert ended == ("ended", {"id": "req_1", "fields": fields, "left_out": 0})
+
+
+async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> None:
+    recorder = Recorder(2, PLENTY)
+    first, _, _ = turn(recorder, "req_1"), turn(recorder, "req_2"), turn(recorder, "req_3")
+    first.told(new_emitter().begin())
+    notes = recorder.watch(everybody)
+    kept = [("began", "req_2"), ("asked", "req_2"), ("began", "req_3"), ("asked", "req_3")]
+    assert ids(await taken(notes, 4)) == kept
+    turn(recorder, "req_4")
+    assert ids(await taken(notes, 3)) == [("forgotten", "req_2"), ("began", "req_4"), ("asked", "req_4")]
+
+
+async def test_who_may_not_see_a_turn_is_told_nothing_of_it() -> None:
+    recorder = Recorder(5, PLENTY)
+    turn(recorder, "req_1", "alice")
+    notes = recorder.watch(lambda owner: owner == "key:bob")
+    turn(recorder, "req_2", "bob")
+    assert ids(await taken(notes, 2)) == [("began", "req_2"), ("asked", "req_2")]
+
+
+async def test_a_turn_that_was_refused_is_told_too() -> None:
+    recorder = Recorder(5, PLENTY)
+    refused = recorder.began({"request_id": "req_1", "model": "nobody"})
+    refused.refused(refuse("model_not_found", "The key sk-1234567 may not.").problem)
+    refused.ended({"finish": "refused"})
+    began, told, ended = await taken(recorder.watch(everybody), 3)
+    assert [began[0], began[1]["model"], ended[0]] == ["began", "nobody", "ended"]
+    error = {
+        "message": "The key sk-*** may not.",
+        "type": "invalid_request_error",
+        "param": "",
+        "code": "model_not_found",
+    }
+    assert told == ("refused", {"id": "req_1", "status": 404, "error": error})
+
+
+async def test_a_turn_that_asks_nobody_has_a_beginning() -> None:
+    recorder = Recorder(5, PLENTY)
+    recorder.began({"request_id": "req_1", "model": "demo"}).told(new_emitter().begin())
+    assert ids(await taken(recorder.watch(everybody), 2)) == [("began", "req_1"), ("told", "req_1")]
+
+
+async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 3000)
+    recorder = Recorder(5, PLENTY)
+    told = turn(recorder, "req_1")
+    for _ in range(50):
+        told.told(new_emitter().begin())
+    told.ended({"finish": "completed"})
+    assert [note.name for note in told.notes][-1] == "ended"
+    assert msgspec.json.decode(told.notes[-1].data)["left_out"] > 90
+    assert sum(len(note.data) for note in told.notes) < 2 * 3000
+
+
+async def test_all_turns_together_have_a_bound_too() -> None:
+    recorder = Recorder(1000, 2000)
+    turns = [turn(recorder, f"req_{number}") for number in range(100)]
+    kept = [told for told in turns if told.notes]
+    assert 1 < len(kept) < 20
+    assert kept == turns[-len(kept) :]
+    assert sum(len(note.data) for told in kept for note in told.notes) <= 2000
+
+
+async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BEHIND", 3)
+    recorder = Recorder(50, PLENTY)
+    notes = recorder.watch(everybody)
+    turn(recorder, "req_0")
+    await taken(notes, 1)
+    for number in range(10):
+        turn(recorder, f"req_{number + 1}")
+    rest = [note async for note in notes]
+    assert len(rest) < 10
+
+
+async def test_nobody_drives_out_the_turns_of_another() -> None:
+    """By number and by size alike, whoever has most loses its oldest turn first."""
+    for recorder in (Recorder(4, PLENTY), Recorder(1000, 2000)):
+        mine = [turn(recorder, f"req_{number}", "alice") for number in range(2)]
+        others = [turn(recorder, f"req_{number}", "mallory") for number in range(2, 60)]
+        assert [bool(told.notes) for told in mine] == [True, True]
+        kept = [told for told in others if told.notes]
+        assert 1 < len(kept) < 20
+        assert kept == others[-len(kept) :]
+
+
+async def test_where_there_are_keys_only_their_turns_are_kept() -> None:
+    recorder = Recorder(5, PLENTY, keyed=True)
+    for owner in ("", "guest:0123"):
+        recorder.began({"request_id": "req_1", "owner": owner}).asked(REQUEST, {}, [], "there")
+    kept = turn(recorder, "req_2")
+    assert recorder._turns == [kept]
+    recorder.follow(PLENTY, keyed=False)
+    recorder.began({"request_id": "req_3", "owner": ""}).asked(REQUEST, {}, [], "there")
+    assert len(recorder._turns) == 2
+
+
+async def test_what_a_watcher_has_not_taken_is_bounded_and_what_was_forgotten_is_not_held_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "BYTES_BEHIND", 3000)
+    recorder = Recorder(3, PLENTY)
+    turn(recorder, "req_0")
+    notes = recorder.watch(everybody)
+    await taken(notes, 1)
+    for number in range(40):
+        turn(recorder, f"req_{number + 1}")
+    rest = [note async for note in notes]
+    assert sum(len(note.data) for note in rest) <= 3000
+    assert ids([(note.name, msgspec.json.decode(note.data)) for note in rest])[0] == ("began", "req_1")
+
+
+def test_events_for_which_there_is_no_room_are_not_even_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = turn(Recorder(5, PLENTY), "req_1")
+    kept = len(recorded.notes)
+    monkeypatch.setattr(module, "_encode", lambda _: pytest.fail("it was encoded"))
+    emitter = new_emitter()
+    emitter.begin()
+    events = emitter.feed([TextDelta("x" * (module.MOST_BYTES + 1))])
+    recorded.told(events)
+    monkeypatch.undo()
+    recorded.ended({"finish": "completed"})
+    assert len(recorded.notes) == kept + 1
+    assert msgspec.json.decode(recorded.notes[-1].data)["left_out"] == len(events)

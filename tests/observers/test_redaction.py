@@ -1,0 +1,42 @@
+from typing import Any
+
+import pytest
+
+from app.observers.redaction import LONGEST, blotted, redacted, shown
+from app.protocol.request import CreateResponse
+
+PICTURE = "data:image/png;base64," + "A" * 1000
+CASES: dict[str, tuple[Any, Any]] = {
+    "words stay": ({"content": "hello " * 500}, {"content": "hello " * 500}),
+    "a picture": ([{"image_url": PICTURE}], [{"image_url": "data:image/png;base64,… (1022 characters)"}]),
+    "a small picture": ({"image_url": "data:image/png;base64,AAAA"}, {"image_url": "data:image/png;base64,AAAA"}),
+    "sealed reasoning": ({"encrypted_content": "AM1.abc"}, {"encrypted_content": "… (7 characters, sealed)"}),
+    "nothing sealed": ({"encrypted_content": None}, {"encrypted_content": None}),
+    "a drawing": ({"result": "A" * 300}, {"result": "… (300 characters of base64)"}),
+    "a result in words": ({"result": "It is sunny. " * 40}, {"result": "It is sunny. " * 40}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_left_out_is_told_in_words(name: str) -> None:
+    given, told = CASES[name]
+    assert redacted(given) == told
+
+
+def test_a_secret_is_found_wherever_the_line_is_cut_for_the_search() -> None:
+    """A long line is searched in pieces, so that nothing else in the process waits for it."""
+    for before in range(65_510, 65_545, 7):
+        for secret in ("password=hunter2hunter2", "sk-" + "a1" * 40, "Bearer abc.def1234"):
+            told = blotted(f"{'x ' * (before // 2)}{secret} {'y' * 2000}")
+            assert "***" in told
+            assert "hunter2" not in told
+            assert "a1a1" not in told
+            assert "abc.def" not in told
+    assert blotted("sk-" + "a1" * 100_000 + " end") == "sk-*** end"
+
+
+def test_a_very_long_request_is_not_shown() -> None:
+    request = CreateResponse(model="m", input="Hi", raw={"input": "Hi"}, size=LONGEST + 1)
+    left_out = {"model": "m", "left_out": f"… ({LONGEST + 1} bytes)"}
+    assert shown(request, {"messages": []}) == {"request": left_out, "ask": left_out}
+    assert shown(request.model_copy(update={"size": 10}), {"a": "b"}) == {"request": {"input": "Hi"}, "ask": {"a": "b"}}

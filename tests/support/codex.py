@@ -1,0 +1,127 @@
+"""The Codex CLI, one `codex exec` at a time, set up as docs/codex.md tells a user to.
+
+It needs `node`, and the package in the folder that AM_NODE_MODULES names, in `node_modules` or in `.cache/npm`
+(`npm install --prefix .cache/npm @openai/codex`).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+ROOT: Final = Path(__file__).parents[2]
+MCP_SERVER: Final = ROOT / "tests" / "conformance" / "weather_mcp.py"
+FOLDERS: Final[tuple[str | Path | None, ...]] = (
+    os.environ.get("AM_NODE_MODULES"),
+    ROOT / "node_modules",
+    ROOT / ".cache" / "npm" / "node_modules",
+)
+CONFIG: Final = """\
+model = "{model}"
+model_provider = "am"
+model_catalog_json = "models.json"
+
+[model_providers.am]
+name = "AM Proxy"
+base_url = "{url}/v1"
+wire_api = "responses"
+{provider}
+
+[mcp_servers.weather]
+command = "{python}"
+args = ["{mcp_server}"]
+"""
+
+
+def modules_with(package: str) -> Path | None:
+    """The first folder of Node packages that holds this one."""
+    for folder in FOLDERS:
+        if folder and (Path(folder) / package / "package.json").is_file():
+            return Path(folder)
+    return None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one run printed and how it ended."""
+
+    code: int
+    events: list[dict[str, Any]]
+    stderr: str
+
+    def items(self, kind: str) -> list[dict[str, Any]]:
+        """The finished items of one type."""
+        told = [event["item"] for event in self.events if event["type"] == "item.completed"]
+        return [item for item in told if item["type"] == kind]
+
+    @property
+    def said(self) -> list[str]:
+        """The texts it shows its user."""
+        return [item["text"] for item in self.items("agent_message")]
+
+    @property
+    def errors(self) -> list[str]:
+        """What it tells its user went wrong."""
+        return [event["message"] for event in self.events if event["type"] == "error"]
+
+
+@dataclass(frozen=True)
+class Codex:
+    """An installation in a folder of its own: the home with its configuration, and the folder it works in."""
+
+    modules: Path
+    folder: Path
+
+    @property
+    def work(self) -> Path:
+        """Where it runs commands and edits files."""
+        return self.folder / "work"
+
+    def set_up(
+        self, url: str, model: str, *, provider: str = "", token: str = "none", card: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write its `config.toml`, and the catalogue that the server gives it, with `card` over every entry."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        address, headers = f"{url}/v1/models?client_version=0.169.0", {"Authorization": f"Bearer {token}"}
+        catalogue = httpx.get(address, headers=headers, timeout=10).raise_for_status().json()
+        catalogue["models"] = [{**entry, **(card or {})} for entry in catalogue["models"]]
+        (self.folder / "models.json").write_text(json.dumps(catalogue), "utf-8")
+        told = CONFIG.format(model=model, url=url, provider=provider, python=sys.executable, mcp_server=MCP_SERVER)
+        (self.folder / "config.toml").write_text(told, "utf-8")
+
+    def run(
+        self,
+        prompt: str,
+        *flags: str,
+        environ: Mapping[str, str] | None = None,
+        timeout: float = 60,
+    ) -> Ran:
+        """`codex exec` to its end. Its sandbox is off: the folder is the test's own."""
+        node = shutil.which("node")
+        assert node, "node is not installed here"
+        launcher = self.modules / "@openai" / "codex" / "bin" / "codex.js"
+        always = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+        told = subprocess.run(
+            [node, str(launcher), "exec", *always, *flags, "--", prompt],
+            cwd=self.work,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.folder),
+                "CODEX_HOME": str(self.folder),
+                **(environ or {}),
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        events = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
+        return Ran(told.returncode, events, told.stderr)

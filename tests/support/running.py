@@ -1,0 +1,77 @@
+"""The real command, run as a person runs it."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+ROOT = Path(__file__).parents[2]
+
+
+class Running(NamedTuple):
+    """A server that answers."""
+
+    url: str
+    banner: str
+    process: subprocess.Popen[str]
+
+    def stop(self) -> int:
+        """Tell it to stop; its exit code."""
+        self.process.terminate()
+        return self.process.wait(timeout=15)
+
+
+def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment without any setting of ours, then the given ones."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("AM_")}
+    # no load balancer has to notice that it stops
+    return mine | {"PYTHONPATH": str(ROOT), "AM_DRAIN_DELAY": "0"} | dict(extra or {})
+
+
+def run(*arguments: str, folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """One command, to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "app", *arguments],
+        cwd=folder,
+        env=surroundings(environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@contextmanager
+def running(
+    *flags: str, folder: Path, environ: Mapping[str, str] | None = None, log: int | IO[str] = subprocess.DEVNULL
+) -> Iterator[Running]:
+    """`am-proxy serve` on a free port, until the block ends."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "app", "serve", "--port", "0", *flags],
+        cwd=folder,
+        env=surroundings(environ),
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+    ) as process:
+        try:
+            yield Running(*_read(process), process)
+        finally:
+            process.terminate()
+
+
+def _read(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """The banner's URL and its whole text."""
+    assert process.stdout is not None
+    banner = ""
+    while not banner.endswith("\n\n") or "or with an OpenAI SDK" not in banner:
+        line = process.stdout.readline()
+        assert line, f"it ended with {process.wait()} after saying {banner!r}"
+        banner += line
+    found = re.search(r"ready: (http://\S+)", banner)
+    assert found
+    return found[1], banner

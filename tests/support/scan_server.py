@@ -1,0 +1,215 @@
+"""`make scan`: what one caller's largest requests cost the others. Writes docs/limits.md.
+
+The real command serves. One client posts a request of each shape, as long as a request may be; another asks again and
+again whether the server is alive. What is measured: how long that one waits at most, and how much memory the request
+needs at its worst moment.
+"""
+
+import asyncio
+import http.client
+import json
+import platform
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from tests.support.running import ROOT, Running, running
+from tests.support.shapes import SHAPES, body
+
+PAGE: Final = ROOT / "docs" / "limits.md"
+LIMIT: Final = 32 * 1024 * 1024
+LONGEST_WAIT: Final = 200
+"""Milliseconds for which anybody else may wait."""
+MOST_MEMORY: Final = 10
+"""Bytes of memory for each byte of a request that is as long as may be, at most."""
+ANSWER: Final = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+RELAYED: Final = (
+    b'data: {"type":"response.completed","sequence_number":0,"response":{"id":"resp_1","object":"response",'
+    b'"created_at":1,"status":"completed","model":"m","output":[]}}\n\n'
+)
+OTHER_LANES: Final = ("responses", "litellm")
+LONG: Final = (
+    "one text",
+    "a text beyond ASCII",
+    "messages of both",
+    "pictures",
+    "one picture",
+    "calls and outputs",
+    "long arguments",
+    "one long schema",
+)
+"""Shapes that are measured on the other lanes too: each takes seconds."""
+CONFIG: Final = """
+[upstreams.there]
+via = "{via}"
+base_url = "{url}"
+api_key = "none"
+
+[models]
+m = {{ upstream = "there" }}
+"""
+
+
+class Seen(NamedTuple):
+    """One request."""
+
+    name: str
+    status: int
+    size: int
+    seconds: float
+    wait: float
+    """Milliseconds for which another caller waited, at most."""
+    memory: int
+    """Bytes that the server needed beyond what it had, at the worst moment."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nobody else could notice it much."""
+        return self.wait <= LONGEST_WAIT and self.memory <= MOST_MEMORY * LIMIT
+
+    def row(self) -> str:
+        """A row of the table."""
+        return (
+            f"| {self.name} | {self.size / 1e6:.1f} | {self.status} | {self.seconds:.1f} | {self.wait:.0f} "
+            f"| {self.memory / 1e6:.0f} |"
+        )
+
+
+@contextmanager
+def upstream() -> Iterator[str]:
+    """A server that reads whatever it is asked and says «Hi», or nothing where Responses are spoken."""
+    loop = asyncio.new_event_loop()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        left = int(head.partition("content-length:")[2].split()[0])
+        while left > 0 and (piece := await reader.read(1 << 20)):
+            left -= len(piece)
+        answer = RELAYED if "/responses " in head else ANSWER
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n"
+            + f"content-length: {len(answer)}\r\n\r\n".encode()
+            + answer
+        )
+        await writer.drain()
+        writer.close()
+
+    server = loop.run_until_complete(asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20))
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+
+
+def one(server: Running, name: str, given: bytes) -> Seen:
+    """Posts this, and watches the server meanwhile."""
+    address = urlsplit(server.url)
+    outcome: list[int] = []
+
+    def post() -> None:
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=120)
+        connection.request("POST", "/v1/responses", given, {"content-type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        outcome.append(answer.status)
+        connection.close()
+
+    alive = http.client.HTTPConnection(address.hostname or "", address.port, timeout=120)
+    alive.request("GET", "/health/live")
+    alive.getresponse().read()
+    before = _memory(server, "VmRSS")
+    Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
+    thread = threading.Thread(target=post)
+    began = time.perf_counter()
+    thread.start()
+    longest = 0.0
+    while thread.is_alive():
+        asked = time.perf_counter()
+        alive.request("GET", "/health/live")
+        alive.getresponse().read()
+        longest = max(longest, time.perf_counter() - asked)
+        time.sleep(0.005)
+    seconds = time.perf_counter() - began
+    alive.close()
+    memory = _memory(server, "VmHWM") - before
+    return Seen(name, outcome[0] if outcome else 0, len(given), seconds, longest * 1000, memory)
+
+
+def _memory(server: Running, name: str) -> int:
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    found = re.search(rf"{name}:\s+(\d+) kB", status)
+    assert found
+    return int(found[1]) * 1024
+
+
+def scan(via: str, names: list[str]) -> list[Seen]:
+    """Every shape, each at a server of its own, so that none starts with what another left."""
+    seen: list[Seen] = []
+    for name in names:
+        with upstream() as url, tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "config.toml").write_text(CONFIG.format(via=via, url=url))
+            given = body(name, LIMIT * 9 // 10)[:LIMIT]
+            with running(folder=Path(folder)) as server:
+                one(server, "", json.dumps({"model": "m", "input": "Hi"}).encode())
+                seen.append(one(server, name, given))
+                sys.stdout.write(f"{via} {seen[-1].row()}\n")
+                sys.stdout.flush()
+    return seen
+
+
+HEAD: Final = """| shape | MB | status | seconds | another caller waits, ms at most | memory, MB |
+| --- | --- | --- | --- | --- | --- |"""
+
+
+def page(chat: list[Seen], others: dict[str, list[Seen]]) -> str:
+    """docs/limits.md."""
+    rows = "\n".join(each.row() for each in chat)
+    lanes = "\n\n".join(
+        f'## `via = "{via}"`\n\n{HEAD}\n' + "\n".join(each.row() for each in seen) for via, seen in others.items()
+    )
+    return f"""# What the largest requests cost
+
+<!-- Written by `make scan`. Do not edit. -->
+
+One client posts one request of each shape, as long as a request may be ({LIMIT >> 20} MiB, `max_items`, `max_parts`,
+`max_tools`, `max_json_values` at their defaults), to a model behind `via = "chat"`. Another asks `/health/live` all the
+time. Nobody else may wait longer than {LONGEST_WAIT} ms, and no request may need more memory than {MOST_MEMORY} bytes
+for each byte that a body may have. Where a shape is shorter than that, a limit on what it holds comes first.
+
+CPython {platform.python_version()} on {platform.system()}, on {time.strftime("%Y-%m-%d")}.
+
+{HEAD}
+{rows}
+
+The longest of these shapes on the other lanes. What litellm does with a request on the event loop is its own: there the
+bounds are not promised, only measured.
+
+{lanes}
+"""
+
+
+def main() -> int:
+    """All shapes, or those that are named."""
+    names = sys.argv[1:] or list(SHAPES)
+    seen = scan("chat", names)
+    others = {via: scan(via, [name for name in names if name in LONG]) for via in OTHER_LANES}
+    if names == list(SHAPES):
+        PAGE.write_text(page(seen, others))
+    bad = [each for each in (*seen, *others["responses"]) if not each.is_sound]
+    for each in bad:
+        sys.stdout.write(f"too costly: {each.row()}\n")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Work for a client that has hung up ends; everything else about it is as without."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from app.transports.body import ClientGoneError
+from app.transports.disconnect import WhileThere
+
+
+class Client:
+    """A connection that hangs up when it is told to."""
+
+    def __init__(self) -> None:
+        self.hung_up = asyncio.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        await self.hung_up.wait()
+        return {"type": "http.disconnect"}
+
+
+async def test_work_for_a_client_that_hangs_up_is_cancelled_where_it_stands() -> None:
+    client = Client()
+    asyncio.get_running_loop().call_later(0.01, client.hung_up.set)
+    with pytest.raises(ClientGoneError):
+        async with WhileThere(client.receive):
+            await asyncio.sleep(60)
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
+
+
+async def test_work_that_ends_first_is_not_touched_when_the_client_hangs_up_later() -> None:
+    client = Client()
+    async with WhileThere(client.receive):
+        await asyncio.sleep(0)
+        client.hung_up.set()
+    await asyncio.sleep(0.01)
+
+
+async def test_work_that_fails_fails_with_its_own_error() -> None:
+    with pytest.raises(KeyError):
+        async with WhileThere(Client().receive):
+            raise KeyError
+
+
+async def test_work_that_somebody_else_cancels_is_cancelled() -> None:
+    async def work() -> None:
+        async with WhileThere(Client().receive):
+            await asyncio.sleep(60)
+
+    working = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+
+
+async def test_a_client_that_hung_up_before_is_noticed_at_the_first_wait() -> None:
+    client = Client()
+    client.hung_up.set()
+    with pytest.raises(ClientGoneError):
+        async with WhileThere(client.receive):
+            await asyncio.sleep(60)

@@ -1,0 +1,374 @@
+"""The loop: what it does while the upstream speaks, is silent, breaks, and when its client is slow or gone."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.protocol.events import Event, LastEvent, ResponseFailed
+from app.protocol.output_items import Message, OutputText
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.request import parse_request
+from app.turns.pump import QUEUE, Pump
+from app.upstreams.clocks import Clocks
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+
+BUSY = Problem(code="rate_limit_exceeded", message="Too much to do.", retry_after=7)
+BROKEN = Problem(code="upstream_error", message="It broke.")
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"choices": [{"delta": {"content": text}}]}
+
+
+STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+
+
+class Script:
+    """An upstream that plays its steps: a payload, a pause in seconds, or an error; it knows whether it was closed."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = steps
+        self.drawn = 0
+        self.closed = False
+
+    async def play(self) -> AsyncGenerator[Any]:
+        try:
+            for step in self.steps:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                else:
+                    self.drawn += 1
+                    yield step
+        finally:
+            self.closed = True
+
+
+def turn() -> ChatTurn:
+    numbers = count(1)
+    request = parse_request(json.dumps({"model": "m", "input": "Hi"}).encode())
+    return ChatTurn(
+        request, model="m", options=ChatOptions(), mint=lambda prefix: f"{prefix}_AM-{next(numbers)}", now=lambda: 1
+    )
+
+
+def pump(script: Script, **clocks: float) -> Pump:
+    return Pump(turn(), script.play(), clocks=Clocks(**clocks), request_id="req_1")
+
+
+async def names(batches: AsyncIterator[list[Event]]) -> list[str]:
+    return [str(type(event).__name__) async for batch in batches for event in batch]
+
+
+async def last(batches: AsyncIterator[list[Event]]) -> Event:
+    return [event async for batch in batches for event in batch][-1]
+
+
+async def test_a_turn_is_told_from_beginning_to_end_and_the_upstream_closed() -> None:
+    script = Script(says("Hi"), STOP)
+    running = pump(script)
+    await running.open(5)
+    assert await names(running.batches()) == [
+        "ResponseCreated",
+        "ResponseInProgress",
+        "OutputItemAdded",
+        "ContentPartAdded",
+        "OutputTextDelta",
+        "OutputTextDone",
+        "ContentPartDone",
+        "OutputItemDone",
+        "ResponseCompleted",
+    ]
+    await running.close()
+    assert script.closed
+
+
+@pytest.mark.parametrize("error", [UpstreamRefused(BUSY), UpstreamBroke(BUSY)])
+async def test_a_refusal_before_the_first_payload_is_a_problem_not_a_stream(error: Exception) -> None:
+    running = pump(Script(error))
+    with pytest.raises(ProblemError) as caught:
+        await running.open(5)
+    await running.close()
+    assert caught.value.problem == BUSY
+
+
+async def test_an_error_as_the_first_payload_is_a_problem_too() -> None:
+    running = pump(Script({"error": {"message": "what it means is for the upstream to say"}}))
+    with pytest.raises(ProblemError) as caught:
+        await running.open(5)
+    await running.close()
+    assert caught.value.problem.code == "upstream_error"
+
+
+async def test_an_upstream_that_closes_without_a_word_is_a_problem_too() -> None:
+    running = pump(Script())
+    with pytest.raises(ProblemError) as caught:
+        await running.open(5)
+    await running.close()
+    assert caught.value.problem.code == "upstream_error"
+
+
+async def test_a_refusal_after_the_status_line_was_sent_is_the_last_event() -> None:
+    running = pump(Script(0.05, UpstreamRefused(BUSY)))
+    await running.open(0.01)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "Too much to do. Please try again in 7s."
+
+
+async def test_a_break_in_mid_stream_is_the_last_event() -> None:
+    running = pump(Script(says("Hi"), UpstreamBroke(BROKEN)))
+    await running.open(5)
+    assert (await names(running.batches()))[-4:] == [
+        "OutputTextDone",
+        "ContentPartDone",
+        "OutputItemDone",
+        "ResponseFailed",
+    ]
+    await running.close()
+
+
+async def test_our_own_fault_shows_the_request_id_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    running = pump(Script(says("Hi"), KeyError("secret")))
+    await running.open(5)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "AM Proxy failed; its log says more under req_1."
+    assert "secret" in caplog.text
+
+
+async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script(says("Hi"), says("!"), STOP)
+    spoken = turn()
+    running = Pump(spoken, script.play(), clocks=Clocks(), request_id="req_1")
+    await running.open(5)
+    monkeypatch.setattr(spoken, "receive", lambda _payload: 1 / 0)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("method", ["end", "keep_alive"])
+async def test_a_turn_that_raises_ends_with_its_last_event(
+    method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoken = turn()
+    running = Pump(spoken, Script(says("Hi"), 0.1).play(), clocks=Clocks(keep_alive=0.05), request_id="req_1")
+    await running.open(5)
+    monkeypatch.setattr(spoken, method, lambda: 1 / 0)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "AM Proxy failed; its log says more under req_1."
+    assert "ZeroDivisionError" in caplog.text
+
+
+class AskingTwice:
+    """Payloads of two asks, and a turn that wants the second; whether that was sent."""
+
+    def __init__(self) -> None:
+        self.payloads: list[Any] = [says("Hi"), STOP]
+        self.sent = 0
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        if not self.payloads:
+            raise StopAsyncIteration
+        return self.payloads.pop(0)
+
+    async def again(self) -> list[Event] | None:
+        self.sent += 1
+        self.payloads = [says("more")] * 3
+        return [] if self.sent == 1 else None
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_a_turn_that_is_stopped_between_two_asks_sends_no_second_one() -> None:
+    asks = AskingTwice()
+    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
+    await running.open(5)
+    await asyncio.sleep(0.01)  # the first answer has been drawn to its end, and was not told yet
+    running.interrupt(BROKEN)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "It broke."
+    assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
+
+
+class AskingSlowly(AskingTwice):
+    """The second ask takes its time to be made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def again(self) -> list[Event] | None:
+        self.begun.set()
+        await self.may_end.wait()
+        return await super().again()
+
+
+async def test_a_turn_that_is_stopped_while_the_second_ask_is_made_does_not_send_it() -> None:
+    asks = AskingSlowly()
+    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
+    await running.open(5)
+    ending = asyncio.create_task(last(running.batches()))
+    await asks.begun.wait()
+    running.interrupt(BROKEN)
+    asks.may_end.set()
+    event = await ending
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert event.response.error.message == "It broke."
+    assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
+
+
+async def test_a_client_that_leaves_while_the_second_ask_is_made_ends_the_turn() -> None:
+    asks = AskingSlowly()
+    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
+    await running.open(5)
+    ending = asyncio.create_task(last(running.batches()))
+    await asks.begun.wait()
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    await asyncio.wait_for(running.close(), 5)
+    assert asks.sent == 0
+
+
+async def test_an_error_while_the_second_ask_is_made_is_the_last_event(caplog: pytest.LogCaptureFixture) -> None:
+    async def again() -> list[Event] | None:
+        raise TimeoutError
+
+    running = Pump(turn(), AskingTwice(), clocks=Clocks(), request_id="req_1", again=again)
+    await running.open(5)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert "TimeoutError" in caplog.text
+
+
+async def test_a_turn_whose_only_answer_is_there_is_not_spoilt_by_being_stopped() -> None:
+    running = pump(Script(says("Hi"), STOP))
+    await running.open(5)
+    await asyncio.sleep(0.01)
+    running.interrupt(BROKEN)
+    event = await last(running.batches())
+    await running.close()
+    assert not isinstance(event, ResponseFailed)
+
+
+async def test_silence_is_filled_with_signs_of_life() -> None:
+    running = pump(Script(0.4, says("Hi"), 0.4, STOP), keep_alive=0.05)
+    await running.open(0.01)
+    told = await names(running.batches())
+    await running.close()
+    assert told[:4] == ["ResponseCreated", "ResponseInProgress", "ResponseInProgress", "ResponseInProgress"]
+    spoken = told[told.index("OutputItemAdded") :]
+    assert spoken[:5] == ["OutputItemAdded", "ContentPartAdded", *["OutputTextDelta"] * 3]
+
+
+CLOCKS = [
+    ("did not answer", Script(5.0), {"turn": 0.05}),
+    ("stopped talking", Script(says("Hi"), 5.0), {"idle": 0.05}),
+    ("was still answering", Script(says("Hi"), *[0.02, says(".")] * 100, STOP), {"turn": 0.1}),
+]
+
+
+async def test_an_upstream_that_never_pauses_ends_with_its_time_too() -> None:
+    running = pump(Script(*[says(".")] * 200_000), turn=0.1)
+    await running.open(5)
+    told = await last(running.batches())
+    await running.close()
+    assert isinstance(told, ResponseFailed)
+    assert told.response.error is not None
+    assert "was still answering" in told.response.error.message
+
+
+@pytest.mark.parametrize(("words", "script", "clocks"), CLOCKS)
+async def test_every_clock_ends_the_turn_and_closes_the_upstream(
+    words: str, script: Script, clocks: dict[str, float]
+) -> None:
+    running = pump(script, **clocks)
+    await running.open(0.01)
+    event = await last(running.batches())
+    await running.close()
+    assert isinstance(event, ResponseFailed)
+    assert event.response.error is not None
+    assert words in event.response.error.message
+    assert script.closed
+
+
+async def test_an_upstream_too_slow_before_its_first_byte_is_a_504_where_the_status_is_still_ours_to_say() -> None:
+    running = pump(Script(5.0), turn=0.05)
+    with pytest.raises(ProblemError) as caught:
+        await running.open(0.05)
+    await running.close()
+    assert caught.value.problem.answer.status == 504
+
+
+async def test_a_slow_client_slows_the_upstream() -> None:
+    script = Script(*[says(".")] * 1000, STOP)
+    running = pump(script)
+    await running.open(5)
+    batches = running.batches()
+    await anext(batches)
+    await asyncio.sleep(0.02)
+    assert script.drawn <= QUEUE + 1
+    told = await last(batches)
+    await running.close()
+    assert isinstance(told, LastEvent)
+    assert told.response.output == [Message(id="msg_AM-2", status="completed", content=[OutputText(text="." * 1000)])]
+
+
+async def test_closing_in_the_middle_closes_the_upstream_at_once() -> None:
+    script = Script(says("Hi"), 60.0)
+    running = pump(script)
+    await running.open(5)
+    await asyncio.wait_for(running.close(), 1)
+    assert script.closed
+
+
+async def test_closing_passes_on_the_cancellation_of_whoever_awaits_it() -> None:
+    """The upstream takes its time to be closed, and is closed all the same."""
+    closed = asyncio.Event()
+
+    async def play() -> AsyncGenerator[Any]:
+        try:
+            yield says("Hi")
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+            closed.set()
+
+    running = Pump(turn(), play(), clocks=Clocks(), request_id="req_1")
+    await running.open(5)
+    closing = asyncio.create_task(running.close())
+    await asyncio.sleep(0.01)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await asyncio.wait_for(closed.wait(), 5)
