@@ -173,7 +173,7 @@ class Announced(uvicorn.Server):
 
     async def _stop_listening(self) -> None:
         """Accept whoever has connected by now, and nobody after: what the system has queued would be reset."""
-        for _ in range(2):  # in the first round they are accepted, in the second they become connections
+        for _ in range(4):  # rounds of the loop: one accepts, the next ones make connections of what was accepted
             await asyncio.sleep(0)
         for server in self.servers:
             server.close()
