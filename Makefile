@@ -66,7 +66,7 @@ soak: $(VENV)/.dev ## ten minutes of hundreds of streams with faults; writes doc
 scan: $(VENV)/.dev ## what the largest requests of every shape cost other callers; writes docs/limits.md
 	$(BIN)/python -m tests.support.scan_server $(ARGS)
 
-scan-answers: $(VENV)/.dev ## what every kind of answer costs as it grows, in time and in memory
+scan-answers: $(VENV)/.dev ## what every kind of answer costs, and what others notice of it; writes docs/limits.md
 	$(BIN)/python -m tests.upstreams.scan_answers $(ARGS)
 
 bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each in a folder of its own

@@ -28,9 +28,8 @@ class SseLines:
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
-        self._pieces: list[bytes] = []
-        """The line that has begun. Joined only when it is whole, so that a long one costs no more than its length."""
-        self._held = 0
+        self._begun = bytearray()
+        """The line that has begun. However small the pieces in which it comes, it costs no more than its length."""
         self._after_cr = False
         self._started = False
 
@@ -45,10 +44,9 @@ class SseLines:
         if b"\n" not in data and b"\r" not in data:
             self._hold(data)
             return []
-        if self._pieces:
-            data = b"".join([*self._pieces, data])
-            self._pieces.clear()
-            self._held = 0
+        if self._begun:
+            self._begun += data
+            data = self.rest()
         lines = data.splitlines()
         last = data[-1:]
         self._after_cr = last == b"\r"
@@ -58,26 +56,23 @@ class SseLines:
 
     def rest(self) -> bytes:
         """What follows the last line end, when nothing more comes."""
-        rest = b"".join(self._pieces)
-        self._pieces.clear()
-        self._held = 0
+        rest = bytes(self._begun)
+        self._begun = bytearray()
         return rest
 
     def _start(self, data: bytes) -> bytes:
         """The first bytes without the mark, which may come in pieces like everything else."""
         data = self.rest() + data
         if len(data) < len(_BOM) and _BOM.startswith(data):
-            self._pieces.append(data)
+            self._begun += data
             return b""
         self._started = True
         return data.removeprefix(_BOM)
 
     def _hold(self, data: bytes) -> None:
-        if data:
-            self._pieces.append(data)
-            self._held += len(data)
-            if self._held > self._longest:
-                raise TooLongError
+        self._begun += data
+        if len(self._begun) > self._longest:
+            raise TooLongError
 
 
 class SseEvents:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.request.json_values import holds_more_values
-from app.protocol.sse_lines import LINE_COST, LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
+from app.protocol.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 
 Json = dict[str, Any]
 
@@ -100,9 +100,8 @@ class ChatLines:
         """How many bytes they hold, and how many were decoded in vain."""
         self._undecoded = False
         """Whether the last of them was not tried."""
-        self._other: list[bytes] = []
+        self._other = bytearray()
         """What stands outside of the stream's own lines: the body, if this is no stream."""
-        self._other_held = 0
         self._found = False
         self._progress = Progress()
         self.done = False
@@ -132,7 +131,7 @@ class ChatLines:
             elif not self.done:
                 yield from self._aside(line)
         if self._other and not self._found and not self.done:
-            yield from self._progress.take(whole(b"\n".join(self._other)))
+            yield from self._progress.take(whole(bytes(self._other)))
 
     def _feed(self, data: bytes) -> list[bytes]:
         try:
@@ -208,9 +207,9 @@ class ChatLines:
         """What an empty line, or one that is none of the stream's, is the end of."""
         if line:
             if not self._found and not line.startswith((b":", b"event:", b"id:", b"retry:")):
-                self._other.append(line)
-                self._other_held += len(line) + LINE_COST
-                if self._other_held > LONGEST:
+                self._other += line
+                self._other += b"\n"
+                if len(self._other) > LONGEST:
                     raise NotAStreamError(TOO_LONG)
         elif self._begun:
             chunk = self._decoded_lines() if self._undecoded else None

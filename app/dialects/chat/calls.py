@@ -32,6 +32,25 @@ TOO_MANY: Final = Problem(
 NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
 
 
+class Braces:
+    """Counts the braces of JSON that comes in pieces: how many are open, without those inside of strings."""
+
+    def __init__(self) -> None:
+        self.open = 0
+        self._in_string = False
+        self._escape = ""
+        """The backslash at the end of the last piece, which escapes what comes next."""
+
+    def add(self, piece: str) -> None:
+        """One more piece."""
+        text = (self._escape + piece).replace("\\\\", "").replace('\\"', "")
+        self._escape = "\\" if text.endswith("\\") else ""
+        between_quotes = text.split('"')
+        outside = "".join(between_quotes[1 if self._in_string else 0 :: 2])
+        self.open += outside.count("{") - outside.count("}")
+        self._in_string ^= len(between_quotes) % 2 == 0
+
+
 class _Call:
     """One call as far as it has arrived."""
 
@@ -45,14 +64,27 @@ class _Call:
         self.halves = Halves()
         self._last = ""
         """The last character that is no white space."""
+        self._braces = Braces()
+        self._measured = 0
+        """How many of the arguments' pieces are counted in `_braces`."""
+        self._is_no_object = False
 
     def add(self, arguments: str) -> None:
         self.arguments.append(arguments)
         self._last = arguments.rstrip()[-1:] or self._last
 
     def is_whole(self) -> bool:
-        # asked on every fragment where names repeat: most must not cost a look at all before
-        return self._last == "}" and isinstance(self._read(), dict)
+        """Whether the arguments are a JSON object. Asked on every fragment where names repeat, so all are read once."""
+        if self._last != "}" or self._is_no_object:
+            return False
+        for piece in self.arguments[self._measured :]:
+            self._braces.add(piece)
+        self._measured = len(self.arguments)
+        if self._braces.open:
+            return False
+        whole = isinstance(self._read(), dict)
+        self._is_no_object = not whole  # an object's first brace is closed by its last one, and none opens behind it
+        return whole
 
     def is_json(self) -> bool:
         return not self._last or self._read() is not msgspec.UNSET

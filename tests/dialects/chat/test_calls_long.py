@@ -1,11 +1,15 @@
 """Long arguments: what one fragment costs does not depend on how many came before it."""
 
 import time
+from typing import Any
 
 import pytest
 
-from app.dialects.chat.decode import ChunkReader
-from tests.support.script import calls, more
+from app.dialects.chat.calls import CallReader
+from app.dialects.chat.reader import ChunkReader
+from app.turn.deltas import CallArguments
+from tests.scan import assert_linear
+from tests.script import calls, fragment, more
 
 
 @pytest.mark.parametrize("name", [None, "f"], ids=["the name once", "the name on every fragment, and no id"])
@@ -25,3 +29,32 @@ def test_four_times_the_fragments_take_about_four_times_as_long(name: str | None
         return min(seconds(count) for _ in range(3))
 
     assert least(8000) < 10 * least(2000)
+
+
+@pytest.mark.parametrize("begin", ["{", "[", '{"a":' * 1000], ids=["too many", "no object", "still open"])
+def test_braces_that_make_no_object_are_looked_at_once(begin: str) -> None:
+    """Where the name is on every fragment, each fragment that ends in a brace could be the last one of an object."""
+    first, next_one = calls(0, "f", id=None, arguments=begin), more(0, '{"a":"' + "b" * 10_000 + '"}', name="f")
+
+    def read(told: list[dict[str, Any]]) -> None:
+        reader = ChunkReader()
+        for each in told:
+            reader.read(each)
+
+    assert_linear(begin[:5], lambda n: [first, *[next_one] * n], read, 150)
+
+
+NESTED = r'{"a\\": "}\\\"{", "b\"}": {"c": "\u007d"}, "d": {}}'
+
+
+@pytest.mark.parametrize("cut", range(1, len(NESTED)))
+def test_an_object_is_whole_wherever_it_is_cut(cut: int) -> None:
+    """The next fragment of the same name is another call then, and none before."""
+    reader = CallReader()
+    told = [NESTED[:cut], NESTED[cut:], "{}"]
+    deltas = [delta for text in told for delta in reader.read(fragment(0, "", "f", text))]
+    arguments: dict[int, str] = {}
+    for delta in deltas:
+        if isinstance(delta, CallArguments):
+            arguments[delta.key] = arguments.get(delta.key, "") + delta.text
+    assert arguments == {0: NESTED, 1: "{}"}
