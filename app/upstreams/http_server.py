@@ -9,8 +9,7 @@ comes is read beside the turn, for a second at most. Any other answer is closed 
 
 Which connections are used again, and when a request may be sent twice, is said in `connections.py`.
 
-No redirect is followed, for the key would go with it; cookies are not kept; nothing is compressed, because a
-compressed stream comes in lumps.
+No redirect is followed, for the key would go with it; cookies are not kept; a compressed stream would come in lumps.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ import aiohttp
 
 from app.protocol.problems import Problem
 from app.protocol.sse_lines import TooLongError
-from app.upstreams.connections import Connector, in_pieces, sent
+from app.upstreams.connections import LARGE, Connector, in_pieces, sent
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 
@@ -68,18 +67,20 @@ class _Pieces:
     """The bytes of a body as they arrive."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._read = response.content.readany
+        self._content = response.content
 
     def __aiter__(self) -> "_Pieces":
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._read()
+            piece = await self._content.read(LARGE)
         except RuntimeError as error:  # so aiohttp says it where nobody reads while the connection ends
             raise aiohttp.ClientPayloadError from error
         if not piece:
             raise StopAsyncIteration
+        if len(piece) == LARGE:
+            await asyncio.sleep(0)  # there is more already, and others have waited while this was read
         return piece
 
 

@@ -3,11 +3,17 @@
 Warnings are errors in these tests: one of aiohttp's would end the ask.
 """
 
+import asyncio
+from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
 import pytest
+from aiohttp.base_protocol import BaseProtocol
 
+from app.upstreams.connections import LARGE as PIECE
 from app.upstreams.connections import in_pieces
+from app.upstreams.http_server import Answer
 from tests.upstreams.lane import answers
 from tests.upstreams.test_litellm_connections import LANES, client, greeting, server
 
@@ -35,3 +41,25 @@ async def test_a_large_body_arrives_whole_and_with_its_length(lane: str, monkeyp
     assert asked.headers["content-length"] == str(len(asked.raw))
     assert "transfer-encoding" not in asked.headers
     assert given == [len(asked.raw)]
+
+
+async def test_an_answer_that_is_there_at_once_is_read_in_pieces() -> None:
+    """Between them others have their turn: a piece of a megabyte can hold a million lines."""
+    body = b"x" * (10 * PIECE)
+    content = aiohttp.StreamReader(BaseProtocol(asyncio.get_running_loop()), 2**21, loop=asyncio.get_running_loop())
+    content.feed_data(body)
+    content.feed_eof()
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    waiting = asyncio.create_task(others())
+    response: Any = SimpleNamespace(content=content)
+    pieces = [piece async for piece in Answer(response, set())]
+    waiting.cancel()
+    assert [len(piece) for piece in pieces] == [PIECE] * 10
+    assert turns >= len(pieces)

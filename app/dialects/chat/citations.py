@@ -17,6 +17,7 @@ referred to from nowhere, is left out and counted.
 
 import re
 from heapq import heappop, heappush
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +37,10 @@ _MARKER: Final = re.compile(r"\[(\d{1,3})\]", re.ASCII)
 
 MOST: Final = 2048
 """Citations of one answer. Any more are left out and counted: each is an event, however short it is on the wire."""
+LOOKED_AT: Final = 2 * 1024 * 1024
+"""Characters of an answer in which markers are looked for: in 32 million, looking could take a second."""
+MARKERS: Final = 10 * MOST
+"""Markers that are looked at, whatever they refer to."""
 
 
 class _Cited(NamedTuple):
@@ -147,11 +152,14 @@ class Citations:
             self._sources = [_page(mended_all(url), mended_all(titles.get(url))) for url in known]
 
     def _marked(self, text: str) -> list[_Cited]:
+        markers = _MARKER.finditer(text, 0, LOOKED_AT)
         found = [
             _Cited(self._sources[int(marker[1]) - 1], marker.start(), marker.end())
-            for marker in _MARKER.finditer(text)
+            for marker in islice(markers, MARKERS)
             if 0 < int(marker[1]) <= len(self._sources) and self._is_room()
         ]
+        if len(text) > LOOKED_AT or next(markers, None) is not None:
+            self.left_out += 1  # how many there are, nobody has counted
         cited = {page["url"] for page, _, _ in found}
         self.left_out += sum(1 for page in self._sources if page["url"] not in cited)
         return [entry for entry in found if entry.page["url"]]

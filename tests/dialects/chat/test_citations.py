@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.dialects.chat.citations import LOOKED_AT, MARKERS, MOST, Citations
 from tests.dialects.chat.hearing import heard, turn
 from tests.support.script import Chunk, calls, cites, delta, says, stops, thinks
 
@@ -109,3 +110,20 @@ def test_a_citation_stands_at_the_text_it_is_about(
     ]
     assert cited == expected
     assert talk.notes.get("citations_left_out", 0) == left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "left_out"),
+    [
+        ("[1]" * MARKERS, MOST, MARKERS - MOST),
+        ("[1]" * (MARKERS + 9), MOST, MARKERS - MOST + 1),
+        ("[2]" * MARKERS + "[1]", 0, 1 + 1),
+        ("[1]" + "a" * LOOKED_AT + "[1]", 1, 1),
+    ],
+    ids=["as many markers as are looked at", "more", "others before", "behind a long text"],
+)
+def test_markers_are_looked_for_as_far_as_that_is_quick(text: str, cited: int, left_out: int) -> None:
+    citations = Citations()
+    citations.read(perplexity(says(text), A), {})
+    citations.wrote(text)
+    assert (len(citations.rest()), citations.left_out) == (cited, left_out)
