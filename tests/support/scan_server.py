@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 
 from websockets.sync.client import connect
 
-from tests import limits_page
-from tests.running import Running, running
-from tests.shapes import SHAPES, body
+from tests.support import limits_page
+from tests.support.running import Running, running
+from tests.support.shapes import SHAPES, body
 
 LIMIT: Final = 32 * 1024 * 1024
 LONGEST_WAIT: Final = 200

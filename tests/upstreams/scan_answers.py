@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from app.protocol.sse_lines import MOST_VALUES
-from tests import limits_page
-from tests.running import running
-from tests.scan import PER_BYTE, STEEPEST, TRIES, peak_of, steepness
-from tests.scan_server import CONFIG, LONGEST_WAIT, Seen, one, quietest, settle, upstream
+from tests.support import limits_page
+from tests.support.running import running
+from tests.support.scan import PER_BYTE, STEEPEST, TRIES, peak_of, steepness
+from tests.support.scan_server import CONFIG, LONGEST_WAIT, Seen, one, quietest, settle, upstream
 from tests.upstreams.answers_at_any_size import CHAT, RELAY, REQUEST, Work, chat, relay
 
 FIXED: Final = 8 * 1024 * 1024

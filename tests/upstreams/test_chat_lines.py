@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.upstreams import chat_lines
 from app.upstreams.chat_lines import UNSTATED, ChatLines, NotAStreamError
-from tests.scan import assert_lean
+from tests.support.scan import assert_lean
 
 Json = dict[str, Any]
 

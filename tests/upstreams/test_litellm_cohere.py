@@ -7,7 +7,7 @@ import pytest
 from app.protocol.sse_lines import TOO_MANY_VALUES
 from app.upstreams import litellm_cohere
 from app.upstreams.chat_lines import NotAStreamError
-from tests.scan import peak_of
+from tests.support.scan import peak_of
 
 PIECE = 8192
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.running import ROOT
+from tests.support.running import ROOT
 
 PAGE: Final = ROOT / "docs" / "limits.md"
 
