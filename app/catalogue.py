@@ -17,7 +17,7 @@ from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.codex_catalog import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer, Sealers
 from app.settings import Key, Secret
 from app.upstreams.breaker import Standing

@@ -8,7 +8,7 @@ from app.dialects.chat.chat_options import CallIds, ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.capabilities import Capabilities
 from app.protocol.codex_catalog import Card
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
 from app.settings import Hint, Model, Settings, Upstream
 from app.upstreams.breaker import Standing

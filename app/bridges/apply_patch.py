@@ -10,7 +10,8 @@ from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_object
 from app.emitter.open_items import OpenCall, Place
 from app.protocol.output_items import ApplyPatchCall, FileOperation, ItemStatus
-from app.protocol.request import ApplyPatchCallItem, ApplyPatchCallOutputItem, ApplyPatchTool
+from app.protocol.request.tool_items import ApplyPatchCallItem, ApplyPatchCallOutputItem
+from app.protocol.request.tools import ApplyPatchTool
 
 _DESCRIPTION: Final = (
     "Creates, updates or deletes one file. For `create_file`, `diff` is the new file, each line behind a `+`. "

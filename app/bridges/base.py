@@ -6,7 +6,7 @@ import msgspec
 
 from app.bridges.naming import Names, ToolName
 from app.emitter.open_items import OpenCall, Place
-from app.protocol.request import Tool
+from app.protocol.request.tools import Tool
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):

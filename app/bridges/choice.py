@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from app.bridges.base import Carrier
 from app.protocol.problems import refuse
-from app.protocol.request import AllowedTools, ChosenTool, ToolChoice
+from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 
 _WITH_NAMES = frozenset({"function", "custom"})
 

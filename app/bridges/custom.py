@@ -12,7 +12,8 @@ from app.bridges.naming import Names, ToolName
 from app.emitter.open_items import Closed, OpenCall, Place
 from app.protocol import events as e
 from app.protocol.output_items import CustomToolCall, ItemStatus
-from app.protocol.request import CustomTool, CustomToolCallItem, CustomToolCallOutputItem, GrammarInput
+from app.protocol.request.tool_items import CustomToolCallItem, CustomToolCallOutputItem
+from app.protocol.request.tools import CustomTool, GrammarInput
 
 INPUT: Final = "input"
 HOW: Final = f"Pass the whole input, exactly as it is to be, as the string `{INPUT}`."

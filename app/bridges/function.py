@@ -10,7 +10,8 @@ from app.bridges.schema import VALUE, for_chat, wraps
 from app.emitter.open_items import Closed, OpenCall, OpenFunctionCall, Place
 from app.protocol.events import Event
 from app.protocol.output_items import ItemStatus
-from app.protocol.request import FunctionCallItem, FunctionCallOutputItem, FunctionTool
+from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem
+from app.protocol.request.tools import FunctionTool
 
 
 class FunctionBridge:

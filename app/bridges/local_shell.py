@@ -10,7 +10,8 @@ from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
 from app.emitter.open_items import OpenCall, Place
 from app.protocol.output_items import ExecAction, ItemStatus, LocalShellCall
-from app.protocol.request import LocalShellCallItem, LocalShellCallOutputItem, LocalShellTool
+from app.protocol.request.tool_items import LocalShellCallItem, LocalShellCallOutputItem
+from app.protocol.request.tools import LocalShellTool
 
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",

@@ -7,7 +7,7 @@ namespace beside it. What the client says of the whole namespace is told with it
 from typing import NamedTuple
 
 from app.bridges.naming import ToolName
-from app.protocol.request import CustomTool, FunctionTool, NamespaceTool, Tool
+from app.protocol.request.tools import CustomTool, FunctionTool, NamespaceTool, Tool
 
 
 class Member(NamedTuple):

@@ -10,8 +10,8 @@ from app.bridges.open_action import OpenAction, read_limit, read_object, read_wo
 from app.emitter.open_items import OpenCall, Place
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem, ShellAction, ShellCall
-from app.protocol.request import ShellCallItem, ShellCallOutputItem, ShellTool
-from app.protocol.request.tool_items import ShellOutput
+from app.protocol.request.tool_items import ShellCallItem, ShellCallOutputItem, ShellOutput
+from app.protocol.request.tools import ShellTool
 
 _LIMITS: Final = ("timeout_ms", "max_output_length")
 _PARAMETERS: Final[dict[str, Any]] = {

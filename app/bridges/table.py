@@ -17,16 +17,10 @@ from app.bridges.shell import ShellBridge
 from app.bridges.tool_search import ToolSearchBridge
 from app.emitter.open_items import OpenCall, Place
 from app.protocol.problems import refuse
-from app.protocol.request import (
-    AdditionalToolsItem,
-    CustomTool,
-    FunctionTool,
-    InputItem,
-    Tool,
-    ToolChoice,
-    ToolSearchOutputItem,
-    ToolSearchTool,
-)
+from app.protocol.request.input_items import InputItem
+from app.protocol.request.tool_choice import ToolChoice
+from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
+from app.protocol.request.tools import CustomTool, FunctionTool, Tool, ToolSearchTool
 
 __all__ = ["BRIDGES", "BridgeTable", "Choice"]
 

@@ -11,7 +11,8 @@ from app.bridges.open_action import OpenAction, read_object
 from app.bridges.schema import for_chat
 from app.emitter.open_items import OpenCall, Place
 from app.protocol.output_items import ItemStatus, ToolSearchCall
-from app.protocol.request import ToolSearchCallItem, ToolSearchOutputItem, ToolSearchTool
+from app.protocol.request.tool_items import ToolSearchCallItem, ToolSearchOutputItem
+from app.protocol.request.tools import ToolSearchTool
 
 _DESCRIPTION: Final = "Searches for tools that can be used. Those it finds can be called from then on."
 _PARAMETERS: Final[dict[str, Any]] = {

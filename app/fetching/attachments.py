@@ -10,7 +10,9 @@ from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
 from app.off_loop import off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import refuse
-from app.protocol.request import CreateResponse, InputFilePart, InputImagePart, InputItem, InputPart
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import InputItem
+from app.protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
 from app.protocol.request.urls import is_data_uri
 
 MOST: Final = 64

@@ -13,7 +13,7 @@ from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast
 from app.protocol.json_bytes import json_value
 from app.protocol.problems import Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 
 log = logging.getLogger("am_proxy.bodies")
 

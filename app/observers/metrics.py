@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 
 from app.protocol.events import Event
 from app.protocol.problems import ANSWERS, Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 from app.settings import Key
 from app.transports.auth import Gate
 

@@ -13,7 +13,7 @@ from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
 from app.protocol.json_bytes import json_bytes, json_value
 from app.protocol.problems import Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Kept of one turn: the request, the ask and the events. What comes later is counted only."""

@@ -16,7 +16,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 from app.upstreams.port import TRACE
 
 _ASKED: Final = {

@@ -2,15 +2,10 @@
 
 from typing import Any, Final, assert_never
 
-from app.protocol.request import (
-    AllowedTools,
-    CreateResponse,
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    PlainFormat,
-    TextFormat,
-)
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.policy import SERVICE_TIERS
+from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from app.protocol.request.tool_choice import AllowedTools
 from app.protocol.response import Response
 
 _FUNCTION_KEYS: Final[dict[str, Any]] = {"description": None, "parameters": None, "strict": None}

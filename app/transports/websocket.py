@@ -33,7 +33,7 @@ from app.off_loop import off_loop
 from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request import Frame, parse_frame
+from app.protocol.request.frame import Frame, parse_frame
 from app.settings import Key, Server
 from app.transports.auth import Gate
 from app.transports.draining import DRAIN, SHARE

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 
 from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Response
 from app.settings import Key
 from app.turns.observer import Observers, Witness

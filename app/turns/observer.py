@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 
 log = logging.getLogger("am_proxy")
 

@@ -13,7 +13,7 @@ from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
-from app.protocol.request import Bounds, CreateResponse, decode_object, parse_compaction, parse_object
+from app.protocol.request.create_response import Bounds, CreateResponse, decode_object, parse_compaction, parse_object
 from app.protocol.request.urls import is_data_uri
 from app.protocol.warnings import bounded
 from app.settings import Key, Server

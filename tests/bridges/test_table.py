@@ -9,7 +9,7 @@ from app.bridges.base import FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.table import BridgeTable, Choice
 from app.emitter.open_items import OpenFunctionCall, Place
 from app.protocol.problems import ProblemError
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 
 F = {"type": "function", "name": "f"}
 G = {"type": "function", "name": "g", "description": "G.", "parameters": {"type": "object"}, "strict": True}

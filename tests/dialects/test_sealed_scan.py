@@ -12,7 +12,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.problems import ProblemError
-from app.protocol.request import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse, parse_request
 from app.sealing import MOST_OPENED, EnvelopeSealer
 from tests.support.scan import assert_lean, assert_linear
 

@@ -9,7 +9,7 @@ from app.emitter.deltas import TextDelta
 from app.observers import recorder as module
 from app.observers.recorder import Note, Recorded, Recorder
 from app.protocol.problems import refuse
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 from tests.support.stage import new_emitter
 
 PLENTY = 100_000_000

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from app.observers.redaction import LONGEST, blotted, redacted, shown
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 
 PICTURE = "data:image/png;base64," + "A" * 1000
 CASES: dict[str, tuple[Any, Any]] = {

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.protocol.json_bytes import is_json_object
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_request
+from app.protocol.request.create_response import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_request
 from app.protocol.request.json_values import count_values
 from app.protocol.request.tool_items import ShellCallItem
 from app.protocol.request.urls import check_url

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from app.protocol.echo import opening_response
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 from tests.support.judges import judge_response
 
 

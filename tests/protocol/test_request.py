@@ -6,25 +6,14 @@ import msgspec
 import pytest
 
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request import (
-    AllowedTools,
-    ChosenTool,
-    CreateResponse,
-    CustomTool,
-    FunctionCallItem,
-    FunctionCallOutputItem,
-    FunctionTool,
-    InputImagePart,
-    JsonSchemaFormat,
-    MessageItem,
-    PlainInput,
-    ReasoningItem,
-    TextPart,
-    UnknownItem,
-    UnknownPart,
-    parse_request,
-)
+from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.input_items import MessageItem, ReasoningItem, UnknownItem
+from app.protocol.request.input_parts import InputImagePart, TextPart, UnknownPart
 from app.protocol.request.policy import STEERING
+from app.protocol.request.text_format import JsonSchemaFormat
+from app.protocol.request.tool_choice import AllowedTools, ChosenTool
+from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem
+from app.protocol.request.tools import CustomTool, FunctionTool, PlainInput
 
 
 def parse(**fields: object) -> CreateResponse:

@@ -6,16 +6,11 @@ import msgspec
 import pytest
 
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request import (
-    AgentMessageItem,
-    CreateResponse,
-    CustomTool,
-    GrammarInput,
-    NamespaceTool,
-    TextPart,
-    ToolSearchOutputItem,
-    parse_request,
-)
+from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.input_items import AgentMessageItem
+from app.protocol.request.input_parts import TextPart
+from app.protocol.request.tool_items import ToolSearchOutputItem
+from app.protocol.request.tools import CustomTool, GrammarInput, NamespaceTool
 
 FUNCTION = {"type": "function", "name": "f"}
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": "start: /x/"}

@@ -4,7 +4,7 @@ from typing import Any
 from app.emitter.deltas import TextDelta
 from app.protocol.events import Event
 from app.protocol.problems import Problem, refuse
-from app.protocol.request import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse, parse_request
 from app.turns.log import TurnLog
 from tests.support.stage import COUNTED, END, new_emitter
 

@@ -5,7 +5,7 @@ from typing import Any, Final, assert_never
 from app.dialects.chat.limits import Limits
 from app.protocol.media import image_fault
 from app.protocol.problems import ProblemError, refuse
-from app.protocol.request import (
+from app.protocol.request.input_parts import (
     Content,
     InputAudioPart,
     InputFilePart,

@@ -14,7 +14,10 @@ from app.dialects.chat.response_format import instructed, to_format
 from app.dialects.chat.roles import alternating, must_alternate
 from app.dialects.chat.sealed_state import Carrying
 from app.protocol.problems import refuse
-from app.protocol.request import ConfigurationUpdateItem, CreateResponse, JsonSchemaFormat, Tool
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import ConfigurationUpdateItem
+from app.protocol.request.text_format import JsonSchemaFormat
+from app.protocol.request.tools import Tool
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 HINTS: Final = (

@@ -6,7 +6,7 @@ from typing import Final
 from app.bridges.base import FunctionSpec
 from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import refuse
-from app.protocol.request import InputAudioPart, InputFilePart, InputImagePart, InputPart
+from app.protocol.request.input_parts import InputAudioPart, InputFilePart, InputImagePart, InputPart
 
 _PARTS: Final[dict[type[InputPart], tuple[str, str, str]]] = {
     InputImagePart: ("vision", "An image", "see images"),

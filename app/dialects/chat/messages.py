@@ -12,19 +12,18 @@ from app.dialects.chat.limits import Limits
 from app.dialects.chat.sealed_state import Carrying
 from app.protocol.media import sniffed_base64
 from app.protocol.problems import refuse
-from app.protocol.request import (
-    AdditionalToolsItem,
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import (
     AgentMessageItem,
     CompactionItem,
     CompactionTriggerItem,
     ConfigurationUpdateItem,
-    CreateResponse,
     InputItem,
     MessageItem,
     ReasoningItem,
-    ToolItem,
     UnknownItem,
 )
+from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
 
 SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000

@@ -6,7 +6,7 @@ import msgspec
 
 from app.dialects.chat.history import ChatMessage
 from app.protocol.capabilities import Capabilities
-from app.protocol.request import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
 
 _JSON_ONLY: Final = "Answer with one JSON object and nothing else: no words before or after it, no code fence."
 _BY_SCHEMA: Final = "It must be valid by this JSON schema"

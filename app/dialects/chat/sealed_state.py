@@ -6,7 +6,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.provider_state import Fields, gathered, laid_together, words_of
 from app.emitter.deltas import Kept
 from app.emitter.open_reasoning import Keepsake, Seal
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer
 
 _HIDDEN = "hidden"

@@ -28,7 +28,8 @@ from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
-from app.protocol.request import CreateResponse, parse_item
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import parse_item
 from app.protocol.response import Usage
 from app.protocol.seals import Sealer
 

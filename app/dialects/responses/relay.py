@@ -62,7 +62,7 @@ from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
-from app.protocol.request import CreateResponse
+from app.protocol.request.create_response import CreateResponse
 
 Json = dict[str, Any]
 

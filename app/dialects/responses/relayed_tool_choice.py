@@ -8,8 +8,7 @@ from bisect import bisect_left
 from typing import Any, Final
 
 from app.dialects.responses.positions import ADDED, DONE
-from app.protocol.request import AllowedTools, ChosenTool, ToolChoice
-from app.protocol.request.tool_choice import NAMED
+from app.protocol.request.tool_choice import NAMED, AllowedTools, ChosenTool, ToolChoice
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import ChatAsk, to_chat
 from app.protocol.problems import ProblemError
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 
 DEFAULT = ChatOptions()
 

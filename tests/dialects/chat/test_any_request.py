@@ -17,7 +17,7 @@ from app.dialects.chat.encode import to_chat
 from app.dialects.chat.messages import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 from tests.dialects.chat.asking import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 
 TRANSCRIPTS: Final = Path(__file__).parents[2] / "transcripts"

@@ -13,7 +13,7 @@ from app.compaction.window import LETTER
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.protocol.problems import ProblemError
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 from app.sealing import EnvelopeSealer
 from tests.dialects.chat.asking import assistant, call, output, user
 from tests.support import grammar

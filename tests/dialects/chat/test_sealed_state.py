@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.messages import UNREADABLE
 from app.dialects.chat.turn import ChatTurn
-from app.protocol.request import parse_request
+from app.protocol.request.create_response import parse_request
 from app.sealing import EnvelopeSealer
 from tests.support.grammar import check
 from tests.support.judges import judge
