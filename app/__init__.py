@@ -33,5 +33,5 @@ The walk
          -> turns/pump             payload -> reader -> deltas -> emitter -> events
          -> transports/sse, json   bytes
 
-`docs/decisions.md` says why it is so.
+`docs/decisions/` says why it is so.
 """

@@ -82,9 +82,9 @@ def test_the_providers_are_configured_without_a_mistake(
     assert main(["check"]) == 0, capsys.readouterr().err
 
 
-PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md"], key=str)
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md"], key=str)
 SNIPPETS = [
-    pytest.param(language, text, id=f"{page.name}-{number}")
+    pytest.param(language, text, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, (language, text) in enumerate(FENCED.findall(page.read_text()), 1)
 ]
@@ -124,6 +124,13 @@ def test_every_answer_of_the_symptoms_is_one_that_is_given() -> None:
     assert {code: int(status) for status, code in told} == {code: ANSWERS[code].status for _, code in told}
 
 
+def test_the_index_of_decisions_lists_each_one_once_under_its_title() -> None:
+    folder = DOCS / "decisions"
+    listed = re.findall(r"^- \[(.*)\]\((.*)\)$", (folder / "README.md").read_text(), re.MULTILINE)
+    titles = {page.name: page.read_text().splitlines()[0] for page in folder.glob("*.md") if page.name != "README.md"}
+    assert sorted((name, f"# {title}") for title, name in listed) == sorted(titles.items())
+
+
 def test_how_it_works_shows_the_map_of_the_code(pytestconfig: pytest.Config) -> None:
     page = DOCS / "how-it-works.md"
     shown = f"```text\n{(app.__doc__ or '').strip()}\n```"
@@ -132,7 +139,7 @@ def test_how_it_works_shows_the_map_of_the_code(pytestconfig: pytest.Config) -> 
     assert shown in page.read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
