@@ -48,3 +48,4 @@ async def off_loop(size: int, work: Callable[Given, Result], *args: Given.args, 
             if not running.done():
                 await asyncio.wait({running})  # its slot is free when its thread is
                 running.exception()  # nobody is left to hear of it
+            del running  # it holds an error whose traceback would hold it, and all that was worked on

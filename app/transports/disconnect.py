@@ -30,6 +30,7 @@ class WhileThere:
     ) -> None:
         """Stop listening. Whoever else cancelled the work is not answered here."""
         self._listening.cancel()
+        del self._listening  # it will hold an error whose traceback holds this object, and so the whole turn
         working, self._working = self._working, None
         if self._gone and working is not None and working.uncancel() == 0 and kind is asyncio.CancelledError:
             raise ClientGoneError from None

@@ -1,6 +1,8 @@
 """Work for a client that has hung up ends; everything else about it is as without."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -63,3 +65,18 @@ async def test_a_client_that_hung_up_before_is_noticed_at_the_first_wait() -> No
     with pytest.raises(ClientGoneError):
         async with WhileThere(client.receive):
             await asyncio.sleep(60)
+
+
+async def test_nothing_is_left_for_the_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        client = Client()
+        async with WhileThere(client.receive):
+            await asyncio.sleep(0)
+        kept = weakref.ref(client)
+        del client
+        await asyncio.sleep(0)
+        assert kept() is None
+    finally:
+        gc.enable()

@@ -1,7 +1,9 @@
 """Long bodies are read and translated in threads, on every way in; short ones where they arrive."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -18,7 +20,7 @@ import app.transports.websocket
 import app.turns.service
 from app.dialects.chat.turn import ChatTurn
 from app.off_loop import OWNER, SHORT, off_loop
-from app.protocol.problems import ProblemError
+from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
 from app.transports.websocket_memory import Memory
 from tests.fetching.site import PDF, Site, page
@@ -225,3 +227,22 @@ def test_a_callers_long_bodies_do_not_hold_up_another_callers(monkeypatch: pytes
         finally:
             may_end.set()
         assert [each.result() for each in many] == [200] * 5
+
+
+async def test_work_that_fails_keeps_nothing_of_its_input() -> None:
+    """Left to the collector, refused bodies would be counted as given back and stay in memory."""
+    given = {1, 2}
+    kept = weakref.ref(given)
+
+    def refuse(_body: set[int]) -> None:
+        raise ProblemError(Problem(code="invalid_value", message="No."))
+
+    gc.disable()
+    try:
+        with pytest.raises(ProblemError):
+            await off_loop(SHORT + 1, refuse, given)
+        del given
+        await asyncio.sleep(0)
+        assert kept() is None
+    finally:
+        gc.enable()
