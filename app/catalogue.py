@@ -20,7 +20,7 @@ from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer, Sealers
 from app.settings import Key, Secret
-from app.upstreams.breaker import Standing
+from app.upstreams.breaker import Breaker
 from app.upstreams.callers_key import at_callers_expense, callers_fault
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import Counted, Counting, Knowing, Upstream, UpstreamRefused
@@ -55,8 +55,8 @@ class Entry(NamedTuple):
     model: str | None
     """The model's name upstream; none means the public one, unchanged."""
     options: ChatOptions | RelayOptions
-    standing: Standing
-    """How this upstream stands: the same for all models that it serves."""
+    breaker: Breaker
+    """The circuit breaker: the same for all models that this upstream serves."""
     clocks: Clocks = Clocks()
     """How long the upstream may take."""
     card: Card = Card()
@@ -187,7 +187,7 @@ class Catalogue:
     def circuits(self) -> dict[str, bool]:
         """Of each upstream that serves a model, whether it is left alone for now."""
         entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
-        return {entry.upstream_name: entry.standing.state != "closed" for entry in entries}
+        return {entry.upstream_name: entry.breaker.state != "closed" for entry in entries}
 
     def card(self, name: str) -> Card:
         """What is known of a model that is in `names`."""

@@ -20,15 +20,15 @@ from app.protocol.ids import Mint, minting
 from app.protocol.problems import ProblemError
 from app.sealing import EnvelopeSealer
 from app.settings import Seal, Server, Settings
-from app.transports.auth import Gate
+from app.transports.auth import Auth
 from app.transports.body import Bodies
-from app.transports.hosts import Browsers
+from app.transports.hosts import HostGuard
 from app.transports.http import Http
-from app.transports.request_id import Envelope, on_framework_error, on_problem, on_unknown_websocket
+from app.transports.request_id import RequestId, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.websocket import Quotas, WebSockets
-from app.turns.limits import Admission
+from app.turns.limits import Limits
 from app.turns.quota import Quota
-from app.turns.service import Walk
+from app.turns.service import TurnService
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
 from app.upstreams.port import Keep
@@ -55,7 +55,7 @@ class TracingUnavailableError(RuntimeError):
 class Kept(NamedTuple):
     """What outlives the settings: a server that is told other ones goes on counting, and opens what it sealed."""
 
-    admission: Admission
+    limits: Limits
     arriving: Quota
     """Bytes of bodies that are read."""
     waiting: Quota
@@ -81,24 +81,24 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     catalogue = build_catalogue(
         settings, upstreams, sealer_of(settings.seal, kept.seal_key, settings.server.max_body_bytes), fetcher
     )
-    admission, metrics, recorder = kept.admission, kept.metrics, kept.recorder
-    gate = Gate(settings.keys, settings.server, passthrough=_takes_guests(settings))
+    limits, metrics, recorder = kept.limits, kept.metrics, kept.recorder
+    auth = Auth(settings.keys, settings.server, passthrough=_takes_guests(settings))
     tracing = tracing_of(settings)
     body_log = BodyLog() if settings.server.log_bodies else None
-    walk = Walk(
+    service = TurnService(
         catalogue=catalogue,
-        admission=admission,
+        limits=limits,
         waiting=kept.waiting,
         server=settings.server,
         mint=mint,
         now=lambda: int(time.time()),
-        witnesses=[witness for witness in (recorder, metrics, tracing, body_log) if witness is not None],
+        observers=[observer for observer in (recorder, metrics, tracing, body_log) if observer is not None],
     )
     bodies = Bodies(settings.server, kept.arriving)
     http = Http(
-        walk=walk, catalogue=catalogue, gate=gate, bodies=bodies, server=settings.server, started=int(time.time())
+        service=service, catalogue=catalogue, auth=auth, bodies=bodies, server=settings.server, started=int(time.time())
     )
-    websockets = WebSockets(walk=walk, gate=gate, server=settings.server, quotas=kept.websockets)
+    websockets = WebSockets(service=service, auth=auth, server=settings.server, quotas=kept.websockets)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     held = AsyncExitStack()
@@ -127,21 +127,21 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.state.admission = admission  # for whoever runs the server, and stops it
+    app.state.limits = limits  # for whoever runs the server, and stops it
     app.state.kept = kept
     app.state.follow = partial(_follow, kept, settings, catalogue)
     app.state.leave = partial(_leave, websockets, recorder)
     app.state.retire = held.aclose
     if settings.serves_page:
-        inspector = Inspector(walk=walk, gate=gate, bodies=bodies, server=settings.server, recorder=recorder)
+        inspector = Inspector(service=service, auth=auth, bodies=bodies, server=settings.server, recorder=recorder)
         app.include_router(inspector.router())
     if metrics is not None:
-        app.include_router(metrics.router(gate if settings.server.metrics == "key" else None))
+        app.include_router(metrics.router(auth if settings.server.metrics == "key" else None))
     _route_websockets(app, websockets)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
-    app.add_middleware(Browsers, hosts=settings.server.hosts, origins=settings.server.cors_origins)
-    app.add_middleware(Envelope, mint=mint)
+    app.add_middleware(HostGuard, hosts=settings.server.hosts, origins=settings.server.cors_origins)
+    app.add_middleware(RequestId, mint=mint)
     if before is None:
         app.state.follow()
     return app
@@ -173,7 +173,7 @@ def _kept(settings: Settings, before: Kept | None) -> Kept:
     server = settings.server
     if before is None:
         return Kept(
-            admission=Admission(server.max_turns),
+            limits=Limits(server.max_turns),
             arriving=Quota(*_body_bytes(server)),
             waiting=Quota(*_body_bytes(server, WAITING)),
             websockets=Quotas(
@@ -211,7 +211,7 @@ def _follow(kept: Kept, settings: Settings, catalogue: Catalogue) -> None:
     """Let what outlives the settings go by these from now on. It cannot fail, so that a reload is followed whole."""
     server = settings.server
     owners = len({key.name for key in settings.keys}) + _takes_guests(settings)
-    kept.admission.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
+    kept.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
     kept.arriving.follow(*_body_bytes(server))
     kept.waiting.follow(*_body_bytes(server, WAITING))
     kept.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
@@ -256,14 +256,14 @@ def _providers(settings: Settings) -> dict[str, str]:
     return {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
 
 
-def build_door(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
+def build_http_guard(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
     """What uvicorn is to hear clients with: bounded, patient for a while, in OpenAI's words."""
     try:
-        from app.transports.http_guard import Door  # noqa: PLC0415 — its parser does not exist for every system
+        from app.transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser does not exist for every system
     except ImportError:  # pragma: no cover — where there is no httptools, uvicorn has another
         return "auto"
     made = partial(
-        Door,
+        HttpGuard,
         max_header_bytes=server.max_header_bytes,
         header_timeout=server.header_timeout,
         send_timeout=server.send_timeout,

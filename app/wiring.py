@@ -11,7 +11,7 @@ from app.protocol.codex_catalog import Card
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
 from app.settings import Hint, Model, Settings, Upstream
-from app.upstreams.breaker import Standing
+from app.upstreams.breaker import Breaker
 from app.upstreams.clocks import Clocks
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
@@ -64,8 +64,8 @@ def build_catalogue(
     fetcher: "Fetcher | None" = None,
 ) -> Catalogue:
     """Models as the settings name them, each with its upstream."""
-    standings = {
-        name: Standing(
+    breakers = {
+        name: Breaker(
             name,
             retries=told.retries,
             failures=told.breaker_failures,
@@ -77,7 +77,7 @@ def build_catalogue(
 
     def entry(model: Model, upstream: str) -> Entry:
         model = model.model_copy(update={"upstream": upstream, "name": model.names.get(upstream, model.name)})
-        return _entry(model, settings, upstreams[upstream], standings[upstream])._replace(
+        return _entry(model, settings, upstreams[upstream], breakers[upstream])._replace(
             sealers=sealers, resolved=_resolving(settings, settings.upstreams[upstream], fetcher)
         )
 
@@ -107,7 +107,7 @@ def _resolving(
     return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
 
 
-def _entry(model: Model, settings: Settings, upstream: AnyUpstream, standing: Standing) -> Entry:
+def _entry(model: Model, settings: Settings, upstream: AnyUpstream, breaker: Breaker) -> Entry:
     told = settings.upstreams[model.upstream]
     passthrough = told.auth == "passthrough"
     clocks = Clocks(
@@ -137,7 +137,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, standing: St
             upstream,
             model.name,
             relay,
-            standing,
+            breaker,
             clocks,
             card,
             counting=counting,
@@ -172,7 +172,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, standing: St
         upstream,
         model.name,
         options,
-        standing,
+        breaker,
         clocks,
         card,
         knowing,

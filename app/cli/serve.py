@@ -17,12 +17,12 @@ from fastapi import FastAPI
 from app.cli.banner import banner
 from app.cli.logs import configure
 from app.cli.reload import Swappable, reload
-from app.main import TracingUnavailableError, build_app, build_door
+from app.main import TracingUnavailableError, build_app, build_http_guard
 from app.observers.body_log import WARNING
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
 from app.transports.draining import DrainingSocket, socket_options
-from app.turns.limits import Admission
+from app.turns.limits import Limits
 
 log = logging.getLogger("am_proxy")
 
@@ -94,7 +94,7 @@ class Announced(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 self._swappable,
-                http=build_door(settings.server),
+                http=build_http_guard(settings.server),
                 h11_max_incomplete_event_size=settings.server.max_header_bytes,  # where there is no httptools
                 log_config=None,
                 log_level="error",
@@ -113,7 +113,7 @@ class Announced(uvicorn.Server):
         self._told = settings
         """The settings read last; the server itself keeps those it was started with."""
         self._reloading: asyncio.Future[None] | None = None
-        self._admission: Admission = app.state.admission
+        self._limits: Limits = app.state.limits
         self._leaves_at: float | None = None
         self._port: int = listener.getsockname()[1]
 
@@ -156,7 +156,7 @@ class Announced(uvicorn.Server):
         recorder = self._swappable.app.state.kept.recorder
         if recorder is not None:
             recorder.dismiss()
-        ending = loop.call_later(self._settings.server.shutdown_grace, self._admission.end)
+        ending = loop.call_later(self._settings.server.shutdown_grace, self._limits.end)
         cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut_stalled)
         insisting = loop.create_task(self._insist())
         await self._stop_listening()
@@ -204,7 +204,7 @@ class Announced(uvicorn.Server):
 
         Who presses Ctrl-C does not wait for load balancers to notice.
         """
-        self._admission.leave()
+        self._limits.leave()
         if self._leaves_at is not None:
             self.force_exit = self.should_exit = True
             return

@@ -15,10 +15,10 @@ from app.off_loop import off_loop
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
-from app.transports.auth import Gate
+from app.transports.auth import Auth
 from app.transports.body import Bodies
 from app.turns.quota import Quota
-from app.turns.service import Walk
+from app.turns.service import TurnService
 
 MOST_WATCHERS: Final = 64
 """Pages that watch turns: each may be behind by some megabytes."""
@@ -50,9 +50,11 @@ _GUARDED: Final = {
 class Inspector:
     """A page that needs nothing but this server."""
 
-    def __init__(self, *, walk: Walk, gate: Gate, bodies: Bodies, server: Server, recorder: Recorder | None) -> None:
-        self._walk = walk
-        self._gate = gate
+    def __init__(
+        self, *, service: TurnService, auth: Auth, bodies: Bodies, server: Server, recorder: Recorder | None
+    ) -> None:
+        self._service = service
+        self._auth = auth
         self._bodies = bodies
         self._server = server
         self._recorder = recorder
@@ -87,15 +89,15 @@ class Inspector:
 
         It is as much work as a turn before its upstream is asked, and so takes a slot as one.
         """
-        caller = self._gate.admit(request.headers)
-        admission = self._walk.admission
-        request.state.headers = admission.headers(caller)  # also of an answer that says why there is no slot
-        slot = admission.admit(caller)
-        request.state.headers = admission.headers(caller)
+        caller = self._auth.caller(request.headers)
+        limits = self._service.limits
+        request.state.headers = limits.headers(caller)  # also of an answer that says why there is no slot
+        slot = limits.admit(caller)
+        request.state.headers = limits.headers(caller)
         try:
             async with self._bodies.read(request, caller) as body:
                 originator = request.headers.get("originator", "")
-                ask, warnings = await self._walk.rehearse(body, caller, originator=originator)
+                ask, warnings = await self._service.rehearse(body, caller, originator=originator)
                 shown = await off_loop(len(body), _shown, ask, warnings)
         finally:
             slot.give_back()
@@ -103,7 +105,7 @@ class Inspector:
 
     async def turns(self, request: Request) -> HttpResponse:
         """The last turns, then each new one as it goes. Callers see their own alone; without any keys, all see all."""
-        caller = self._gate.admit_key(request.headers, "Turns are shown")
+        caller = self._auth.key_holder(request.headers, "Turns are shown")
         if self._recorder is None:
             raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
         if not self._watchers.take(caller):

@@ -23,7 +23,7 @@ BUSY: Final = "; too much waits to be written"
 
 
 class BodyLog:
-    """A witness that writes down what was asked and what was answered."""
+    """A observer that writes down what was asked and what was answered."""
 
     def __init__(self) -> None:
         self._backlog = Backlog()
@@ -47,7 +47,7 @@ class LoggedTurn:
         instead = brief(request, BUSY)
         self._write(size, "asked", partial(shown, request, ask), instead, upstream=upstream)
 
-    def told(self, events: list[Event]) -> None:
+    def sent(self, events: list[Event]) -> None:
         """The last event holds the whole response."""
         last = events[-1] if events else None
         if not isinstance(last, LastEvent | RelayedLast):

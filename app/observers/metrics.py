@@ -26,7 +26,7 @@ from app.protocol.events import Event
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.request.create_response import CreateResponse
 from app.settings import Key
-from app.transports.auth import Gate
+from app.transports.auth import Auth
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the page, and nobody reads them
 
@@ -53,7 +53,7 @@ class Served(NamedTuple):
 
 
 class Metrics:
-    """A witness of all turns. `circuits` says of each upstream whether it is left alone for now."""
+    """A observer of all turns. `circuits` says of each upstream whether it is left alone for now."""
 
     def __init__(self, served: Served, version: str, circuits: Callable[[], Mapping[str, bool]] = dict) -> None:
         self._served = served
@@ -134,11 +134,11 @@ class Metrics:
             return generate_latest(self._registry)
         return generate_latest(_Visible(self._registry, caller))
 
-    def router(self, gate: Gate | None) -> APIRouter:
-        """Where it is read: by everybody, or only through this gate."""
+    def router(self, auth: Auth | None) -> APIRouter:
+        """Where it is read: by everybody, or only through this auth."""
 
         async def page(request: Request) -> HttpResponse:
-            caller = None if gate is None else gate.admit_key(request.headers, "Figures are shown")
+            caller = None if auth is None else auth.key_holder(request.headers, "Figures are shown")
             return HttpResponse(self.page(caller), media_type=CONTENT_TYPE_PLAIN_1_0_0)
 
         router = APIRouter(include_in_schema=False)
@@ -199,7 +199,7 @@ class CountedTurn:
         """From here on it is the upstream that refuses."""
         self._asked = True
 
-    def told(self, events: list[Event]) -> None:
+    def sent(self, events: list[Event]) -> None:
         """Not counted."""
 
     def refused(self, problem: Problem) -> None:

@@ -56,7 +56,7 @@ class Recorded:
         """What the client wanted, and what this upstream is asked."""
         self._tell("asked", {**shown(request, ask), "upstream": upstream, "warnings": warnings})
 
-    def told(self, events: list[Event]) -> None:
+    def sent(self, events: list[Event]) -> None:
         """What the client is told."""
         at = round((time.perf_counter() - self._began) * 1000, 2)
         if sum(size_of(event, LONG + 1) for event in events) > self._room:  # encoding them would take long, for nothing
@@ -114,7 +114,7 @@ class Recorder:
         self._keyed = keyed
 
     def began(self, fields: Mapping[str, Any]) -> Recorded:
-        """An account of one more turn. It has its place in the ring only when there is something to tell of it."""
+        """The record of one more turn. It has its place in the ring only when there is something to tell of it."""
         return Recorded(self, fields)
 
     def publish(self, turn: Recorded, note: Note) -> None:

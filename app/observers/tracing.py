@@ -38,7 +38,7 @@ _ENDED: Final = {
 
 
 class Tracing:
-    """A witness that tells a collector."""
+    """A observer that tells a collector."""
 
     def __init__(self, collector: str, version: str, providers: Mapping[str, str]) -> None:
         self._providers = providers
@@ -78,7 +78,7 @@ class TracedTurn:
         if warnings:
             self._span.set_attribute("am_proxy.warnings", warnings)
 
-    def told(self, events: list[Event]) -> None:
+    def sent(self, events: list[Event]) -> None:
         """Not traced: what is said stays here."""
 
     def refused(self, problem: Problem) -> None:

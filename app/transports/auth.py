@@ -17,7 +17,7 @@ GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
 """A caller whose key is none of ours, where some upstream is given its callers' keys."""
 
 
-class Gate:
+class Auth:
     """Knows keys by their digests only. A key of this server stays here; any other may be for an upstream."""
 
     def __init__(self, keys: Sequence[Key], server: Server, *, passthrough: bool = False) -> None:
@@ -25,7 +25,7 @@ class Gate:
         self._passthrough = passthrough
         self._server = server
 
-    def admit(self, headers: Headers) -> Key:
+    def caller(self, headers: Headers) -> Key:
         """The caller. Raises `ProblemError` without a valid `Authorization: Bearer …`, or with two."""
         given = headers.getlist("authorization")
         if len(given) > 1:
@@ -45,9 +45,9 @@ class Gate:
             raise refuse("invalid_api_key", "This key is not known here.")
         return self._bringing(own, GUEST)
 
-    def admit_key(self, headers: Headers, what: str) -> Key:
-        """The caller, who may be no guest: `what` is shown to them by nobody. Raises `ProblemError` as `admit` does."""
-        caller = self.admit(headers)
+    def key_holder(self, headers: Headers, what: str) -> Key:
+        """The caller, who may be no guest: guests are not shown `what`. Raises `ProblemError` as `caller` does."""
+        caller = self.caller(headers)
         if caller.is_guest:
             raise refuse("invalid_api_key", f"{what} for those who have a key of this server.")
         return caller

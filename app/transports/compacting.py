@@ -14,7 +14,7 @@ from app.protocol.warnings import in_header
 from app.transports import last_response as whole
 from app.transports.turn_response import Answering
 from app.turns.log import TurnLog
-from app.turns.service import Running
+from app.turns.service import RunningTurn
 
 CUT = "The summary was cut off at a limit of the model."
 
@@ -24,7 +24,7 @@ class Compacting(Answering):
 
     def __init__(
         self,
-        running: Running,
+        running: RunningTurn,
         turn_log: TurnLog,
         *,
         kept: list[dict[str, Any]],

@@ -9,8 +9,8 @@ from starlette.types import Receive
 from app.transports.body import ClientGoneError
 
 
-class WhileThere:
-    """`async with WhileThere(receive): …` ends in `ClientGoneError` when the client hangs up first.
+class UntilDisconnect:
+    """`async with UntilDisconnect(receive): …` ends in `ClientGoneError` when the client hangs up first.
 
     One task that listens, and nothing else: a stream waits for most of its life, and there may be thousands.
     """

@@ -31,7 +31,7 @@ _TOLD: Final = (
 """Headers of an answer that a page may read."""
 
 
-class Browsers:
+class HostGuard:
     """Looks at Host and Origin before anything else does. `hosts` is none where every Host is welcome."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str]) -> None:

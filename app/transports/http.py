@@ -14,20 +14,20 @@ from app.protocol.codex_catalog import codex_model
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.warnings import in_header
 from app.settings import Key, Server
-from app.transports.auth import Gate
+from app.transports.auth import Auth
 from app.transports.body import Bodies, ClientGoneError
 from app.transports.compacting import Compacting
 from app.transports.openapi import document
 from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.turn_response import Answering
-from app.turns.limits import Ticket
-from app.turns.log import TurnLog, came_from
-from app.turns.service import Walk
+from app.turns.limits import Slot
+from app.turns.log import TurnLog, trace_of
+from app.turns.service import TurnService
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says who counted."""
 
-Serve = Callable[[Request, bytes, Key, TurnLog, Ticket], Awaitable[HttpResponse]]
+Serve = Callable[[Request, bytes, Key, TurnLog, Slot], Awaitable[HttpResponse]]
 
 STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
@@ -40,17 +40,17 @@ class Http:
     def __init__(
         self,
         *,
-        walk: Walk,
+        service: TurnService,
         catalogue: Catalogue,
-        gate: Gate,
+        auth: Auth,
         bodies: Bodies,
         server: Server,
         started: int,
     ) -> None:
-        self._walk = walk
-        self._admission = walk.admission
+        self._service = service
+        self._limits = service.limits
         self._catalogue = catalogue
-        self._gate = gate
+        self._auth = auth
         self._bodies = bodies
         self._server = server
         self._started = started
@@ -85,67 +85,63 @@ class Http:
 
     async def create_response(self, request: Request) -> HttpResponse:
         """One turn."""
-        return await self._admitted(request, self._run, self._walk.open_log(None, **_about(request)))
+        return await self._admitted(request, self._run, self._service.open_log(None, **_about(request)))
 
     async def compact(self, request: Request) -> HttpResponse:
         """A conversation, summed up."""
-        return await self._admitted(request, self._sum_up, self._walk.open_log(None, **_about(request)))
+        return await self._admitted(request, self._sum_up, self._service.open_log(None, **_about(request)))
 
     async def count_input(self, request: Request) -> HttpResponse:
         """How many tokens a turn would read. Its model is not asked to answer."""
         return await self._admitted(request, self._count, TurnLog(**_about(request)))  # a turn only in form
 
     async def _admitted(self, request: Request, serve: Serve, turn_log: TurnLog) -> HttpResponse:
-        """What every request that has a turn in its body goes through. Whoever serves it gives its ticket back."""
+        """What every request that has a turn in its body goes through. Whoever serves it gives its slot back."""
         try:
             caller = self._caller(request)
-            turn_log.came_from(caller)
-            ticket = self._admission.admit(caller)
-            request.state.headers = self._admission.headers(caller)
+            turn_log.set_caller(caller)
+            slot = self._limits.admit(caller)
+            request.state.headers = self._limits.headers(caller)
             try:
                 async with self._bodies.read(request, caller) as body:
-                    return await serve(request, body, caller, turn_log, ticket)
+                    return await serve(request, body, caller, turn_log, slot)
             except BaseException:
-                ticket.give_back()
+                slot.give_back()
                 raise
         except ProblemError as error:
             turn_log.refused(error.problem)
             return answer(error.problem)
         except ClientGoneError:
-            turn_log.tell()
+            turn_log.write()
             return HttpResponse(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
         except Exception:
-            turn_log.broke()
+            turn_log.failed()
             raise
 
-    async def _run(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket) -> HttpResponse:
-        create = await self._walk.read(body, turn_log)
+    async def _run(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, slot: Slot) -> HttpResponse:
+        create = await self._service.read(body, turn_log)
         originator = request.headers.get("originator", "")
-        running = await self._walk.begin(
-            create, caller, turn_log, ticket=ticket, originator=originator, request_id=request.state.request_id
+        running = await self._service.begin(
+            create, caller, turn_log, slot=slot, originator=originator, request_id=request.state.request_id
         )
         patience = self._server.first_payload_wait if create.stream else running.clocks.turn
         return Answering(running, turn_log, stream=create.stream, patience=patience)
 
-    async def _sum_up(
-        self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
-    ) -> HttpResponse:
-        create = await self._walk.read_compaction(body, turn_log)
-        running = await self._walk.begin(
-            create, caller, turn_log, ticket=ticket, originator="", request_id=request.state.request_id
+    async def _sum_up(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, slot: Slot) -> HttpResponse:
+        create = await self._service.read_compaction(body, turn_log)
+        running = await self._service.begin(
+            create, caller, turn_log, slot=slot, originator="", request_id=request.state.request_id
         )
-        kept = await self._walk.kept(create)
+        kept = await self._service.kept(create)
         return Compacting(running, turn_log, kept=kept, patience=running.clocks.turn)
 
-    async def _count(
-        self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, ticket: Ticket
-    ) -> HttpResponse:
-        create = await self._walk.read(body, turn_log)
+    async def _count(self, request: Request, body: bytes, caller: Key, turn_log: TurnLog, slot: Slot) -> HttpResponse:
+        create = await self._service.read(body, turn_log)
         originator = request.headers.get("originator", "")
-        counted, warnings = await self._walk.count(create, caller, turn_log, originator=originator)
-        ticket.give_back()
+        counted, warnings = await self._service.count(create, caller, turn_log, originator=originator)
+        slot.give_back()
         turn_log.note(finish="counted", status=HTTPStatus.OK.value)
-        turn_log.tell()
+        turn_log.write()
         told = {"object": "response.input_tokens", "input_tokens": counted.tokens}
         marked = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}
         return JSONResponse(told, headers=in_header(warnings) | marked)
@@ -156,8 +152,8 @@ class Http:
 
     def _caller(self, request: Request) -> Key:
         """Who asks. Every answer to a key with a limit says how much of it is left."""
-        caller = self._gate.admit(request.headers)
-        request.state.headers = self._admission.headers(caller)
+        caller = self._auth.caller(request.headers)
+        request.state.headers = self._limits.headers(caller)
         return caller
 
     async def nothing_stored(self, request: Request) -> HttpResponse:
@@ -188,7 +184,7 @@ class Http:
 
     async def ready(self) -> HttpResponse:
         """It serves, and goes on doing so."""
-        if not self._admission.ready:
+        if not self._limits.ready:
             return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         return JSONResponse({"status": "ok"})
 
@@ -198,4 +194,4 @@ class Http:
 
 def _about(request: Request) -> dict[str, Any]:
     """What is known of a request before it is looked at."""
-    return {"request_id": request.state.request_id, **came_from(request.headers)}
+    return {"request_id": request.state.request_id, **trace_of(request.headers)}

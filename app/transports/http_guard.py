@@ -65,7 +65,7 @@ _NO_HOST: Final = Problem(code="invalid_http", message="A request needs one Host
 
 
 class _RefusedError(Exception):
-    """Ends the parsing of a head; the reason stands in `Door._refusal`."""
+    """Ends the parsing of a head; the reason stands in `HttpGuard._refusal`."""
 
 
 class _ReadingControl(FlowControl):
@@ -81,7 +81,7 @@ class _ReadingControl(FlowControl):
             super().resume_reading()
 
 
-class Door(HttpToolsProtocol):
+class HttpGuard(HttpToolsProtocol):
     """One connection. To be given to uvicorn as `http`, with the last four arguments filled in."""
 
     __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection

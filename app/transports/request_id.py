@@ -43,7 +43,7 @@ UPGRADE_REQUIRED: Final = Problem(
 )
 
 
-class Envelope:
+class RequestId:
     """Outermost: names the request, stamps the answer, and turns our own faults into a 500 that shows nothing."""
 
     def __init__(self, app: ASGIApp, mint: Mint) -> None:

@@ -22,18 +22,18 @@ from app.transports import last_response as whole
 from app.transports import sse
 from app.transports.body import ClientGoneError
 from app.transports.deferred import leave
-from app.transports.disconnect import WhileThere
+from app.transports.disconnect import UntilDisconnect
 from app.transports.request_id import answer
 from app.turns.limits import LEAVING
 from app.turns.log import TurnLog
-from app.turns.service import Running
+from app.turns.service import RunningTurn
 
 
 class Answering(HttpResponse):
     """The answer to one turn, streamed or whole. Ends the turn however it ends itself, and writes its line."""
 
     def __init__(  # its base would make a body of it; this has none yet
-        self, running: Running, turn_log: TurnLog, *, stream: bool, patience: float
+        self, running: RunningTurn, turn_log: TurnLog, *, stream: bool, patience: float
     ) -> None:
         self._running = running
         self._log = turn_log
@@ -49,7 +49,7 @@ class Answering(HttpResponse):
         response: HttpResponse | None = None
         try:
             with suppress(ClientGoneError):
-                async with WhileThere(receive):
+                async with UntilDisconnect(receive):
                     await self._running.open(self._patience)
                     if self._stream:
                         await self._tell(send)

@@ -35,17 +35,17 @@ from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.frame import Frame, parse_frame
 from app.settings import Key, Server
-from app.transports.auth import Gate
+from app.transports.auth import Auth
 from app.transports.draining import DRAIN, SHARE
 from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.sse import is_short
 from app.transports.waiting_frames import FULL, STOPPING, WaitingFrames
 from app.transports.websocket_frames import at_once, frames, frames_apart, warned
 from app.transports.websocket_memory import Memory, continued, in_the_frame, remembered
-from app.turns.limits import Ticket
-from app.turns.log import TurnLog, came_from
+from app.turns.limits import Slot
+from app.turns.log import TurnLog, trace_of
 from app.turns.quota import Quota, Share
-from app.turns.service import Running, Walk
+from app.turns.service import RunningTurn, TurnService
 
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
@@ -70,9 +70,9 @@ class StalledError(Exception):
 class WebSockets:
     """The endpoint, an ASGI application. Refuses before the upgrade, with an HTTP answer."""
 
-    def __init__(self, *, walk: Walk, gate: Gate, server: Server, quotas: Quotas) -> None:
-        self._walk = walk
-        self._gate = gate
+    def __init__(self, *, service: TurnService, auth: Auth, server: Server, quotas: Quotas) -> None:
+        self._service = service
+        self._auth = auth
         self._server = server
         self._quotas = quotas
         self._open: set[_Connection] = set()
@@ -89,19 +89,19 @@ class WebSockets:
         try:
             caller = self._admit(headers)
         except ProblemError as error:
-            self._walk.open_log(None, request_id=request_id, **came_from(headers)).refused(error.problem)
+            self._service.open_log(None, request_id=request_id, **trace_of(headers)).refused(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await answer(error.problem, extra)(scope, receive, send)
             return
         try:
-            scope["state"]["headers"] = self._walk.admission.headers(caller)
+            scope["state"]["headers"] = self._service.limits.headers(caller)
             await receive()  # the offer of a connection
             await send({"type": "websocket.accept", "headers": []})
             arriving = scope["state"][SHARE] = Share(self._quotas.arriving, caller)
             remembered = Share(self._quotas.remembered, caller)
             memory = Memory(self._server.websocket_memory_bytes, remembered, self._server.max_json_values)
             waiting = WaitingFrames(arriving, self._server.max_body_bytes)
-            connection = _Connection(self._walk, self._server, caller, headers, request_id, memory, waiting, send)
+            connection = _Connection(self._service, self._server, caller, headers, request_id, memory, waiting, send)
             self._open.add(connection)
             try:
                 await connection.run(receive)
@@ -114,7 +114,7 @@ class WebSockets:
         """The caller, who holds one more connection."""
         if not self._server.websocket:
             raise ProblemError(UPGRADE_REQUIRED)
-        caller = self._gate.admit(headers)
+        caller = self._auth.caller(headers)
         if not self._quotas.connections.take(caller):
             raise ProblemError(self._quotas.connections.refusal("open websockets"))
         return caller
@@ -125,7 +125,7 @@ class _Connection:
 
     def __init__(  # noqa: PLR0913, PLR0917 — all of them are of this connection alone
         self,
-        walk: Walk,
+        service: TurnService,
         server: Server,
         caller: Key,
         headers: Headers,
@@ -134,11 +134,11 @@ class _Connection:
         waiting: WaitingFrames,
         send: Send,
     ) -> None:
-        self._walk = walk
+        self._service = service
         self._server = server
         self._caller = caller
         self._originator = headers.get("originator", "")
-        self._trace = came_from(headers)
+        self._trace = trace_of(headers)
         self._lenient = BETA in headers.get("openai-beta", "")
         self._request_id = request_id
         self._turns = 0
@@ -218,13 +218,13 @@ class _Connection:
     async def _turn(self, data: bytes) -> None:
         self._turns += 1
         request_id = f"{self._request_id}-{self._turns}"
-        turn_log = self._walk.open_log(self._caller, request_id=request_id, websocket=True, **self._trace)
+        turn_log = self._service.open_log(self._caller, request_id=request_id, websocket=True, **self._trace)
         raw: dict[str, Any] = {}
         offset, size = 0, len(data)
-        slot: Ticket | None = None
+        slot: Slot | None = None
         try:
-            slot = self._walk.admission.admit(self._caller)
-            raw = await self._walk.decode(data)
+            slot = self._service.limits.admit(self._caller)
+            raw = await self._service.decode(data)
             frame = parse_frame(raw, lenient=self._lenient)
             if frame.previous_response_id is not None:
                 size += self._memory.size
@@ -243,12 +243,12 @@ class _Connection:
         except (StalledError, OSError):
             raise
         except Exception:
-            turn_log.broke()
+            turn_log.failed()
             raise
         finally:  # the client may have left before its upstream said a word
             if slot is not None:
                 slot.give_back()
-            turn_log.tell()
+            turn_log.write()
         if last.response.status == "failed":
             self._memory.forget(frame.previous_response_id)
         else:
@@ -256,21 +256,21 @@ class _Connection:
             self._memory.keep(*await off_loop(size, remembered, frame.body["input"], last))
 
     async def _answer(
-        self, frame: Frame, size: int, turn_log: TurnLog, request_id: str, slot: Ticket
+        self, frame: Frame, size: int, turn_log: TurnLog, request_id: str, slot: Slot
     ) -> LastEvent | RelayedLast:
         """The whole answer, sent; its last event."""
-        create = await self._walk.read_object(
+        create = await self._service.read_object(
             frame.body, turn_log, size, previous_response_id=frame.previous_response_id
         )
         if not frame.generate:
             turn_log.note(status=HTTPStatus.OK.value, generate=False)
-            events = await self._walk.prepare(create, self._caller, turn_log, originator=self._originator)
+            events = await self._service.prepare(create, self._caller, turn_log, originator=self._originator)
             try:
                 return await self._tell(turn_log.watch(at_once(events), at_end=slot.give_back), size)
             finally:
-                turn_log.tell()
-        running = await self._walk.begin(
-            create, self._caller, turn_log, ticket=slot, originator=self._originator, request_id=request_id
+                turn_log.write()
+        running = await self._service.begin(
+            create, self._caller, turn_log, slot=slot, originator=self._originator, request_id=request_id
         )
         try:
             await running.open(self._server.first_payload_wait)
@@ -284,7 +284,7 @@ class _Connection:
             await running.close()
 
     async def _tell(
-        self, batches: AsyncIterator[list[Event]], size: int, running: Running | None = None
+        self, batches: AsyncIterator[list[Event]], size: int, running: RunningTurn | None = None
     ) -> LastEvent | RelayedLast:
         """Sends all of them, the warnings with the first, those of the answer itself with the last; the last event."""
         last: Event | None = None

@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-An upstream that could not be reached, or says 429, 502, 503 or 529, is asked once more, if its standing allows, and at
+An upstream that could not be reached, or says 429, 502, 503 or 529, is asked once more, if its breaker allows, and at
 once or after the short wait that it names. If it fails all the same, the next of the model's upstreams is asked, in
 its own dialect: for that a new turn is begun. What is the client's own fault is not tried elsewhere.
 
@@ -129,8 +129,8 @@ class Attempts:
 
     async def _ask(self, route: Route, *, elsewhere: bool) -> dict[str, Any]:
         """The upstream's first payload, at the second try if need be."""
-        standing = route.entry.standing
-        if wait := standing.enter(route.owner):
+        breaker = route.entry.breaker
+        if wait := breaker.allow(route.owner):
             raise UpstreamRefused(_left_alone(wait))
         self._asked = True
         if elsewhere:  # the log has the first one's name and warnings already
@@ -139,30 +139,30 @@ class Attempts:
         answered = False
         model = route.entry.model or route.model
         try:
-            for left in range(standing.retries, -1, -1):
+            for left in range(breaker.retries, -1, -1):
                 try:
                     payload = await self._open(route)
                 except UpstreamRefused as refused:
                     if refused.timed_out and self._own_delay() >= OWN_DELAY:
                         raise  # whatever the upstream sent, nobody was there to read it
-                    if left and _soon(refused.wait) and standing.may_ask_again(route.owner):
+                    if left and _soon(refused.wait) and breaker.may_ask_again(route.owner):
                         self._count(route)
                         await asyncio.sleep(refused.wait or 0)
                         continue
                     answered = True
                     if refused.outage is not None:
-                        standing.failed(route.owner, model, kind=refused.outage)
+                        breaker.failure(route.owner, model, kind=refused.outage)
                     elif refused.problem.code in FAILURES:
-                        standing.failed(route.owner, model, kind="failed")
+                        breaker.failure(route.owner, model, kind="failed")
                     else:
-                        standing.heard(route.owner, model)
+                        breaker.success(route.owner, model)
                     raise
                 answered = True
-                standing.heard(route.owner, model)
+                breaker.success(route.owner, model)
                 return payload
         finally:
             if not answered:
-                standing.left(route.owner)
+                breaker.release(route.owner)
         raise AssertionError  # pragma: no cover — the last try returns or raises
 
     def _count(self, route: Route) -> None:

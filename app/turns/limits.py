@@ -25,7 +25,7 @@ from app.off_loop import OWNER
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key
 from app.turns.quota import Quota
-from app.turns.rate_limit import Allowance, Allowances
+from app.turns.rate_limit import RateLimit, RateLimits
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
 """What a turn is told that ran when its server ended, and one that came too late."""
@@ -33,13 +33,13 @@ PAUSE: Final = 2
 """Seconds after which it may be worth asking a full server again."""
 
 
-class Ticket:
-    """One turn's leave to run. Whoever has one gives it back."""
+class Slot:
+    """One running turn, as it counts against the limits. Whoever takes one gives it back."""
 
-    def __init__(self, admission: "Admission", caller: Key, allowance: Allowance) -> None:
-        self._admission = admission
+    def __init__(self, limits: "Limits", caller: Key, rate_limit: RateLimit) -> None:
+        self._limits = limits
         self.caller = caller
-        self.allowance = allowance
+        self.rate_limit = rate_limit
         self.interrupt: Callable[[Problem], None] | None = None
         """How the turn is ended from outside, once it can be."""
         self._held: tuple[Quota, int] | None = None
@@ -47,7 +47,7 @@ class Ticket:
     def on_end(self, interrupt: Callable[[Problem], None]) -> None:
         """What to call when the server ends; at once if it has."""
         self.interrupt = interrupt
-        if self._admission.ended:
+        if self._limits.ended:
             interrupt(LEAVING)
 
     def hold(self, quota: Quota, size: int) -> None:
@@ -65,31 +65,31 @@ class Ticket:
     def give_back(self) -> None:
         """The turn is over. Once is enough, more often does no harm."""
         self.answered()
-        self._admission.give_back(self)
+        self._limits.give_back(self)
 
 
-class Admission:
-    """Counts turns, and knows whether there may be more."""
+class Limits:
+    """Counts turns, and says whether another one may begin."""
 
     def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic, *, shared: bool = False) -> None:
         self.ready = True
         """Whether new clients should come."""
         self.ended = False
-        self.tickets: set[Ticket] = set()
-        """Those of all turns that run."""
+        self.slots: set[Slot] = set()
+        """Of all turns that run."""
         self._max_turns = max_turns
         self._shared = shared
         """Whether there may be several owners."""
         self._clock = clock
-        self._allowances = Allowances(clock)
+        self._rate_limits = RateLimits(clock)
         self._guests = 0
         """Turns of guests that run."""
 
-    def admit(self, caller: Key) -> Ticket:
+    def admit(self, caller: Key) -> Slot:
         """One more turn. Raises `ProblemError` where there may be none, now or for this key."""
         if self.ended:
             raise ProblemError(LEAVING)
-        free = self._max_turns - len(self.tickets)
+        free = self._max_turns - len(self.slots)
         if free <= 0:
             words = f"This server runs {self._max_turns} turns at once, and no more."
             raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
@@ -97,29 +97,29 @@ class Admission:
         if caller.is_guest and self._guests >= most:
             words = f"This server runs {most} turns at once for callers without a key of its own, and no more."
             raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
-        allowance = self._allowances.of(caller)
+        rate_limit = self._rate_limits.of(caller)
         if caller.is_guest:
             free = min(free, most - self._guests)
-        if self._shared and caller.owner and caller.concurrency is None and allowance.running >= free:
-            words = f"This caller runs {allowance.running} turns at once; what is free is for others."
+        if self._shared and caller.owner and caller.concurrency is None and rate_limit.running >= free:
+            words = f"This caller runs {rate_limit.running} turns at once; what is free is for others."
             raise ProblemError(Problem(code="rate_limit_exceeded", message=words, retry_after=PAUSE))
-        allowance.take(caller)
-        ticket = Ticket(self, caller, allowance)
-        self.tickets.add(ticket)
+        rate_limit.take(caller)
+        slot = Slot(self, caller, rate_limit)
+        self.slots.add(slot)
         OWNER.set(caller.owner)  # what is done for this turn is done in its caller's share
         self._guests += caller.is_guest
-        return ticket
+        return slot
 
-    def give_back(self, ticket: Ticket) -> None:
+    def give_back(self, slot: Slot) -> None:
         """A turn is over."""
-        if ticket in self.tickets:
-            self.tickets.discard(ticket)
-            self._guests -= ticket.caller.is_guest
-            self._allowances.give_back(ticket.caller, ticket.allowance)
+        if slot in self.slots:
+            self.slots.discard(slot)
+            self._guests -= slot.caller.is_guest
+            self._rate_limits.give_back(slot.caller, slot.rate_limit)
 
     def headers(self, caller: Key) -> dict[str, str]:
         """What this caller has left, for every answer to it."""
-        return self._allowances.headers(caller)
+        return self._rate_limits.headers(caller)
 
     def follow(self, max_turns: int, *, shared: bool) -> None:
         """Other limits hold from now on. Turns that run, and requests of the last minute, count as before."""
@@ -134,6 +134,6 @@ class Admission:
         """The while is over."""
         self.ready = False
         self.ended = True
-        for ticket in list(self.tickets):
-            if ticket.interrupt is not None:
-                ticket.interrupt(LEAVING)
+        for slot in list(self.slots):
+            if slot.interrupt is not None:
+                slot.interrupt(LEAVING)

@@ -1,4 +1,4 @@
-"""One log line a turn, which names no prompt and no output; and word of the turn to whoever else is a witness."""
+"""One log line a turn, which names no prompt and no output."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Response
 from app.settings import Key
-from app.turns.observer import Observers, Witness
+from app.turns.observer import Observer, Observers
 
 log = logging.getLogger("am_proxy.turn")
 
@@ -22,33 +22,33 @@ log = logging.getLogger("am_proxy.turn")
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def came_from(headers: Headers) -> dict[str, str]:
+def trace_of(headers: Headers) -> dict[str, str]:
     """Where a request stands in its client's trace, if it says so."""
     given = headers.get("traceparent", "")
     return {"traceparent": given} if _TRACEPARENT.fullmatch(given) else {}
 
 
 class TurnLog:
-    """Collects what is worth telling of one turn, and tells it once."""
+    """Collects the fields of one turn's log line, and writes it once."""
 
-    def __init__(self, witnesses: Sequence[Witness] = (), **fields: Any) -> None:
+    def __init__(self, observers: Sequence[Observer] = (), **fields: Any) -> None:
         self._fields: dict[str, Any] = fields
-        self._observers = Observers(witnesses, fields)
+        self._observers = Observers(observers, fields)
         self._began = time.perf_counter()
         self._first: float | None = None
-        self._told = False
+        self._written = False
 
     def note(self, **fields: Any) -> None:
-        """More to tell."""
+        """Adds fields."""
         self._fields |= fields
 
-    def came_from(self, caller: Key) -> None:
+    def set_caller(self, caller: Key) -> None:
         """Whose turn it is. The log names the key; the owner is for observers that show turns to their owners."""
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
         """An upstream is asked."""
-        self._observers.each(lambda account: account.asked(request, ask, warnings, upstream))
+        self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
 
     async def watch(
         self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
@@ -61,30 +61,30 @@ class TurnLog:
             if isinstance(last, LastEvent | RelayedLast):
                 self._note_end(last.response)
                 at_end()
-            self._observers.told(batch)
+            self._observers.sent(batch)
             yield batch
 
     def refused(self, problem: Problem) -> None:
         """The turn ended before it began."""
-        self._observers.each(lambda account: account.refused(problem))
+        self._observers.each(lambda observer: observer.refused(problem))
         self.note(finish="refused", status=problem.answer.status, error=problem.code)
-        self.tell()
+        self.write()
 
-    def broke(self) -> None:
+    def failed(self) -> None:
         """The turn ended by a fault of ours, of which the server's log says more."""
         self.note(finish="failed", status=HTTPStatus.INTERNAL_SERVER_ERROR.value, error="internal_error")
-        self.tell()
+        self.write()
 
-    def tell(self) -> None:
-        """Writes the line. A turn that never came to its last event was left by its client."""
-        if self._told:
+    def write(self) -> None:
+        """Writes the line, once. A turn that never came to its last event was left by its client."""
+        if self._written:
             return
-        self._told = True
+        self._written = True
         self._fields.setdefault("finish", "disconnected")
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
-        log.info("turn", extra={"fields": {name: told for name, told in self._fields.items() if name != "owner"}})
+        log.info("turn", extra={"fields": {name: value for name, value in self._fields.items() if name != "owner"}})
         self._observers.ended(self._fields)
 
     def _note_end(self, response: Response | Ending) -> None:

@@ -1,4 +1,4 @@
-"""Who else sees turns pass: counters, spans, the inspector. They change nothing, and a turn does not wait for them."""
+"""Observers of turns: metrics, traces, the inspector. They change nothing, and a turn does not wait for them."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -11,83 +11,83 @@ from app.protocol.request.create_response import CreateResponse
 log = logging.getLogger("am_proxy")
 
 
-class Account(Protocol):
-    """What a witness writes down of one turn."""
+class TurnObserver(Protocol):
+    """What an observer records of one turn."""
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
-        """What the client wanted, what this upstream is asked for it now, and what could not be said to it.
+        """What the client wants, what this upstream is asked for it now, and what could not be said to it.
 
         Called once for each ask: again where another upstream is asked, or the same one after a summary.
         """
         ...
 
-    def told(self, events: list[Event]) -> None:
-        """The client is told this."""
+    def sent(self, events: list[Event]) -> None:
+        """These events are sent to the client."""
         ...
 
     def refused(self, problem: Problem) -> None:
-        """The client is told this instead of an answer. The log has its code only: its words may be the client's."""
+        """The client gets this problem, no answer. The log has its code only: its words may be the client's."""
         ...
 
     def ended(self, fields: Mapping[str, Any]) -> None:
-        """It is over; `fields` is what the log says of it. Called once, however it ended."""
+        """The turn is over; `fields` is its log line. Called once, however it ended."""
         ...
 
 
-class Witness(Protocol):
-    """Somebody who wants an account of every turn."""
+class Observer(Protocol):
+    """Observes every turn."""
 
-    def began(self, fields: Mapping[str, Any]) -> Account:
+    def began(self, fields: Mapping[str, Any]) -> TurnObserver:
         """A request came in. So far it has a `request_id`, and what is known of the way it came."""
         ...
 
 
 class Observers:
-    """All accounts of one turn. One that raises is logged once; of the turn it then gets nothing more but the end.
+    """All observers of one turn. One that raises is logged once; of the turn it then gets nothing more but the end.
 
     It gets the end all the same, because that is where it releases what it holds of the turn.
     """
 
-    def __init__(self, witnesses: Sequence[Witness], fields: Mapping[str, Any]) -> None:
+    def __init__(self, observers: Sequence[Observer], fields: Mapping[str, Any]) -> None:
         self._request_id = fields.get("request_id", "")
         self._failed: set[int] = set()
-        """Positions in `_accounts`."""
-        self._accounts: list[Account] = []
-        for witness in witnesses:
+        """Positions in `_observers`."""
+        self._observers: list[TurnObserver] = []
+        for observer in observers:
             try:
-                self._accounts.append(witness.began(fields))
+                self._observers.append(observer.began(fields))
             except Exception as error:  # noqa: BLE001 — whatever it is: it is no part of the turn
-                self._log(witness, error)
+                self._log(observer, error)
 
-    def each(self, call: Callable[[Account], None]) -> None:
-        """Calls every account that has not failed."""
-        for position, account in enumerate(self._accounts):
+    def each(self, call: Callable[[TurnObserver], None]) -> None:
+        """Calls every observer that has not failed."""
+        for position, observer in enumerate(self._observers):
             if position not in self._failed:
-                self._guarded(position, account, call)
+                self._guarded(position, observer, call)
 
-    def told(self, events: list[Event]) -> None:
-        """The same as `each`, for what the client is told. It is spelled out, for it is called for every event."""
-        for position, account in enumerate(self._accounts):
+    def sent(self, events: list[Event]) -> None:
+        """The same as `each`, for events that are sent. It is spelled out, for it is called for every batch."""
+        for position, observer in enumerate(self._observers):
             if position not in self._failed:
                 try:
-                    account.told(events)
+                    observer.sent(events)
                 except Exception as error:  # noqa: BLE001 — as above
-                    self._log(account, error)
+                    self._log(observer, error)
                     self._failed.add(position)
 
     def ended(self, fields: Mapping[str, Any]) -> None:
-        """Tells every account that the turn is over."""
-        for position, account in enumerate(self._accounts):
-            self._guarded(position, account, lambda account: account.ended(fields))
+        """Calls every observer: the turn is over."""
+        for position, observer in enumerate(self._observers):
+            self._guarded(position, observer, lambda observer: observer.ended(fields))
 
-    def _guarded(self, position: int, account: Account, call: Callable[[Account], None]) -> None:
+    def _guarded(self, position: int, observer: TurnObserver, call: Callable[[TurnObserver], None]) -> None:
         try:
-            call(account)
+            call(observer)
         except Exception as error:  # noqa: BLE001 — as above
             if position not in self._failed:
-                self._log(account, error)
+                self._log(observer, error)
             self._failed.add(position)
 
-    def _log(self, observer: Witness | Account, error: Exception) -> None:
+    def _log(self, observer: Observer | TurnObserver, error: Exception) -> None:
         extra = {"request_id": self._request_id}
         log.error("an observer failed: %s", type(observer).__name__, exc_info=error, extra=extra)

@@ -17,7 +17,7 @@ MOST_GUESTS: Final = 10_000
 """Guests that are remembered: anybody can invent another one. Of more, the one that was idle longest is forgotten."""
 
 
-class Allowance:
+class RateLimit:
     """What one caller has used. A minute's requests may come all at once; they come back one by one, evenly."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -68,22 +68,22 @@ class Allowance:
         return most - self._spent
 
 
-class Allowances:
+class RateLimits:
     """Those of all callers. Keys are as many as are configured; guests are bounded."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._keys: dict[str, Allowance] = {}
-        self._guests: OrderedDict[str, Allowance] = OrderedDict()
+        self._keys: dict[str, RateLimit] = {}
+        self._guests: OrderedDict[str, RateLimit] = OrderedDict()
 
-    def of(self, caller: Key) -> Allowance:
+    def of(self, caller: Key) -> RateLimit:
         """That of one caller, remembered from now on."""
         if caller.own is None:
-            return self._keys.setdefault(caller.owner, Allowance(self._clock))
+            return self._keys.setdefault(caller.owner, RateLimit(self._clock))
         owner = caller.owner
         found = self._guests.get(owner)
         if found is None:
-            found = self._guests[owner] = Allowance(self._clock)
+            found = self._guests[owner] = RateLimit(self._clock)
             if len(self._guests) > MOST_GUESTS:
                 self._forget_one()
         self._guests.move_to_end(owner)
@@ -94,18 +94,18 @@ class Allowances:
         if caller.requests_per_minute is None:
             return {}
         found = (self._keys if caller.own is None else self._guests).get(caller.owner)
-        return (found or Allowance(self._clock)).headers(caller)
+        return (found or RateLimit(self._clock)).headers(caller)
 
-    def give_back(self, caller: Key, allowance: Allowance) -> None:
+    def give_back(self, caller: Key, rate_limit: RateLimit) -> None:
         """One request of this caller has ended; the caller is forgotten where nothing need be remembered."""
-        allowance.give_back()
+        rate_limit.give_back()
         table = self._keys if caller.own is None else self._guests
-        if allowance.is_unused and table.get(caller.owner) is allowance:
+        if rate_limit.is_unused and table.get(caller.owner) is rate_limit:
             del table[caller.owner]
 
     def _forget_one(self) -> None:
-        for owner, allowance in self._guests.items():
-            if not allowance.running:
+        for owner, rate_limit in self._guests.items():
+            if not rate_limit.running:
                 del self._guests[owner]
                 return
 

@@ -18,9 +18,9 @@ from app.protocol.request.urls import is_data_uri
 from app.protocol.warnings import bounded
 from app.settings import Key, Server
 from app.turns.attempts import Attempts
-from app.turns.limits import LEAVING, Admission, Ticket
+from app.turns.limits import LEAVING, Limits, Slot
 from app.turns.log import TurnLog
-from app.turns.observer import Witness
+from app.turns.observer import Observer
 from app.turns.pump import Pump, Turn
 from app.turns.quota import Quota
 from app.upstreams.clocks import Clocks
@@ -30,18 +30,18 @@ LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
 
 
-class Running:
+class RunningTurn:
     """A turn whose upstream has been asked. Whoever has one ends it by `close`, or by `stop` where it never began."""
 
-    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, ticket: Ticket, size: int) -> None:
+    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, slot: Slot, size: int) -> None:
         self.clocks = clocks
         self.size = size
         """Bytes of the request."""
         self._turn = turn
         self._pump = pump
         self._log = turn_log
-        self._ticket = ticket
-        ticket.on_end(pump.interrupt)
+        self._slot = slot
+        slot.on_end(pump.interrupt)
 
     @property
     def warnings(self) -> list[str]:
@@ -69,15 +69,15 @@ class Running:
 
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
-        # the ticket is back before the client can know, who may ask again at once
-        return self._log.watch(self._pump.batches(), at_end=self._ticket.give_back)
+        # the slot is back before the client can know, who may ask again at once
+        return self._log.watch(self._pump.batches(), at_end=self._slot.give_back)
 
     async def stop(self) -> None:
         """Stops asking, and returns when the upstream is closed."""
         try:
             await self._pump.close()
         finally:
-            self._ticket.give_back()
+            self._slot.give_back()
 
     async def close(self) -> None:
         """Stops asking, and writes the turn's line."""
@@ -87,38 +87,38 @@ class Running:
             self._log.note(cause=self._turn.problem.code)
         if self.cut_short:
             self._log.note(cut_short=True)
-        self._log.tell()
+        self._log.write()
 
 
-class Walk:
+class TurnService:
     """Knows what every turn needs, and nothing of how its events travel."""
 
     def __init__(  # noqa: PLR0913 — all of them are named where it is made
         self,
         *,
         catalogue: Catalogue,
-        admission: Admission,
+        limits: Limits,
         waiting: Quota,
         server: Server,
         mint: Mint,
         now: Callable[[], int],
-        witnesses: Sequence[Witness] = (),
+        observers: Sequence[Observer] = (),
     ) -> None:
         self._catalogue = catalogue
-        self.admission = admission
+        self.limits = limits
         self._waiting = waiting
         """Bytes of requests whose upstreams have not answered."""
         self._server = server
         self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
         self._mint = mint
         self._now = now
-        self._witnesses = tuple(witnesses)
+        self._observers = tuple(observers)
 
     def open_log(self, caller: Key | None, **fields: Any) -> TurnLog:
         """The log of a turn that is about to come in, from this caller if that is known."""
-        turn_log = TurnLog(self._witnesses, **fields)
+        turn_log = TurnLog(self._observers, **fields)
         if caller is not None:
-            turn_log.came_from(caller)
+            turn_log.set_caller(caller)
         return turn_log
 
     async def decode(self, body: bytes) -> dict[str, Any]:
@@ -162,16 +162,16 @@ class Walk:
         caller: Key,
         turn_log: TurnLog,
         *,
-        ticket: Ticket,
+        slot: Slot,
         originator: str,
         request_id: str,
-    ) -> Running:
-        """Asks the upstream; the ticket is given back with the turn.
+    ) -> RunningTurn:
+        """Asks the upstream; the slot is given back with the turn.
 
         Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
         is the header of that name: Codex is told two things differently.
         """
-        ticket.hold(self._waiting, create.size)
+        slot.hold(self._waiting, create.size)
         face = _Face(self._mint, self._now)
         route = self._catalogue.route_for(create.model, caller)
 
@@ -182,11 +182,11 @@ class Walk:
 
         turn = await self._logged_turn(route, create, turn_log, originator, face)
         observe = partial(_observe, turn_log, create)
-        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe, ticket.answered)
+        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe, slot.answered)
         clocks = route.entry.clocks
         told = attempts if route.others else turn
         pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
-        return Running(told, pump, clocks, turn_log, ticket, create.size)
+        return RunningTurn(told, pump, clocks, turn_log, slot, create.size)
 
     async def count(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str

@@ -1,4 +1,4 @@
-"""How an upstream stands: whether it is worth asking, and whether it may be asked once more.
+"""The circuit breaker of an upstream: whether it is worth asking, and whether it may be asked once more.
 
 Theory of operation
 -------------------
@@ -59,8 +59,8 @@ class _Recent(NamedTuple):
     failed: bool
 
 
-class Standing:
-    """One upstream's, in this process."""
+class Breaker:
+    """The circuit breaker and the retry budget of one upstream, in this process."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Standing:
         self._tokens: dict[str, float] = {}
         """Of each caller."""
 
-    def enter(self, owner: str = "") -> float:
+    def allow(self, owner: str = "") -> float:
         """A turn wants to ask. Nought if it may; otherwise the seconds after which it is worth another try."""
         self._tokens[owner] = min(MOST, self._tokens_of(owner) + EARNED)
         if self.state == "closed":
@@ -110,14 +110,14 @@ class Standing:
             self._become("half-open")
         return 0
 
-    def heard(self, owner: str = "", model: str = "") -> None:
+    def success(self, owner: str = "", model: str = "") -> None:
         """It answered this caller, if only by refusing."""
         self._recent.append(_Recent(owner, model, failed=False))
         self._forget_outages()
         if self.state != "closed":
             self._become("closed")
 
-    def failed(self, owner: str = "", model: str = "", *, kind: Failure) -> None:
+    def failure(self, owner: str = "", model: str = "", *, kind: Failure) -> None:
         """It did not answer this caller, or not as it must."""
         self._recent.append(_Recent(owner, model, failed=True))
         if kind != "failed":
@@ -131,7 +131,7 @@ class Standing:
             case _:
                 pass  # the turn began before the breaker opened
 
-    def left(self, owner: str = "") -> None:
+    def release(self, owner: str = "") -> None:
         """Nobody waited for it to answer. If that was this caller's turn that tried, another may."""
         self._trials.pop(owner, None)
 

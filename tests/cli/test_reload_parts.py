@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import serve
 from app.cli.reload import NEEDS_A_RESTART, Swappable, _waiting
-from app.main import build_app, build_door
+from app.main import build_app, build_http_guard
 from app.settings import Settings
 from app.settings import server as server_settings
 from tests.support.running import ROOT
@@ -86,7 +86,7 @@ STARTED_WITH: dict[str, Any] = {
 def test_each_setting_that_the_server_was_started_with_is_told_and_no_other() -> None:
     """Those are what uvicorn and the listening socket were given; whoever gives them more adds to the list."""
     text = "".join((ROOT / "app" / file).read_text() for file in ("cli/serve.py", "transports/draining.py"))
-    text += inspect.getsource(build_door)
+    text += inspect.getsource(build_http_guard)
     fields = server_settings.Server.model_fields
     given = set(re.findall(r"\bserver\.(\w+)", text)) & set(fields)
     assert given - {"log_format", "log_level", "log_bodies"} == set(NEEDS_A_RESTART)

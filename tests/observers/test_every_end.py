@@ -1,4 +1,4 @@
-"""However a turn ends, each witness is told so, and once."""
+"""However a turn ends, each observer is told so, and once."""
 
 import socket
 import time
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.turns.service import Walk
+from app.turns.service import TurnService
 from tests.observers.test_metrics import samples
 from tests.support.raw import say
 from tests.support.serving import serving
@@ -85,7 +85,7 @@ def _faulty(monkeypatch: pytest.MonkeyPatch) -> None:
         message = "a fault of ours"
         raise ZeroDivisionError(message)
 
-    monkeypatch.setattr(Walk, "begin", begin)
+    monkeypatch.setattr(TurnService, "begin", begin)
 
 
 FAILED = {'{finish="failed",model="none",upstream="none"}': 1}

@@ -33,7 +33,7 @@ class Failing:
     def asked(self, *_: Any) -> None:
         self._called("asked")
 
-    def told(self, *_: Any) -> None:
+    def sent(self, *_: Any) -> None:
         self._called("told")
 
     def refused(self, *_: Any) -> None:

@@ -51,7 +51,7 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
         "upstream": "there",
         "warnings": ["a warning"],
     }
-    first.told(new_emitter().begin())
+    first.sent(new_emitter().begin())
     first.ended({"finish": "completed", "key": "alice", "owner": "key:alice"})
     told, ended = await taken(notes, 2)
     assert [event["type"] for event in told[1]["events"]] == ["response.created", "response.in_progress"]
@@ -62,7 +62,7 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
 async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> None:
     recorder = Recorder(2, PLENTY)
     first, _, _ = turn(recorder, "req_1"), turn(recorder, "req_2"), turn(recorder, "req_3")
-    first.told(new_emitter().begin())
+    first.sent(new_emitter().begin())
     notes = recorder.watch(everybody)
     kept = [("began", "req_2"), ("asked", "req_2"), ("began", "req_3"), ("asked", "req_3")]
     assert ids(await taken(notes, 4)) == kept
@@ -96,7 +96,7 @@ async def test_a_turn_that_was_refused_is_told_too() -> None:
 
 async def test_a_turn_that_asks_nobody_has_a_beginning() -> None:
     recorder = Recorder(5, PLENTY)
-    recorder.began({"request_id": "req_1", "model": "demo"}).told(new_emitter().begin())
+    recorder.began({"request_id": "req_1", "model": "demo"}).sent(new_emitter().begin())
     assert ids(await taken(recorder.watch(everybody), 2)) == [("began", "req_1"), ("told", "req_1")]
 
 
@@ -105,7 +105,7 @@ async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch
     recorder = Recorder(5, PLENTY)
     told = turn(recorder, "req_1")
     for _ in range(50):
-        told.told(new_emitter().begin())
+        told.sent(new_emitter().begin())
     told.ended({"finish": "completed"})
     assert [note.name for note in told.notes][-1] == "ended"
     assert msgspec.json.decode(told.notes[-1].data)["left_out"] > 90
@@ -177,7 +177,7 @@ def test_events_for_which_there_is_no_room_are_not_even_encoded(monkeypatch: pyt
     emitter = new_emitter()
     emitter.begin()
     events = emitter.feed([TextDelta("x" * (module.MOST_BYTES + 1))])
-    recorded.told(events)
+    recorded.sent(events)
     monkeypatch.undo()
     recorded.ended({"finish": "completed"})
     assert len(recorded.notes) == kept + 1

@@ -11,7 +11,7 @@ import uvicorn
 import uvicorn.server
 
 from app.cli.serve import listen
-from app.main import build_app, build_door
+from app.main import build_app, build_http_guard
 from app.settings import Settings
 from app.transports.draining import socket_options
 
@@ -37,7 +37,7 @@ def serving(settings: Settings | None = None) -> Iterator[str]:
     listener = listen("127.0.0.1", 0, send_timeout=settings.server.send_timeout)
     config = uvicorn.Config(
         build_app(settings),
-        http=build_door(settings.server),
+        http=build_http_guard(settings.server),
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,

@@ -12,8 +12,8 @@ import pytest
 
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
-from app.turns.limits import LEAVING, Admission
-from app.turns.rate_limit import MOST_GUESTS, Allowance
+from app.turns.limits import LEAVING, Limits
+from app.turns.rate_limit import MOST_GUESTS, RateLimit
 from tests.support.script import opens, says, talk
 from tests.support.serving import serving
 from tests.upstream import ChatUpstream, Gate, Hang, Script, Status
@@ -30,33 +30,33 @@ class Clock:
         return self.now
 
 
-def refused(admission: Admission, caller: Key) -> Problem:
+def refused(limits: Limits, caller: Key) -> Problem:
     with pytest.raises(ProblemError) as caught:
-        admission.admit(caller)
+        limits.admit(caller)
     return caught.value.problem
 
 
 def test_a_minutes_requests_may_come_at_once_and_come_back_one_by_one() -> None:
     clock = Clock()
-    admission = Admission(100, clock)
+    limits = Limits(100, clock)
     key = Key("alice", b"a", requests_per_minute=3)
-    told = [admission.headers(key)["x-ratelimit-remaining-requests"]]
+    told = [limits.headers(key)["x-ratelimit-remaining-requests"]]
     for _ in range(3):
-        admission.admit(key).give_back()
-        told.append(admission.headers(key)["x-ratelimit-remaining-requests"])
+        limits.admit(key).give_back()
+        told.append(limits.headers(key)["x-ratelimit-remaining-requests"])
     assert told == ["3", "2", "1", "0"]
-    problem = refused(admission, key)
+    problem = refused(limits, key)
     assert (problem.code, problem.retry_after, problem.answer.status) == ("rate_limit_exceeded", 20, 429)
-    assert admission.headers(key) == {
+    assert limits.headers(key) == {
         "x-ratelimit-limit-requests": "3",
         "x-ratelimit-remaining-requests": "0",
         "x-ratelimit-reset-requests": "1m0s",
     }
     clock.now += 20
-    admission.admit(key).give_back()
-    assert refused(admission, key).retry_after == 20
+    limits.admit(key).give_back()
+    assert refused(limits, key).retry_after == 20
     clock.now += 10_000
-    assert admission.headers(key)["x-ratelimit-remaining-requests"] == "3"
+    assert limits.headers(key)["x-ratelimit-remaining-requests"] == "3"
 
 
 @pytest.mark.parametrize(
@@ -66,56 +66,56 @@ def test_a_minutes_requests_may_come_at_once_and_come_back_one_by_one() -> None:
 def test_the_time_until_all_is_back_is_spelled_as_openai_spells_it(per_minute: int, passed: float, reset: str) -> None:
     clock = Clock()
     key = Key("a", b"a", requests_per_minute=per_minute)
-    allowance = Allowance(clock)
-    allowance.take(key)
+    rate_limit = RateLimit(clock)
+    rate_limit.take(key)
     clock.now += passed
-    assert allowance.headers(key)["x-ratelimit-reset-requests"] == reset
+    assert rate_limit.headers(key)["x-ratelimit-reset-requests"] == reset
 
 
 def test_one_key_does_not_use_up_what_another_has() -> None:
-    admission = Admission(100)
+    limits = Limits(100)
     first, second = (Key(name, b"k", requests_per_minute=1, concurrency=1) for name in ("a", "b"))
-    admission.admit(first)
-    admission.admit(second)
-    assert refused(admission, first).code == "rate_limit_exceeded"
+    limits.admit(first)
+    limits.admit(second)
+    assert refused(limits, first).code == "rate_limit_exceeded"
 
 
 def test_turns_at_once_count_until_they_are_given_back_once() -> None:
-    admission = Admission(100)
+    limits = Limits(100)
     key = Key("alice", b"a", concurrency=2)
-    tickets = [admission.admit(key) for _ in range(2)]
-    assert refused(admission, key).retry_after == 1
+    slots = [limits.admit(key) for _ in range(2)]
+    assert refused(limits, key).retry_after == 1
     for _ in range(3):
-        tickets[0].give_back()
-    admission.admit(key)
-    assert refused(admission, key).code == "rate_limit_exceeded"
-    assert admission.headers(key) == {}
+        slots[0].give_back()
+    limits.admit(key)
+    assert refused(limits, key).code == "rate_limit_exceeded"
+    assert limits.headers(key) == {}
 
 
 def test_a_turn_that_is_refused_for_want_of_room_costs_its_key_nothing() -> None:
-    admission = Admission(1)
+    limits = Limits(1)
     key = Key("alice", b"a", requests_per_minute=2)
-    ticket = admission.admit(key)
-    assert refused(admission, key).code == "overloaded"
-    ticket.give_back()
-    admission.admit(key)
+    slot = limits.admit(key)
+    assert refused(limits, key).code == "overloaded"
+    slot.give_back()
+    limits.admit(key)
 
 
 def test_at_the_end_every_turn_is_told_and_none_begins() -> None:
-    admission = Admission(10)
+    limits = Limits(10)
     told: list[Problem] = []
-    early, late, over = (admission.admit(ALICE) for _ in range(3))
+    early, late, over = (limits.admit(ALICE) for _ in range(3))
     early.on_end(told.append)
     over.on_end(told.append)
     over.give_back()
-    admission.leave()
-    assert (admission.ready, told) == (False, [])
-    admission.admit(ALICE)
-    admission.end()
+    limits.leave()
+    assert (limits.ready, told) == (False, [])
+    limits.admit(ALICE)
+    limits.end()
     assert told == [LEAVING]
     late.on_end(told.append)
     assert told == [LEAVING, LEAVING]
-    assert refused(admission, ALICE) == LEAVING
+    assert refused(limits, ALICE) == LEAVING
 
 
 def guest(number: int, **limits: int) -> Key:
@@ -124,57 +124,57 @@ def guest(number: int, **limits: int) -> Key:
 
 
 def test_guests_have_their_limits_each_for_itself() -> None:
-    admission = Admission(100)
+    limits = Limits(100)
     for number in range(3):
-        admission.admit(guest(number, concurrency=1, requests_per_minute=5))
-    assert refused(admission, guest(0, concurrency=1)).code == "rate_limit_exceeded"
-    left = [admission.headers(guest(n, requests_per_minute=5))["x-ratelimit-remaining-requests"] for n in (0, 9)]
+        limits.admit(guest(number, concurrency=1, requests_per_minute=5))
+    assert refused(limits, guest(0, concurrency=1)).code == "rate_limit_exceeded"
+    left = [limits.headers(guest(n, requests_per_minute=5))["x-ratelimit-remaining-requests"] for n in (0, 9)]
     assert left == ["4", "5"]
 
 
 def test_a_key_called_guest_shares_nothing_with_guests() -> None:
-    admission = Admission(100)
-    admission.admit(guest(1, concurrency=1))
+    limits = Limits(100)
+    limits.admit(guest(1, concurrency=1))
     key = Key("guest", b"k", concurrency=1)
-    admission.admit(key)
-    assert refused(admission, key).code == "rate_limit_exceeded"
+    limits.admit(key)
+    assert refused(limits, key).code == "rate_limit_exceeded"
 
 
 def test_all_guests_together_leave_half_of_the_turns_to_keys() -> None:
-    admission = Admission(4)
-    tickets = [admission.admit(guest(number)) for number in range(2)]
-    problem = refused(admission, guest(2))
+    limits = Limits(4)
+    slots = [limits.admit(guest(number)) for number in range(2)]
+    problem = refused(limits, guest(2))
     assert (problem.code, problem.retry_after) == ("overloaded", 2)
-    admission.admit(ALICE)
-    tickets[0].give_back()
-    tickets[0].give_back()
-    admission.admit(guest(2))
-    assert refused(admission, guest(3)).code == "overloaded"
+    limits.admit(ALICE)
+    slots[0].give_back()
+    slots[0].give_back()
+    limits.admit(guest(2))
+    assert refused(limits, guest(3)).code == "overloaded"
 
 
 def test_guests_without_end_are_not_remembered_without_end() -> None:
-    admission = Admission(100)
-    running = admission.admit(guest(-1, concurrency=1, requests_per_minute=1))
+    limits = Limits(100)
+    running = limits.admit(guest(-1, concurrency=1, requests_per_minute=1))
     for number in range(MOST_GUESTS + 50):
-        admission.admit(guest(number, requests_per_minute=1)).give_back()
-    assert len(admission._allowances._guests) <= MOST_GUESTS
-    assert refused(admission, guest(-1, concurrency=1)).code == "rate_limit_exceeded"
+        limits.admit(guest(number, requests_per_minute=1)).give_back()
+    assert len(limits._rate_limits._guests) <= MOST_GUESTS
+    assert refused(limits, guest(-1, concurrency=1)).code == "rate_limit_exceeded"
     running.give_back()
     for number in range(50):
-        admission.admit(guest(100_000 + number)).give_back()  # without a rate there is nothing to remember
-    assert not [owner for owner in admission._allowances._guests if owner == guest(100_001).owner]
+        limits.admit(guest(100_000 + number)).give_back()  # without a rate there is nothing to remember
+    assert not [owner for owner in limits._rate_limits._guests if owner == guest(100_001).owner]
 
 
 def test_other_limits_hold_for_what_was_used_before() -> None:
     clock = Clock()
-    admission = Admission(100, clock)
-    ticket = admission.admit(Key("alice", b"a", requests_per_minute=5, concurrency=2))
-    admission.follow(10, shared=False)
+    limits = Limits(100, clock)
+    slot = limits.admit(Key("alice", b"a", requests_per_minute=5, concurrency=2))
+    limits.follow(10, shared=False)
     key = Key("alice", b"renewed", requests_per_minute=2, concurrency=1)
-    assert refused(admission, key).message == "This key may run 1 requests at once, and does."
-    ticket.give_back()
-    assert admission.headers(key)["x-ratelimit-remaining-requests"] == "1"
-    admission.admit(key)
+    assert refused(limits, key).message == "This key may run 1 requests at once, and does."
+    slot.give_back()
+    assert limits.headers(key)["x-ratelimit-remaining-requests"] == "1"
+    limits.admit(key)
 
 
 def limited(upstream: ChatUpstream, *, key: str = "", **limits: int) -> Settings:

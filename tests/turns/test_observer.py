@@ -10,7 +10,7 @@ from tests.support.stage import COUNTED, END, new_emitter
 
 
 class Diary:
-    """A witness of one turn, who writes down everything."""
+    """A observer of one turn, who writes down everything."""
 
     def __init__(self) -> None:
         self.pages: list[tuple[Any, ...]] = []
@@ -22,7 +22,7 @@ class Diary:
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
         self.pages.append(("asked", request.model, ask, warnings, upstream))
 
-    def told(self, events: list[Event]) -> None:
+    def sent(self, events: list[Event]) -> None:
         self.pages.append(("told", [type(event).__name__ for event in events]))
 
     def refused(self, problem: Problem) -> None:
@@ -32,7 +32,7 @@ class Diary:
         self.pages.append(("ended", fields["finish"]))
 
 
-async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
+async def test_an_observer_sees_a_turn_from_its_beginning_to_its_end() -> None:
     diary = Diary()
     log = TurnLog([diary], request_id="req_1")
     log.asked(parse_request(b'{"model": "demo", "input": "Hi"}'), {"messages": []}, ["no"], "there")
@@ -43,8 +43,8 @@ async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
         yield [*emitter.feed([TextDelta("Hi"), COUNTED, END]), *emitter.end()]
 
     assert [len(batch) async for batch in log.watch(batches())] == [2, 7]
-    log.tell()
-    log.tell()
+    log.write()
+    log.write()
     last = ["OutputItemAdded", "ContentPartAdded", "OutputTextDelta", "OutputTextDone", "ContentPartDone"]
     assert diary.pages == [
         ("began", {"request_id": "req_1"}),
@@ -55,13 +55,13 @@ async def test_a_witness_sees_a_turn_from_its_beginning_to_its_end() -> None:
     ]
 
 
-async def test_a_witness_hears_why_a_turn_was_refused() -> None:
+async def test_an_observer_hears_why_a_turn_was_refused() -> None:
     diary = Diary()
     TurnLog([diary]).refused(refuse("invalid_value", "no").problem)
     assert diary.pages == [("began", {}), ("refused", "invalid_value", "no"), ("ended", "refused")]
 
 
-async def test_a_witness_hears_of_a_client_that_left_before_its_turn_began() -> None:
+async def test_an_observer_hears_of_a_client_that_left_before_its_turn_began() -> None:
     diary = Diary()
-    TurnLog([diary]).tell()
+    TurnLog([diary]).write()
     assert diary.pages == [("began", {}), ("ended", "disconnected")]

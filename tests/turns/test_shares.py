@@ -12,7 +12,7 @@ import pytest
 
 from app.protocol.problems import ProblemError
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
-from app.turns.limits import Admission
+from app.turns.limits import Limits
 from app.turns.quota import Quota
 from tests.support.script import opens, says, talk
 from tests.support.serving import serving
@@ -27,11 +27,11 @@ def guest(number: int) -> Key:
     return Key("guest", b"", is_guest=True, own=Secret(f"sk-{number}"))
 
 
-def most_at_once(admission: Admission, caller: Key) -> int:
+def most_at_once(limits: Limits, caller: Key) -> int:
     """How many turns this caller gets, who asks for as many as there are."""
     for number in range(1000):
         try:
-            admission.admit(caller)
+            limits.admit(caller)
         except ProblemError:
             return number
     raise AssertionError
@@ -39,22 +39,22 @@ def most_at_once(admission: Admission, caller: Key) -> int:
 
 def test_an_owner_runs_at_most_as_many_turns_as_are_free() -> None:
     """Whoever comes later finds one; whoever leaves lets the others have more."""
-    admission = Admission(16, shared=True)
-    tickets = [admission.admit(ALICE) for _ in range(8)]
+    limits = Limits(16, shared=True)
+    slots = [limits.admit(ALICE) for _ in range(8)]
     with pytest.raises(ProblemError) as caught:
-        admission.admit(ALICE)
+        limits.admit(ALICE)
     problem = caught.value.problem
     assert (problem.code, problem.retry_after) == ("rate_limit_exceeded", 2)
-    assert [most_at_once(admission, caller) for caller in (BOB, guest(1), guest(2), CLEO)] == [4, 2, 1, 1]
-    for ticket in tickets:
-        ticket.give_back()
-    assert most_at_once(admission, BOB) == 2
-    assert most_at_once(Admission(1, shared=True), ALICE) == 1
+    assert [most_at_once(limits, caller) for caller in (BOB, guest(1), guest(2), CLEO)] == [4, 2, 1, 1]
+    for slot in slots:
+        slot.give_back()
+    assert most_at_once(limits, BOB) == 2
+    assert most_at_once(Limits(1, shared=True), ALICE) == 1
 
 
 def test_a_guest_runs_at_most_as_many_turns_as_are_left_to_guests() -> None:
-    admission = Admission(16, shared=True)
-    assert [most_at_once(admission, caller) for caller in (guest(1), guest(2), ALICE)] == [4, 2, 5]
+    limits = Limits(16, shared=True)
+    assert [most_at_once(limits, caller) for caller in (guest(1), guest(2), ALICE)] == [4, 2, 5]
 
 
 KB = 1024
@@ -96,31 +96,31 @@ def test_long_requests_of_one_caller_that_wait_for_their_upstream_leave_room_to_
 def test_what_a_request_holds_is_given_back_with_its_ticket() -> None:
     """However the turn ends, and once."""
     quota = Quota(10, 10)
-    admission = Admission(16)
+    limits = Limits(16)
     for _ in range(3):
-        ticket = admission.admit(ALICE)
-        ticket.hold(quota, 10)
-        other = admission.admit(ALICE)
+        slot = limits.admit(ALICE)
+        slot.hold(quota, 10)
+        other = limits.admit(ALICE)
         with pytest.raises(ProblemError):
             other.hold(quota, 1)
         other.give_back()
-        ticket.answered()
-        ticket.give_back()
-        ticket.give_back()
-    ticket = admission.admit(ALICE)
-    ticket.hold(quota, 10)
-    ticket.give_back()
+        slot.answered()
+        slot.give_back()
+        slot.give_back()
+    slot = limits.admit(ALICE)
+    slot.hold(quota, 10)
+    slot.give_back()
     assert quota.take(ALICE, 10)
 
 
 def test_a_key_with_a_concurrency_of_its_own_has_that_many() -> None:
-    admission = Admission(16, shared=True)
-    assert most_at_once(admission, Key("alice", b"a", concurrency=12)) == 12
+    limits = Limits(16, shared=True)
+    assert most_at_once(limits, Key("alice", b"a", concurrency=12)) == 12
 
 
 @pytest.mark.parametrize(("caller", "shared"), [(ALICE, False), (ANYONE, True)], ids=["the only key", "without a key"])
 def test_the_only_owner_may_run_all_turns(caller: Key, *, shared: bool) -> None:
-    assert most_at_once(Admission(16, shared=shared), caller) == 16
+    assert most_at_once(Limits(16, shared=shared), caller) == 16
 
 
 def test_bodies_that_do_not_come_take_no_turns_of_other_keys() -> None:

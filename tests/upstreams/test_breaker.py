@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from app.upstreams.breaker import Failure, Standing, State
+from app.upstreams.breaker import Breaker, Failure, State
 
 
 class Clock:
@@ -17,63 +17,63 @@ class Clock:
 
 def test_failures_in_a_row_open_it_one_turn_tries_and_an_answer_closes_it(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
-    standing = Standing("u", failures=2, pause=30, clock=clock)
-    standing.failed(kind="unreached")
-    standing.heard()
-    standing.failed(kind="unreached")
-    assert (standing.state, standing.enter()) == ("closed", 0)
+    breaker = Breaker("u", failures=2, pause=30, clock=clock)
+    breaker.failure(kind="unreached")
+    breaker.success()
+    breaker.failure(kind="unreached")
+    assert (breaker.state, breaker.allow()) == ("closed", 0)
     with caplog.at_level(logging.WARNING, "am_proxy"):
-        standing.failed(kind="unreached")
-        assert (standing.state, standing.enter()) == ("open", 30)
+        breaker.failure(kind="unreached")
+        assert (breaker.state, breaker.allow()) == ("open", 30)
         clock.now = 29.5
-        assert standing.enter() == 1
+        assert breaker.allow() == 1
         clock.now = 30
-        assert (standing.enter(), standing.state) == (0, "half-open")
-        assert standing.enter() >= 1, "only one turn tries"
-        standing.failed(kind="unreached")
-        assert (standing.state, standing.enter()) == ("open", 30)
+        assert (breaker.allow(), breaker.state) == (0, "half-open")
+        assert breaker.allow() >= 1, "only one turn tries"
+        breaker.failure(kind="unreached")
+        assert (breaker.state, breaker.allow()) == ("open", 30)
         clock.now = 60
-        assert standing.enter() == 0
-        standing.heard()
-    assert (standing.state, standing.enter()) == ("closed", 0)
+        assert breaker.allow() == 0
+        breaker.success()
+    assert (breaker.state, breaker.allow()) == ("closed", 0)
     told = [record.fields["breaker"] for record in caplog.records]  # type: ignore[attr-defined]
     assert told == ["open", "half-open", "open", "half-open", "closed"]
 
 
 def test_a_try_that_nobody_waited_for_is_another_turns() -> None:
     clock = Clock()
-    standing = Standing("u", failures=1, pause=30, clock=clock)
-    standing.failed(kind="unreached")
+    breaker = Breaker("u", failures=1, pause=30, clock=clock)
+    breaker.failure(kind="unreached")
     clock.now = 30
-    assert standing.enter() == 0
-    standing.left()
-    assert (standing.enter(), standing.state) == (0, "half-open")
+    assert breaker.allow() == 0
+    breaker.release()
+    assert (breaker.allow(), breaker.state) == (0, "half-open")
 
 
 def test_without_a_limit_it_never_opens() -> None:
-    standing = Standing("u", failures=0)
+    breaker = Breaker("u", failures=0)
     for _ in range(1000):
-        standing.failed(kind="unreached")
-    assert standing.enter() == 0
+        breaker.failure(kind="unreached")
+    assert breaker.allow() == 0
 
 
 def test_asking_again_is_bounded_by_a_tenth_of_all_turns() -> None:
-    standing = Standing("u", retries=1)
+    breaker = Breaker("u", retries=1)
     again = 0
     for _ in range(1000):
-        standing.enter()
-        again += standing.may_ask_again()
+        breaker.allow()
+        again += breaker.may_ask_again()
     assert 100 <= again <= 106
 
 
 def test_one_caller_cannot_spend_the_tokens_of_another() -> None:
-    standing = Standing("u", retries=1, several_callers=True)
+    breaker = Breaker("u", retries=1, several_callers=True)
 
     def tries(*owners: str) -> int:
         again = 0
         for owner in owners:
-            standing.enter(owner)
-            again += standing.may_ask_again(owner)
+            breaker.allow(owner)
+            again += breaker.may_ask_again(owner)
         return again
 
     assert tries(*["key:mallory"] * 100) <= 11
@@ -81,54 +81,54 @@ def test_one_caller_cannot_spend_the_tokens_of_another() -> None:
     assert tries("guests") == 1
 
 
-def failing(standing: Standing, *owners: str) -> None:
+def failing(breaker: Breaker, *owners: str) -> None:
     for owner in owners:
-        standing.failed(owner, kind="failed")
+        breaker.failure(owner, kind="failed")
 
 
 def test_one_callers_failures_never_open_it_nor_those_of_two() -> None:
-    standing = Standing("u", failures=10)
-    failing(standing, *["mallory", "eve"] * 500)
-    assert standing.enter() == 0
+    breaker = Breaker("u", failures=10)
+    failing(breaker, *["mallory", "eve"] * 500)
+    assert breaker.allow() == 0
 
 
 def test_failures_of_most_callers_open_it() -> None:
-    standing = Standing("u", failures=4)
-    failing(standing, "alice", "bob", "bob")
-    assert standing.enter() == 0, "too few"
-    failing(standing, "carol")
-    assert standing.enter() > 0
+    breaker = Breaker("u", failures=4)
+    failing(breaker, "alice", "bob", "bob")
+    assert breaker.allow() == 0, "too few"
+    failing(breaker, "carol")
+    assert breaker.allow() > 0
 
 
 def test_failures_of_some_callers_do_not_open_it_for_the_others() -> None:
-    standing = Standing("u", failures=4)
+    breaker = Breaker("u", failures=4)
     for _ in range(200):
-        failing(standing, "alice", "mallory", "bob", "mallory")
+        failing(breaker, "alice", "mallory", "bob", "mallory")
         for owner in ("alice", "bob", "carol"):
-            standing.heard(owner)
-    assert standing.state == "closed"
+            breaker.success(owner)
+    assert breaker.state == "closed"
 
 
 def test_the_turn_that_tries_closes_it_by_any_answer_and_opens_it_by_none() -> None:
     clock = Clock()
-    standing = Standing("u", failures=2, pause=30, clock=clock)
+    breaker = Breaker("u", failures=2, pause=30, clock=clock)
     rows: tuple[tuple[Failure, State], ...] = (("unreached", "open"), ("unavailable", "open"), ("failed", "closed"))
     for kind, state in rows:
-        standing.failed(kind="unreached")
-        standing.failed(kind="unreached")
-        assert standing.state == "open"
+        breaker.failure(kind="unreached")
+        breaker.failure(kind="unreached")
+        assert breaker.state == "open"
         clock.now += 30
-        assert standing.enter() == 0
-        standing.failed("", kind=kind)
-        assert standing.state == state
-    standing.failed(kind="unreached")
-    assert standing.state == "closed", "a row begins anew"
+        assert breaker.allow() == 0
+        breaker.failure("", kind=kind)
+        assert breaker.state == state
+    breaker.failure(kind="unreached")
+    assert breaker.state == "closed", "a row begins anew"
 
 
 def test_what_is_remembered_is_bounded_however_many_failures_are_wanted() -> None:
-    standing = Standing("u", failures=10**9)
-    failing(standing, *[f"caller{number}" for number in range(500)])
-    assert standing.state == "open"
+    breaker = Breaker("u", failures=10**9)
+    failing(breaker, *[f"caller{number}" for number in range(500)])
+    assert breaker.state == "open"
 
 
 A, M = "alice", "mallory"
@@ -156,64 +156,64 @@ OUTAGES = {
 }
 
 
-def hear(standing: Standing, turns: list[tuple[str, str, Failure | None]]) -> None:
+def hear(breaker: Breaker, turns: list[tuple[str, str, Failure | None]]) -> None:
     for owner, model, kind in turns:
         if kind is None:
-            standing.heard(owner, model)
+            breaker.success(owner, model)
         else:
-            standing.failed(owner, model, kind=kind)
+            breaker.failure(owner, model, kind=kind)
 
 
 @pytest.mark.parametrize("name", OUTAGES)
 def test_on_a_server_with_several_callers_one_alone_opens_it_only_where_no_connection_can_be_made(name: str) -> None:
     turns, state = OUTAGES[name]
-    standing = Standing("u", failures=4, several_callers=True)
-    hear(standing, turns)  # type: ignore[arg-type]
-    assert standing.state == state
+    breaker = Breaker("u", failures=4, several_callers=True)
+    hear(breaker, turns)  # type: ignore[arg-type]
+    assert breaker.state == state
 
 
-def opened(clock: Clock) -> Standing:
+def opened(clock: Clock) -> Breaker:
     """Opened by two callers, and its pause is over."""
-    standing = Standing("u", failures=2, pause=30, several_callers=True, clock=clock)
-    hear(standing, [(M, "m", "unavailable"), (A, "m", "unavailable")])
-    assert (standing.enter(M), standing.enter(A)) == (30, 30)
+    breaker = Breaker("u", failures=2, pause=30, several_callers=True, clock=clock)
+    hear(breaker, [(M, "m", "unavailable"), (A, "m", "unavailable")])
+    assert (breaker.allow(M), breaker.allow(A)) == (30, 30)
     clock.now += 30
-    return standing
+    return breaker
 
 
 def test_one_callers_try_keeps_nobody_else_from_trying() -> None:
-    standing = opened(Clock())
-    assert (standing.enter(M), standing.enter(M), standing.enter(A)) == (0, 5, 0)
-    standing.heard(A)
-    assert (standing.state, standing.enter(M)) == ("closed", 0)
+    breaker = opened(Clock())
+    assert (breaker.allow(M), breaker.allow(M), breaker.allow(A)) == (0, 5, 0)
+    breaker.success(A)
+    assert (breaker.state, breaker.allow(M)) == ("closed", 0)
 
 
 def test_one_callers_try_in_vain_keeps_only_that_caller_from_another() -> None:
     clock = Clock()
-    standing = opened(clock)
+    breaker = opened(clock)
     for _ in range(3):
-        assert standing.enter(M) == 0
+        assert breaker.allow(M) == 0
         clock.now += 6
-        standing.failed(M, "slow", kind="unavailable")
-        assert standing.enter(M) == 30
+        breaker.failure(M, "slow", kind="unavailable")
+        assert breaker.allow(M) == 30
         clock.now += 30
-    assert standing.enter(A) == 0
-    standing.failed(A, "m", kind="unreached")
-    assert (standing.enter(A), standing.enter("carol")) == (30, 30), "that nobody reaches it is true for all"
+    assert breaker.allow(A) == 0
+    breaker.failure(A, "m", kind="unreached")
+    assert (breaker.allow(A), breaker.allow("carol")) == (30, 30), "that nobody reaches it is true for all"
 
 
 def test_a_try_that_lasts_long_keeps_its_caller_from_another_for_seconds_only() -> None:
     clock = Clock()
-    standing = Standing("u", failures=1, pause=30, clock=clock)
-    standing.failed(kind="unreached")
+    breaker = Breaker("u", failures=1, pause=30, clock=clock)
+    breaker.failure(kind="unreached")
     clock.now = 30
-    assert (standing.enter(), standing.enter()) == (0, 5)
+    assert (breaker.allow(), breaker.allow()) == (0, 5)
     clock.now = 35
-    assert standing.enter() == 0
+    assert breaker.allow() == 0
 
 
 def test_a_turn_from_before_the_opening_is_no_try() -> None:
-    standing = opened(Clock())
-    assert standing.enter(A) == 0
-    standing.failed(M, "m", kind="unreached")
-    assert standing.state == "half-open"
+    breaker = opened(Clock())
+    assert breaker.allow(A) == 0
+    breaker.failure(M, "m", kind="unreached")
+    assert breaker.state == "half-open"
