@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Literal, TextIO
 
-from app.observers.redaction import blotted
+from app.observers.redaction import blotted, may_hold_secrets, redacted
 
 
 def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:
@@ -62,7 +62,9 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return blotted(json.dumps(line, default=str))
+        text = json.dumps(line, default=str)
+        # values are searched, and not the JSON text: what stands for a secret must keep the line valid
+        return json.dumps(redacted(json.loads(text))) if may_hold_secrets(text) else text
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

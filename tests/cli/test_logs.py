@@ -93,6 +93,29 @@ def test_our_own_faults_come_with_their_traceback_and_without_keys(
         assert secret not in line
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"secret": 1234567}, {"secret": "***"}),
+        ({"body": {"x-api-key": -1.5e300, "password": True}}, {"body": {"x-api-key": "***", "password": True}}),
+        (
+            {"body": {"my_secret": "let-me-in", "names": ["secret"]}},
+            {"body": {"my_secret": "***", "names": ["secret"]}},
+        ),
+        ({"said": "secret:\nabcdefgh"}, {"said": "secret:\n***"}),
+        ({"said": '{"secret": 1234567}'}, {"said": '{"secret": ***}'}),
+        ({"said": ValueError("password=hunter2hunter2")}, {"said": "password=***"}),
+    ],
+)
+def test_a_line_for_machines_stays_json_where_a_secret_is_left_out(
+    capsys: pytest.CaptureFixture[str], fields: dict[str, object], expected: dict[str, object]
+) -> None:
+    logs.configure("json")
+    logging.getLogger("am_proxy").info("bodies", extra={"fields": fields})
+    line = json.loads(capsys.readouterr().err)
+    assert {name: line[name] for name in fields} == expected
+
+
 LOST = [
     "Authorization: Bearer abcdefghijkl",
     "authorization: Basic YWxpY2U6bGV0LW1lLWlu",

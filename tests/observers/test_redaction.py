@@ -13,6 +13,11 @@ CASES: dict[str, tuple[Any, Any]] = {
     "sealed reasoning": ({"encrypted_content": "AM1.abc"}, {"encrypted_content": "… (7 characters, sealed)"}),
     "nothing sealed": ({"encrypted_content": None}, {"encrypted_content": None}),
     "a drawing": ({"result": "A" * 300}, {"result": "… (300 characters of base64)"}),
+    "a secret by its name": (
+        {"password": "let-me-in", "metadata": {"API-Key": 1234567}, "secret": "short", "authorization": None},
+        {"password": "***", "metadata": {"API-Key": "***"}, "secret": "short", "authorization": None},
+    ),
+    "the schema of a secret": ({"password": {"type": "string"}}, {"password": {"type": "string"}}),
     "a result in words": ({"result": "It is sunny. " * 40}, {"result": "It is sunny. " * 40}),
 }
 
