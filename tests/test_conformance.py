@@ -11,7 +11,7 @@ from tests.conformance.cells import CELLS, Asked, Told, Tools, faults
 from tests.conformance.clients import CLIENTS
 from tests.conformance.install import PINS, ROOT
 from tests.conformance.run import cells_of
-from tests.upstream import Ask
+from tests.support.servers import Ask
 
 PAGE = (ROOT / "docs" / "conformance.md").read_text("utf-8")
 DRIVERS = ROOT / "tests" / "conformance" / "drivers"

@@ -13,8 +13,8 @@ from app.settings import Model, Settings, Upstream
 from app.upstreams.connections import Connector
 from tests.chaos.test_attempts import speaking
 from tests.support.script import talk
+from tests.support.servers import Hang
 from tests.support.serving import serving
-from tests.upstream import Hang
 
 GIVEN: Final = 0.1
 

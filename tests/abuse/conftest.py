@@ -9,7 +9,7 @@ import pytest
 from tests.abuse.house import BOBS_KEY, CONFIG, KEY, UPSTREAMS_KEY, House, assert_discreet
 from tests.abuse.runtime import play
 from tests.support.running import running
-from tests.upstream import Ask, ChatUpstream
+from tests.support.servers import Ask, ChatUpstream
 
 
 class Anything(ChatUpstream):

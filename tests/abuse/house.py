@@ -10,7 +10,7 @@ import httpx
 
 from tests.support.raw import Heard
 from tests.support.running import Running
-from tests.upstream.server import ScriptedUpstream
+from tests.support.servers.server import ScriptedUpstream
 
 KEY = "am-the-key-of-alice-0123456789"
 BOBS_KEY = "am-the-key-of-bob-0123456789"

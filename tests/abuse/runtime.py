@@ -2,7 +2,7 @@
 
 from tests.abuse.house import UPSTREAMS_KEY
 from tests.support.script import says, stops
-from tests.upstream import Ask, Cut, Reset, Status, Step
+from tests.support.servers import Ask, Cut, Reset, Status, Step
 
 TOLD = f"Incorrect API key provided: {UPSTREAMS_KEY}. Sent 'Authorization: Bearer {UPSTREAMS_KEY}'"
 TRACE = f'Traceback (most recent call last):\n  File "/srv/model.py", line 1, in <module>\nKeyError: {UPSTREAMS_KEY}'

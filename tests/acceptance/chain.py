@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Literal, NamedTuple
 
 from app.settings import Model, Secret, Settings, Upstream
+from tests.support.servers import Ask, ChatUpstream, Script, Step
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Script, Step
 
 SECRET = "sk-upstreams-own-0123456789abcdef"
 """The key this server sends; no client may ever see it."""

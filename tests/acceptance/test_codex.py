@@ -16,8 +16,8 @@ import pytest
 from app.settings import Key, Model, Secret, Settings, Upstream
 from tests.support.codex import Codex, modules_with
 from tests.support.script import call_turn, calls, more, refuses, says, talk, thinks, turn
+from tests.support.servers import ChatUpstream, Script
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Script
 
 pytestmark = pytest.mark.xdist_group("node")
 

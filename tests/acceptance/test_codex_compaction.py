@@ -10,8 +10,8 @@ from app.compaction.prompt import SUM_UP, TOLD
 from app.settings import Model, Settings, Upstream
 from tests.support.codex import Codex, modules_with
 from tests.support.script import calls, counts, more, opens, stops, talk
+from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream
 
 pytestmark = pytest.mark.xdist_group("node")
 

@@ -12,8 +12,8 @@ import pytest
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.codex import Codex, modules_with
 from tests.support.script import call_turn, opens, says, talk, thinks, turn
+from tests.support.servers import ChatUpstream, Cut, Script
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Cut, Script
 
 pytestmark = pytest.mark.xdist_group("node")
 

@@ -10,7 +10,7 @@ from openai import APITimeoutError, AsyncOpenAI, OpenAI
 
 from tests.acceptance.chain import Chain
 from tests.support.script import opens, says
-from tests.upstream import Ask, Hang
+from tests.support.servers import Ask, Hang
 
 pytestmark = pytest.mark.xdist_group("litellm")
 SECOND = 1.0

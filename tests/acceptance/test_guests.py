@@ -10,8 +10,8 @@ import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.script import talk
+from tests.support.servers import ChatUpstream, Gate
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Gate
 
 ALICE, BEN, CLEO = ({"authorization": f"Bearer sk-{name}"} for name in ("alice", "ben", "cleo"))
 

@@ -15,10 +15,10 @@ from app.settings.upstream import TAKES_ANY_KEY
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamRefused
 from tests.support.script import says, stops
+from tests.support.servers import Ask, ChatUpstream, Status, Step
+from tests.support.servers.responses import ResponsesUpstream, answer, message
+from tests.support.servers.server import ScriptedUpstream
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Status, Step
-from tests.upstream.responses import ResponsesUpstream, answer, message
-from tests.upstream.server import ScriptedUpstream
 
 OURS = "let-alice-in"
 SERVERS_OWN = "sk-the-servers-own-key"

@@ -10,10 +10,10 @@ from openai import OpenAI
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.acceptance.frames import events_of, judged
+from tests.support.servers import Cut, ResponsesUpstream
+from tests.support.servers.responses import Said, answer, begins, call, ends, message, reasoning
+from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 from tests.support.serving import serving
-from tests.upstream import Cut, ResponsesUpstream
-from tests.upstream.responses import Said, answer, begins, call, ends, message, reasoning
-from tests.upstream.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 
 Json = dict[str, Any]
 

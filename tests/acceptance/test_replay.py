@@ -15,11 +15,11 @@ import pytest
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.script import calls, counts, more, says, stops, thinks
+from tests.support.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream, ScriptedUpstream
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
+from tests.support.servers.server import Ask, Json
 from tests.support.serving import serving
-from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream, ScriptedUpstream
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
-from tests.upstream.server import Ask, Json
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

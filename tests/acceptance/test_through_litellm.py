@@ -15,7 +15,7 @@ from tests.acceptance.chain import SECRET, Chain
 from tests.acceptance.frames import events_of, judged
 from tests.support.judges import judge_response
 from tests.support.script import call_turn, calls, more, opens, says, stops, talk, thinks, turn
-from tests.upstream import Cut, Status
+from tests.support.servers import Cut, Status
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

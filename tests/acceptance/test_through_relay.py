@@ -15,9 +15,9 @@ from tests.acceptance.behaviours import BEHAVIOURS, WEATHER
 from tests.acceptance.frames import events_of, judged
 from tests.support.consumer import Heard
 from tests.support.judges import judge_response
+from tests.support.servers import Cut, Pause, ResponsesUpstream, Script, Status
+from tests.support.servers.responses import answer, begins, call, hosted, message, reasoning
 from tests.support.serving import serving
-from tests.upstream import Cut, Pause, ResponsesUpstream, Script, Status
-from tests.upstream.responses import answer, begins, call, hosted, message, reasoning
 
 KEY = "sk-upstreams-own-0123456789abcdef"
 HELLO = message("msg_1", "Hel", "lo")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tests.support.script import breaks, chunk, opens, says, stops
-from tests.upstream import Ask, Cut, End, Leave, Pause, Reset, Status, Step
-from tests.upstream.responses import answer, message
+from tests.support.servers import Ask, Cut, End, Leave, Pause, Reset, Status, Step
+from tests.support.servers.responses import answer, message
 
 Fault = Literal[
     "none", "cut", "reset", "ended", "error", "refused", "busy", "dies", "leaves", "halves", "usage", "long line"

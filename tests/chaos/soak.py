@@ -27,7 +27,7 @@ import aiohttp
 from tests.chaos.plans import FAULTS, HARMLESS, Plan, plan_of, said_in_chat, said_in_responses, whole
 from tests.support.grammar import check
 from tests.support.running import ROOT, running
-from tests.upstream import ChatUpstream, ResponsesUpstream
+from tests.support.servers import ChatUpstream, ResponsesUpstream
 
 REPORT: Final = ROOT / "docs" / "reliability.md"
 LANES: Final = ("chat", "litellm", "responses")

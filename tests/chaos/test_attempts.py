@@ -12,9 +12,9 @@ import pytest
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.grammar import check
 from tests.support.script import breaks, opens, says, stops, talk
+from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, ResponsesUpstream, Script, Status
+from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, ResponsesUpstream, Script, Status
-from tests.upstream.responses import answer, message
 
 pytestmark = pytest.mark.xdist_group("litellm")
 ASK = {"model": "m", "input": "Hi"}

@@ -15,10 +15,10 @@ import pytest
 from app.settings import Key, Model, Settings, Upstream
 from tests.observers.test_metrics import samples
 from tests.support.script import talk
+from tests.support.servers import Ask, ChatUpstream, Cut, GeminiUpstream, Hang, ResponsesUpstream, Status
+from tests.support.servers.gemini import answers as candidate
+from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Cut, GeminiUpstream, Hang, ResponsesUpstream, Status
-from tests.upstream.gemini import answers as candidate
-from tests.upstream.responses import answer, message
 
 pytestmark = pytest.mark.xdist_group("litellm")
 Json = dict[str, Any]

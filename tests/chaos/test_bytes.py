@@ -19,8 +19,8 @@ from app.upstreams.faults import is_error
 from app.upstreams.response_events import EventReader, NotEventsError, ToldError
 from tests.support.grammar import check
 from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
+from tests.support.servers.responses import answer, call, message, reasoning
 from tests.support.stage import counting_mint, plain
-from tests.upstream.responses import answer, call, message, reasoning
 
 BROKE = Problem(code="upstream_error", message="It broke.")
 TOOLS = [

@@ -17,8 +17,8 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.script import opens, says, talk
+from tests.support.servers import Ask, ChatUpstream, Hang, Pause, Step
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Hang, Pause, Step
 
 pytestmark = pytest.mark.xdist_group("litellm")
 BODY = json.dumps({"model": "m", "input": "Hi", "stream": True}).encode()

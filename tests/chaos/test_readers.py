@@ -14,8 +14,8 @@ import pytest
 from app.cli.serve import listen
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.script import opens, says, stops
+from tests.support.servers import Ask, ChatUpstream, Script
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Script
 
 PIECE = "word " * 2000
 PIECES = 3000

@@ -13,8 +13,8 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.support.grammar import check
 from tests.support.script import breaks, opens, says, stops, talk
+from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status, Step
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status, Step
 
 pytestmark = [
     pytest.mark.xdist_group("litellm"),

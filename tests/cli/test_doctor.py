@@ -12,8 +12,8 @@ import pytest
 
 from app.__main__ import main
 from tests.support.script import chunk, counts, says, stops
+from tests.support.servers import Ask, ChatUpstream, Script, Status, Step
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Script, Status, Step
 
 KEY = "sk-the-key-that-nobody-may-see"
 CALL = chunk(

@@ -16,9 +16,9 @@ from app.cli import probe_asks
 from app.cli.probe_asks import unreachable
 from tests.support.running import run
 from tests.support.script import counts, says, stops
+from tests.support.servers import Ask, ChatUpstream, End, Hang, Json, ResponsesUpstream, Script, Status, Step
+from tests.support.servers.responses import answer, begins, ends, hosted, message, response
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, End, Hang, Json, ResponsesUpstream, Script, Status, Step
-from tests.upstream.responses import answer, begins, ends, hosted, message, response
 
 KEY = "sk-the-key-that-nobody-may-see"
 QUESTION = "Count from one to thirty, in words."

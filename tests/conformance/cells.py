@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.conformance import lines
 from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, talk, thinks, turn
-from tests.upstream import Ask, Cut, Pause, Script, Status
+from tests.support.servers import Ask, Cut, Pause, Script, Status
 
 Told = dict[str, Any]
 """What a client has in its hands at the end."""

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from app.settings import Model, Secret, Settings, Upstream
+from tests.support.servers import Ask, ChatUpstream, Script, Step
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Script, Step
 
 
 @dataclass

@@ -12,11 +12,11 @@ from app.fetching.fetcher import Fetched
 from app.settings import Can, Model, Secret, Server, Settings, Upstream
 from tests.fetching.site import PDF, PNG, Site, page
 from tests.support.script import talk
+from tests.support.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
+from tests.support.servers.server import ScriptedUpstream
 from tests.support.serving import serving
-from tests.upstream import AnthropicUpstream, ChatUpstream, GeminiUpstream
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
-from tests.upstream.server import ScriptedUpstream
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

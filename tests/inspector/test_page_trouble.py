@@ -13,8 +13,8 @@ from app.settings import Key, Model, Server, Settings, Upstream
 from tests.inspector.chromium import CHROMIUM
 from tests.support.running import running
 from tests.support.script import calls, counts, says, stops, thinks
+from tests.support.servers import ChatUpstream, Status, Step
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Status, Step
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 MARKUP = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script></pre><h1>"

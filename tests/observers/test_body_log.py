@@ -16,8 +16,8 @@ from app.protocol.response import Response
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.running import run
 from tests.support.script import says, stops
+from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream
 
 BODY: dict[str, Any] = {"model": "demo", "input": "A secret."}
 

@@ -7,8 +7,8 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.script import talk
+from tests.support.servers import ChatUpstream, ResponsesUpstream, Script, Status
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, ResponsesUpstream, Script, Status
 
 Json = dict[str, Any]
 

@@ -12,10 +12,10 @@ import pytest
 from app.turns.service import TurnService
 from tests.observers.test_metrics import samples
 from tests.support.raw import say
+from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
 from tests.support.sockets import opened
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, Hang
 
 ENDS = "am_proxy_requests_total"
 

@@ -10,10 +10,10 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.acceptance.frames import events_of, judged
+from tests.support.servers import ResponsesUpstream
+from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.upstream import ResponsesUpstream
-from tests.upstream.responses import answer, message
 
 Json = dict[str, Any]
 

@@ -10,8 +10,8 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.observers.test_metrics import samples
 from tests.support.script import counts, says, stops
+from tests.support.servers import ChatUpstream, Status
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Status
 
 
 @pytest.fixture

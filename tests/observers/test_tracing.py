@@ -11,11 +11,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.running import ROOT, run
 from tests.support.script import counts, says, stops
+from tests.support.servers import ChatUpstream, Hang, ResponsesUpstream, Status
+from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, Hang, ResponsesUpstream, Status
-from tests.upstream.responses import answer, message
 
 ABOVE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -9,9 +9,9 @@ from app.dialects.chat.turn import ChatTurn
 from app.settings import Model, Server, Settings, Upstream
 from tests.acceptance.frames import judged
 from tests.support.script import call_turn, delta, talk
+from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.upstream import ChatUpstream
 
 DROPPED = {"model": "demo", "input": "Hi", "tools": [{"type": "web_search"}]}
 SENTENCE = "tools[0] was left out: its type 'web_search' cannot be offered to this model."

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.script import talk
+from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 from tests.transports.websocket_stage import Stage, behind
-from tests.upstream import ChatUpstream
 
 
 @pytest.fixture(scope="module")

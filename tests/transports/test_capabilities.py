@@ -8,9 +8,9 @@ import pytest
 
 from app.settings import Can, Model, Secret, Server, Settings, Upstream
 from tests.support.script import opens, stops, talk, thinks
+from tests.support.servers import AnthropicUpstream, ChatUpstream
+from tests.support.servers import anthropic as claude
 from tests.support.serving import serving
-from tests.upstream import AnthropicUpstream, ChatUpstream
-from tests.upstream import anthropic as claude
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

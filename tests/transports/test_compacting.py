@@ -14,11 +14,11 @@ from app.compaction.prompt import SUM_UP, TOLD
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests.support import grammar
 from tests.support.script import counts, opens, refuses, says, stops, talk, turn
+from tests.support.servers import ChatUpstream, Cut, End, Hang, Pause, ResponsesUpstream, Script, Status
+from tests.support.servers.responses import answer, message
+from tests.support.servers.server import Ask
 from tests.support.serving import serving
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, Cut, End, Hang, Pause, ResponsesUpstream, Script, Status
-from tests.upstream.responses import answer, message
-from tests.upstream.server import Ask
 
 Json = dict[str, Any]
 

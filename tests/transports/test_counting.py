@@ -11,8 +11,8 @@ import pytest
 from openai import OpenAI
 
 from app.settings import Model, Secret, Server, Settings, Upstream
+from tests.support.servers import Ask, ResponsesUpstream, Status
 from tests.support.serving import serving
-from tests.upstream import Ask, ResponsesUpstream, Status
 
 Json = dict[str, Any]
 

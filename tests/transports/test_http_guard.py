@@ -13,8 +13,8 @@ from app.settings import Model, Server, Settings, Upstream
 from app.transports.http_guard import MOST_QUEUED
 from tests.support.raw import Heard, say
 from tests.support.script import opens, says
+from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Hang
 
 BODY = json.dumps({"model": "demo", "input": "Hi"}).encode()
 HEAD = b"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

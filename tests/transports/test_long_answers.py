@@ -19,11 +19,11 @@ from app.protocol.request.create_response import parse_request
 from app.settings import Model, Settings, Upstream
 from app.transports.sse import is_short
 from tests.support.script import opens, stops, talk
+from tests.support.servers import ChatUpstream, ResponsesUpstream
+from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, ResponsesUpstream
-from tests.upstream.responses import answer, message
 
 TEXT: Final = "long " * (LONG // 4)
 ABOUT_ALL: Final = {

@@ -25,10 +25,10 @@ from app.settings import Key, Model, Seal, Server, Settings, Upstream
 from app.transports.websocket_memory import Memory
 from tests.fetching.site import PDF, Site, page
 from tests.support.script import talk
+from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.serving import serving
 from tests.support.sockets import opened
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, ResponsesUpstream
 
 ENOUGH: Final = 4096
 """Bytes that are long in these tests: the demo repeats them word by word."""

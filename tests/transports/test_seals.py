@@ -13,10 +13,10 @@ from websockets.sync.client import connect
 
 from app.settings import Key, Model, Seal, Secret, Server, Settings, Upstream
 from tests.support.script import opens, says, stops, thinks
+from tests.support.servers import ChatUpstream, ResponsesUpstream
+from tests.support.servers.responses import answer as relayed_answer
+from tests.support.servers.responses import message
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, ResponsesUpstream
-from tests.upstream.responses import answer as relayed_answer
-from tests.upstream.responses import message
 
 Json = dict[str, Any]
 

@@ -9,9 +9,9 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.acceptance.frames import judged
 from tests.support.script import call_turn, talk
+from tests.support.servers import Ask, ChatUpstream, Step
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.upstream import Ask, ChatUpstream, Step
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -4,11 +4,11 @@ import pytest
 
 from tests.acceptance.frames import judged
 from tests.support.script import call_turn, opens, says, talk, thinks, turn
+from tests.support.servers import Cut, ResponsesUpstream, Script, Status
+from tests.support.servers.responses import answer, message, reasoning
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, told
 from tests.transports.websocket_stage import Stage, behind
-from tests.upstream import Cut, ResponsesUpstream, Script, Status
-from tests.upstream.responses import answer, message, reasoning
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}

@@ -18,10 +18,10 @@ from app.upstreams.demo import Demo
 from tests.acceptance.frames import judged
 from tests.support.running import Running, running
 from tests.support.script import opens, says, stops, talk
+from tests.support.servers import ChatUpstream, Gate, Hang, Script, Step
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, told
 from tests.transports.websocket_stage import behind
-from tests.upstream import ChatUpstream, Gate, Hang, Script, Step
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 GOING_AWAY = 1001

@@ -6,9 +6,9 @@ import pytest
 
 from tests.acceptance.frames import judged
 from tests.support.script import opens, says, stops, talk
+from tests.support.servers import Gate
 from tests.support.sockets import opened, text_of, told
 from tests.transports.websocket_stage import Stage
-from tests.upstream import Gate
 
 
 async def test_frames_that_come_together_are_answered_in_their_order(stage: Stage) -> None:

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.upstream import ChatUpstream, ResponsesUpstream, Script
+from tests.support.servers import ChatUpstream, ResponsesUpstream, Script
 
 
 def behind(upstream: ChatUpstream | ResponsesUpstream, **server: Any) -> Settings:

@@ -15,8 +15,8 @@ from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.turns.limits import LEAVING, Limits
 from app.turns.rate_limit import MOST_GUESTS, RateLimit
 from tests.support.script import opens, says, talk
+from tests.support.servers import ChatUpstream, Gate, Hang, Script, Status
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, Gate, Hang, Script, Status
 
 ASK = {"model": "m", "input": "Hi"}
 ALICE = Key("alice", b"a")

@@ -15,8 +15,8 @@ from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.turns.limits import Limits
 from app.turns.quota import Quota
 from tests.support.script import opens, says, talk
+from tests.support.servers import Ask, ChatUpstream, Hang
 from tests.support.serving import serving
-from tests.upstream import Ask, ChatUpstream, Hang
 
 ALICE, BOB, CLEO = (Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob", "cleo"))
 ANYONE = Key("anyone", b"")

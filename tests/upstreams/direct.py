@@ -7,7 +7,7 @@ from typing import Any
 from app.protocol.problems import Problem
 from app.upstreams.chat_compat import ChatManners
 from app.upstreams.http_chat import HttpChat
-from tests.upstream import ChatUpstream, Step
+from tests.support.servers import ChatUpstream, Step
 from tests.upstreams.lane import KEY, answers, asks
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.protocol.problems import Problem
 from app.upstreams.port import Upstream, UpstreamBroke, UpstreamRefused
-from tests.upstream import AnthropicUpstream, Ask, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
+from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
 
 Json = dict[str, Any]
 

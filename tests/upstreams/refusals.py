@@ -4,7 +4,7 @@ from typing import Any
 
 from app.protocol.problems import Problem
 from tests.support.script import breaks
-from tests.upstream import Hang, Status, Step
+from tests.support.servers import Hang, Status, Step
 from tests.upstreams.lane import KEY
 
 AUTH = Problem(

@@ -11,9 +11,9 @@ from app.protocol.events import RelayedLast, ResponseFailed
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.scan import assert_lean, assert_linear
 from tests.support.script import says, stops
+from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
+from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.upstream import ChatUpstream, ResponsesUpstream, Step
-from tests.upstream.responses import answer, message
 from tests.upstreams.answers_at_any_size import CHAT, RELAY, Work, chat, lines, made, relay
 
 Make = Callable[[int], bytes]

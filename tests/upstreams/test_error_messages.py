@@ -14,9 +14,9 @@ from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
 from app.upstreams.native_responses import NativeResponses
 from tests.support.scan import assert_linear
-from tests.upstream import ResponsesUpstream, Status, Step
-from tests.upstream.gemini import answers as candidate
-from tests.upstream.responses import begins, ends
+from tests.support.servers import ResponsesUpstream, Status, Step
+from tests.support.servers.gemini import answers as candidate
+from tests.support.servers.responses import begins, ends
 from tests.upstreams.lane import KEY, Lenient, answers, asks, said, server
 from tests.upstreams.refusals import TOO_LONG
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.upstreams import connections, http_server
 from tests.support.script import counts, delta, says, stops, talk
-from tests.upstream import Ask, ChatUpstream, End, Gate, Hang, Pause, Status, Step
+from tests.support.servers import Ask, ChatUpstream, End, Gate, Hang, Pause, Status, Step
 from tests.upstreams.direct import direct, hear
 from tests.upstreams.lane import KEY, TOOLS, answers, asks, said
 

@@ -9,7 +9,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.script import says, stops
-from tests.upstream import ChatUpstream, Cut, Gate, Hang, Reset, Status, Step
+from tests.support.servers import ChatUpstream, Cut, Gate, Hang, Reset, Status, Step
 from tests.upstreams.direct import direct, hear
 from tests.upstreams.lane import KEY, answers, asks, said
 from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error

@@ -11,8 +11,8 @@ from app.protocol.events import Event
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import Upstream, UpstreamBroke, UpstreamRefused
+from tests.support.servers import Ask, ChatUpstream, Cut, Pause, Step
 from tests.test_transcripts import each_transcript, lines, new_turn
-from tests.upstream import Ask, ChatUpstream, Cut, Pause, Step
 from tests.upstreams.lane import KEY
 
 Json = dict[str, Any]

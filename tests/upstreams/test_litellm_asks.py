@@ -9,8 +9,8 @@ from app.protocol.problems import Problem
 from app.upstreams.litellm_ask import GENERIC_PROVIDER, address, key_for
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import talk
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
 from tests.upstreams.lane import KEY, TOOLS, answers, asks, server
 
 Json = dict[str, Any]

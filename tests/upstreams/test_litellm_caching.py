@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.chat.cache_marks import marked
 from app.upstreams.litellm_chat import LitellmChat
-from tests.upstream import anthropic as claude
+from tests.support.servers import anthropic as claude
 from tests.upstreams.lane import KEY, TOOLS, answers, asks, server
 
 pytestmark = pytest.mark.xdist_group("litellm")

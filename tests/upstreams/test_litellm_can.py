@@ -12,7 +12,7 @@ from app.upstreams import litellm_ask
 from app.upstreams.litellm_can import LOST_PARTS, capabilities, lost_parts
 from app.upstreams.litellm_chat import LitellmChat
 from app.wiring import DEMAND_TOOLS
-from tests.upstream import Ask, ScriptedUpstream, Status
+from tests.support.servers import Ask, ScriptedUpstream, Status
 from tests.upstreams.lane import KEY, TOOLS, answers, asks
 
 Json = dict[str, Any]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from app.upstreams.litellm_chat import LitellmChat
 from tests.dialects.chat.hearing import heard, turn
-from tests.upstream import Step
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
+from tests.support.servers import Step
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
 from tests.upstreams.lane import KEY, answers, asks, server
 
 PAGE = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "x"}

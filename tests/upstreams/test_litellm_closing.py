@@ -12,9 +12,9 @@ import pytest
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import says, talk
-from tests.upstream import Gate, Hang, Step
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
+from tests.support.servers import Gate, Hang, Step
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
 from tests.upstreams.lane import KEY, answers, asks, said, server
 
 TALKING: dict[str | None, list[Step]] = {
@@ -87,7 +87,7 @@ import asyncio, sys, time, os
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import talk
-from tests.upstream import ChatUpstream
+from tests.support.servers import ChatUpstream
 from tests.upstreams.lane import answers, asks
 
 assert "litellm" not in sys.modules and "openai" not in sys.modules

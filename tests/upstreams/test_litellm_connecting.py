@@ -12,7 +12,7 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.native_responses import NativeResponses
 from tests.support.script import talk
-from tests.upstream import ChatUpstream, Pause
+from tests.support.servers import ChatUpstream, Pause
 from tests.upstreams.lane import KEY, answers, asks
 
 UNREACHABLE = Problem(code="upstream_error", message="The upstream could not be reached.")

@@ -15,8 +15,18 @@ from app.upstreams.litellm_chat import LitellmChat, close_connections
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import Keep, Upstream
 from tests.support.script import talk
-from tests.upstream import Ask, ChatUpstream, Cut, Gate, Pause, Reset, ResponsesUpstream, Script, ScriptedUpstream
-from tests.upstream.responses import answer, message
+from tests.support.servers import (
+    Ask,
+    ChatUpstream,
+    Cut,
+    Gate,
+    Pause,
+    Reset,
+    ResponsesUpstream,
+    Script,
+    ScriptedUpstream,
+)
+from tests.support.servers.responses import answer, message
 from tests.upstreams.lane import KEY, answers, asks
 
 Json = dict[str, Any]

@@ -14,9 +14,9 @@ from app.upstreams.litellm_errors import problem_of, timed_out
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.support.script import breaks, says
-from tests.upstream import ChatUpstream, Gate, Hang, Reset, ResponsesUpstream, Status, Step
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
+from tests.support.servers import ChatUpstream, Gate, Hang, Reset, ResponsesUpstream, Status, Step
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
 from tests.upstreams.lane import KEY, answers, asks, server
 from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, QUOTA, REFUSALS, SLOW, TOO_LONG, UNREACHABLE, busy, error
 

@@ -6,9 +6,9 @@ import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import calls, chunk, counts, delta, more, refuses, says, stops, talk, thinks, turn
-from tests.upstream import Cut, End, Pause, Status, Step
-from tests.upstream import anthropic as claude
-from tests.upstream.gemini import answers as candidate
+from tests.support.servers import Cut, End, Pause, Status, Step
+from tests.support.servers import anthropic as claude
+from tests.support.servers.gemini import answers as candidate
 from tests.upstreams.lane import KEY, TOOLS, Lenient, answers, asks, said, server
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import calls, more, says, stops, thinks, turn
-from tests.upstream import Step
+from tests.support.servers import Step
 from tests.upstreams.lane import KEY, Lenient, answers, asks, said
 
 

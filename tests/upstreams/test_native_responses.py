@@ -9,8 +9,8 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams import connections, http_server, native_responses
 from app.upstreams.native_responses import NativeResponses
-from tests.upstream import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
-from tests.upstream.responses import answer, begins, ends, message
+from tests.support.servers import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
+from tests.support.servers.responses import answer, begins, ends, message
 from tests.upstreams.lane import KEY, answers
 from tests.upstreams.refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
 

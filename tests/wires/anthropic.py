@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from tests.upstream.anthropic import AnthropicUpstream, begins, block, ends, text, thinking, tool_use
-from tests.upstream.server import Ask, Json, Step
+from tests.support.servers.anthropic import AnthropicUpstream, begins, block, ends, text, thinking, tool_use
+from tests.support.servers.server import Ask, Json, Step
 from tests.wires.chat_family import told
 from tests.wires.wire import (
     CACHED,

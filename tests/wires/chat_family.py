@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar
 
-from tests.upstream.chat import ChatUpstream
-from tests.upstream.server import Ask, Json, Step
+from tests.support.servers.chat import ChatUpstream
+from tests.support.servers.server import Ask, Json, Step
 from tests.wires.wire import COMPLETION, PROMPT, Answer, Calls, Hides, Says, Thinks, Wire, pieces
 
 

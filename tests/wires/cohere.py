@@ -3,8 +3,8 @@
 import json
 from typing import Any, Final
 
-from tests.upstream.chat import message_faults
-from tests.upstream.server import Ask, Json, ScriptedUpstream, Step
+from tests.support.servers.chat import message_faults
+from tests.support.servers.server import Ask, Json, ScriptedUpstream, Step
 from tests.wires.chat_family import told
 from tests.wires.wire import CACHED, COMPLETION, PROMPT, Answer, Calls, Count, Hides, Says, Thinks, Wire, pieces
 

@@ -1,6 +1,6 @@
 """DeepSeek's thinking mode: within a tool loop `reasoning_content` must come back."""
 
-from tests.upstream.server import Ask, Json
+from tests.support.servers.server import Ask, Json
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import CACHED, PROMPT, REASONING, Answer, Count, Hides, Thinks, pieces
 

@@ -5,8 +5,8 @@ import json
 import re
 from typing import Final
 
-from tests.upstream.gemini import GeminiUpstream, answers
-from tests.upstream.server import Ask, Json, Step
+from tests.support.servers.gemini import GeminiUpstream, answers
+from tests.support.servers.server import Ask, Json, Step
 from tests.wires.chat_family import told
 from tests.wires.wire import (
     CACHED,

@@ -1,6 +1,6 @@
 """Groq's chat completions: a format is enforced in whole answers only, and never beside tools."""
 
-from tests.upstream.server import Ask, Json
+from tests.support.servers.server import Ask, Json
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import Answer, Hides, Thinks, pieces
 

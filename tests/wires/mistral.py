@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tests.upstream.server import Ask, Json, Status, Step
+from tests.support.servers.server import Ask, Json, Status, Step
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import Answer, Hides, Says, Thinks, pieces
 

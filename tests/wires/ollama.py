@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from tests.upstream.server import Ask, Json, ScriptedUpstream, Step
+from tests.support.servers.server import Ask, Json, ScriptedUpstream, Step
 from tests.wires.chat_family import told
 from tests.wires.wire import (
     COMPLETION,

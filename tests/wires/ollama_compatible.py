@@ -1,6 +1,6 @@
 """Ollama's own imitation of chat completions."""
 
-from tests.upstream.server import Ask, Json
+from tests.support.servers.server import Ask, Json
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import Answer, Hides, Thinks, pieces
 

@@ -1,6 +1,6 @@
 """OpenAI's chat completions: thoughts are counted and never told, and nothing unknown is let in."""
 
-from tests.upstream.server import Ask, Json
+from tests.support.servers.server import Ask, Json
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import CACHED, REASONING, Answer, Count, Hides, Thinks
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.upstream.server import Json, Step
+from tests.support.servers.server import Json, Step
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import CACHED, REASONING, Answer, Count, Hides, Thinks, pieces, sealed
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from tests.upstream.server import Ask
+from tests.support.servers.server import Ask
 from tests.wires.anthropic import AnthropicWire
 from tests.wires.groq import GroqWire
 from tests.wires.lanes import LANES, Lane

@@ -8,7 +8,7 @@ import pytest
 
 from app.upstreams.litellm_cohere import address
 from tests.acceptance.behaviours import WEATHER
-from tests.upstream import Cut, Status, Step
+from tests.support.servers import Cut, Status, Step
 from tests.wires import Says
 from tests.wires.cohere import CohereWire, usage
 from tests.wires.lanes import LANES, Wired, wired

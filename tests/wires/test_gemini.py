@@ -8,8 +8,8 @@ from openai import OpenAI
 
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_gemini import drops_equal_calls, in_steps
-from tests.upstream.gemini import answers
-from tests.upstream.server import Ask, Json
+from tests.support.servers.gemini import answers
+from tests.support.servers.server import Ask, Json
 from tests.wires import Answer, Calls, Says, Thinks
 from tests.wires.gemini import GeminiWire
 from tests.wires.lanes import Lane, Wired, wired

@@ -7,7 +7,7 @@ import pytest
 
 from tests.acceptance.behaviours import WEATHER
 from tests.support.script import Chunk, calls, chunk, delta, more, says, stops
-from tests.upstream import End, Status, Step
+from tests.support.servers import End, Status, Step
 from tests.wires import Says
 from tests.wires.lanes import Wired
 

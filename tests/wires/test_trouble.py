@@ -5,7 +5,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.upstream import Cut, End, Status
+from tests.support.servers import Cut, End, Status
 from tests.wires import Calls, Says, Word
 from tests.wires.lanes import LANES, Wired
 

@@ -1,6 +1,6 @@
 """vLLM's server: thoughts in a field of their own, which the chat template wants to see again."""
 
-from tests.upstream.server import Ask, Json
+from tests.support.servers.server import Ask, Json
 from tests.wires.chat_family import ChatWire
 from tests.wires.wire import Answer, Hides, Thinks, pieces
 

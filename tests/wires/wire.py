@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
-from tests.upstream import Ask, Json, ScriptedUpstream, Status, Step
+from tests.support.servers import Ask, Json, ScriptedUpstream, Status, Step
 
 KEY: Final = "sk-of-the-wire-0123456789"
 """What every server demands, in its own header."""

@@ -7,7 +7,7 @@ import pytest
 from app.emitter.emitter import CUT_IN_A_CALL
 from tests.dialects.responses.relaying import Json, heard, new_turn, plain
 from tests.support.grammar import check
-from tests.upstream.responses import Said, answer, begins, call, message
+from tests.support.servers.responses import Said, answer, begins, call, message
 
 LIMIT = {"reason": "max_output_tokens"}
 HALF = "*** Begin Patch\n*** Delete File: a"

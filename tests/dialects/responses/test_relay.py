@@ -18,7 +18,7 @@ from tests.dialects.responses.relaying import CREATED_AT, Json, heard, new_turn,
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
-from tests.upstream.responses import (
+from tests.support.servers.responses import (
     Said,
     answer,
     begins,

@@ -8,8 +8,8 @@ from app.compaction.prompt import Window, sealed_window
 from app.dialects.responses.relayed_body import UNREADABLE
 from app.protocol.problems import ProblemError
 from tests.dialects.responses.relaying import heard, new_turn
+from tests.support.servers.responses import answer, reasoning
 from tests.support.stage import OpenBook
-from tests.upstream.responses import answer, reasoning
 
 BODY: dict[str, Any] = {
     "input": [

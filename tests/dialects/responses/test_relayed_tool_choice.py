@@ -10,9 +10,9 @@ from app.settings import Model, Settings, Upstream
 from tests.dialects.responses.relaying import Json, heard, new_turn
 from tests.support.grammar import check
 from tests.support.judges import judge
+from tests.support.servers import ResponsesUpstream
+from tests.support.servers.responses import Said, answer, call, hosted, message
 from tests.support.serving import serving
-from tests.upstream import ResponsesUpstream
-from tests.upstream.responses import Said, answer, call, hosted, message
 
 TOOLS: list[Json] = [{"type": "function", "name": name, "parameters": {}} for name in ("weather", "clock", "map")]
 CLOCK = {"type": "function", "name": "clock"}

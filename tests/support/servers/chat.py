@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final
 
-from tests.upstream.server import Ask, Json, Script, ScriptedUpstream
+from tests.support.servers.server import Ask, Json, Script, ScriptedUpstream
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
-from tests.upstream.server import Ask, Json, ScriptedUpstream
+from tests.support.servers.server import Ask, Json, ScriptedUpstream
 
 _STATEFUL: Final = ("previous_response_id", "conversation", "prompt")
 _FOREIGN: Final = re.compile(r"(^|_)AM-")

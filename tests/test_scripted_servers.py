@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.upstream import AnthropicUpstream, ChatUpstream, Cut, End, GeminiUpstream, Reset, ScriptedUpstream, Status
+from tests.support.servers import (
+    AnthropicUpstream,
+    ChatUpstream,
+    Cut,
+    End,
+    GeminiUpstream,
+    Reset,
+    ScriptedUpstream,
+    Status,
+)
 
 Json = dict[str, Any]
 

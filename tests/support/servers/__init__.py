@@ -9,11 +9,11 @@ of steps, or a function that gets the `Ask` and returns one. An ask that the rea
 with a 400 and fails the test when the `with` block ends; `violations` holds them.
 """
 
-from tests.upstream.anthropic import AnthropicUpstream
-from tests.upstream.chat import ChatUpstream
-from tests.upstream.gemini import GeminiUpstream
-from tests.upstream.responses import ResponsesUpstream
-from tests.upstream.server import (
+from tests.support.servers.anthropic import AnthropicUpstream
+from tests.support.servers.chat import ChatUpstream
+from tests.support.servers.gemini import GeminiUpstream
+from tests.support.servers.responses import ResponsesUpstream
+from tests.support.servers.server import (
     Ask,
     Cut,
     End,

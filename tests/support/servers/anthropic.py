@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final
 
-from tests.upstream.server import Ask, Json, ScriptedUpstream
+from tests.support.servers.server import Ask, Json, ScriptedUpstream
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final
 
-from tests.upstream.server import Ask, Json, ScriptedUpstream
+from tests.support.servers.server import Ask, Json, ScriptedUpstream
 
 _PATH: Final = re.compile(r"/v1(beta)?/models/[^/?]+:streamGenerateContent\?(.*&)?alt=sse")
 _WHOLE_PATH: Final = re.compile(r"/v1(beta)?/models/[^/?]+:generateContent(\?|\Z)")
