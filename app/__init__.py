@@ -7,6 +7,7 @@ The map
     wiring.py           from settings to upstreams and catalogue
     settings/           config.toml, environment and flags -> frozen `Settings`
     catalogue.py        public model name -> route
+    codex_catalog.py    a model as Codex wants it described
     sealing.py          the envelope in which clients carry what only this server may read
     off_loop.py         work that takes long, in threads
     own_thread.py       calls that block, such as looking up names
@@ -17,11 +18,11 @@ The map
     transports/         how requests come in and events travel to the client
     turns/              the life of a turn: limits, choice of the upstream, breaker, pump, log line
     upstreams/          the servers that run the models
-    fetching/           pictures and files by address, for upstreams that fetch none
     dialects/           what an upstream understands: requests become asks, payloads become deltas
     compaction/         summing a conversation up, and going on from the summary
     bridges/            one file per tool type: how it rides on a function
     emitter/            deltas in, events out
+    fetching/           which addresses may be fetched, and pictures and files from there
     protocol/           nouns of the Responses API
 
 The walk

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import msgspec
 
+from app.codex_catalog import Card
 from app.compaction.window import expanded
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
@@ -14,7 +15,6 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_compaction import OTHERWISE, RelayedCompaction
 from app.off_loop import off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
-from app.protocol.codex_catalog import Card
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import CreateResponse

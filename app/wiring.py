@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never, get_args
 
 from app.catalogue import Catalogue, Entry
+from app.codex_catalog import Card
 from app.dialects.chat.chat_options import CallIds, ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
 from app.protocol.capabilities import Capabilities
-from app.protocol.codex_catalog import Card
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
 from app.settings import Hint, Model, Settings, Upstream

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 An address a client gives may be a way into the network this server stands in. So:
 
-- only http and https, without user information, and no private host in any spelling (`protocol/request/urls.py`);
+- only http and https, without user information, and no private host in any spelling (`fetching/url_policy.py`);
 - a name is looked up here, every address of it is checked, and the connection goes to one of these (`addresses.py`);
 - a redirect is another address: it is checked the same way, and there are three at most;
 - no proxy, no cookies, no key, nothing compressed;
@@ -27,10 +27,10 @@ import aiohttp
 
 from app.fair_slots import FairSlots
 from app.fetching.addresses import CheckedAddresses, LookUp, LookUps
+from app.fetching.media_types import is_text, sniffed
+from app.fetching.url_policy import check_url, is_public
 from app.off_loop import off_loop
-from app.protocol.media import is_text, sniffed
 from app.protocol.problems import Problem, ProblemError, refuse
-from app.protocol.request.urls import check_url, is_public
 
 MOST_REDIRECTS: Final = 3
 AT_ONCE: Final = 32

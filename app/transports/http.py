@@ -10,7 +10,7 @@ from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
 
 from app.catalogue import Catalogue
-from app.protocol.codex_catalog import codex_model
+from app.codex_catalog import codex_model
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.warnings import in_header
 from app.settings import Key, Server

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from app.protocol.request.json_values import holds_more_values
-from app.protocol.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
+from app.upstreams.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 
 Json = dict[str, Any]
 

@@ -25,10 +25,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from app.protocol.problems import Problem
-from app.protocol.sse_lines import TooLongError
 from app.upstreams.connections import LARGE, Connector, in_pieces, sent
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
+from app.upstreams.sse_lines import TooLongError
 
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, TLS included, unless told otherwise."""

@@ -19,10 +19,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import count
 from typing import Any, Final
 
-from app.protocol.sse_lines import SseLines
 from app.upstreams import litellm_cohere, litellm_gemini
 from app.upstreams.chat_lines import NO_STREAM, ChatLines, NotAStreamError
 from app.upstreams.litellm_objects import chunk_dict, usage_dict
+from app.upstreams.sse_lines import SseLines
 
 Json = dict[str, Any]
 

@@ -9,8 +9,8 @@ import pytest
 
 from app.fetching.addresses import CheckedAddresses, LookUps, PrivateAddressError
 from app.fetching.fetcher import AT_ONCE, Budget, Fetched, Fetcher, Wanted
+from app.fetching.url_policy import is_public
 from app.protocol.problems import ProblemError
-from app.protocol.request.urls import is_public
 from tests.fetching.site import PDF, PNG, Page, Site, page, redirect
 
 OPEN = "127.0.0.1"

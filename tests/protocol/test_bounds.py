@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
+from app.fetching.url_policy import check_url
 from app.protocol.json_bytes import is_json_object
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.create_response import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_request
 from app.protocol.request.json_values import count_values
 from app.protocol.request.tool_items import ShellCallItem
-from app.protocol.request.urls import check_url
 from tests.support.scan import peak_of
 
 LONG: Final = "x" * 100_000

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from app.protocol.codex_catalog import INSTRUCTIONS
+from app.codex_catalog import INSTRUCTIONS
 from app.settings import Can, Model, Settings, Upstream
 from tests.support.serving import serving
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from app.protocol.sse_lines import MOST_VALUES
+from app.upstreams.sse_lines import MOST_VALUES
 from tests.support import limits_page
 from tests.support.running import running
 from tests.support.scan import PER_BYTE, STEEPEST, TRIES, peak_of, steepness

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.protocol.sse_lines import TOO_MANY_VALUES
 from app.upstreams import litellm_cohere
 from app.upstreams.chat_lines import NotAStreamError
+from app.upstreams.sse_lines import TOO_MANY_VALUES
 from tests.support.scan import peak_of
 
 PIECE = 8192

@@ -3,7 +3,8 @@
 from typing import Any, Final, assert_never
 
 from app.dialects.chat.limits import Limits
-from app.protocol.media import image_fault
+from app.fetching.media_types import image_fault
+from app.fetching.url_policy import check_url, is_data_uri
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.input_parts import (
     Content,
@@ -16,7 +17,6 @@ from app.protocol.request.input_parts import (
     UnknownPart,
 )
 from app.protocol.request.posted import missing
-from app.protocol.request.urls import check_url, is_data_uri
 
 ChatPart = dict[str, Any]
 

@@ -22,9 +22,9 @@ from app.emitter.deltas import (
     TextDelta,
     UsageReported,
 )
-from app.protocol.media import sniffed_base64
+from app.fetching.media_types import sniffed_base64
+from app.fetching.url_policy import is_data_uri
 from app.protocol.problems import Problem
-from app.protocol.request.urls import is_data_uri
 
 UNREADABLE: Final = Problem(code="upstream_error", message="The model's server sent something that is no chat chunk.")
 

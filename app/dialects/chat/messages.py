@@ -10,7 +10,7 @@ from app.dialects.chat.content_parts import ChatPart, PartTeller
 from app.dialects.chat.history import ChatMessage, History
 from app.dialects.chat.limits import Limits
 from app.dialects.chat.sealed_state import Carrying
-from app.protocol.media import sniffed_base64
+from app.fetching.media_types import sniffed_base64
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import (

@@ -16,8 +16,8 @@ from app.compaction.window import FOLDED, unfolded
 from app.dialects.responses.marked_ids import original
 from app.dialects.responses.marked_seals import original_seal, tag_of
 from app.dialects.responses.relay_options import RelayOptions
+from app.fetching.url_policy import check_url, is_data_uri
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.urls import check_url, is_data_uri
 from app.protocol.seals import ENVELOPES
 
 Json = dict[str, Any]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.fetching.url_policy import check_url, is_data_uri
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.urls import check_url, is_data_uri
 
 
 def refused(url: str) -> Problem | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.protocol.sse_lines import SseEvents, SseLines, TooLongError
+from app.upstreams.sse_lines import SseEvents, SseLines, TooLongError
 
 BYTES = st.lists(
     st.sampled_from(

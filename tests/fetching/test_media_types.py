@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from app.protocol.media import image_fault, is_text, sniffed, sniffed_base64
+from app.fetching.media_types import image_fault, is_text, sniffed, sniffed_base64
 
 
 @pytest.mark.parametrize(
