@@ -4,7 +4,15 @@ import copy
 
 import pytest
 
-from app.emitter.deltas import AnnotationAdded, Broke, CallArguments, Kept, ReasoningDelta, RefusalDelta, TextDelta
+from app.emitter.deltas import (
+    AnnotationAdded,
+    Broke,
+    CallArguments,
+    ProviderStateAdded,
+    ReasoningDelta,
+    RefusalDelta,
+    TextDelta,
+)
 from app.protocol.problems import Problem
 from tests.support.faults import (
     Break,
@@ -48,7 +56,7 @@ CALLS = played(
     END,
 )
 CUT = played(TextDelta("Hi"), *calls(0, "f", "{}", call_id="c"), *calls(1, "g", '{"a', call_id="d"), LENGTH)
-CARRIED = played(Kept({"signature": "s"}), TextDelta("Hi"), COUNTED, END, seal=written)
+CARRIED = played(ProviderStateAdded({"signature": "s"}), TextDelta("Hi"), COUNTED, END, seal=written)
 FAILED = played(
     *calls(0, "f", "{", call_id="c"), TextDelta("Hi"), Broke(Problem(code="upstream_error", message="Gone."))
 )

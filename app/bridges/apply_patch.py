@@ -8,7 +8,7 @@ from msgspec import UNSET
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_object
-from app.emitter.open_items import OpenCall, Place
+from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.output_items import ApplyPatchCall, FileOperation, ItemStatus
 from app.protocol.request.tool_items import ApplyPatchCallItem, ApplyPatchCallOutputItem
 from app.protocol.request.tools import ApplyPatchTool
@@ -59,18 +59,18 @@ class ApplyPatchBridge:
         said = [f"[{item.status}]" if item.status else "", item.output or ""]
         return RetoldOutput(item.call_id, "\n".join(part for part in said if part))
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:  # noqa: ARG002 — there is but one
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:  # noqa: ARG002 — there is but one
         """An `apply_patch_call` item."""
 
         def tell(status: ItemStatus, arguments: str) -> ApplyPatchCall:
             operation = _operation(arguments)
             if status != "in_progress":
-                return ApplyPatchCall(id=place.id, status="completed", call_id=call_id, operation=operation)
+                return ApplyPatchCall(id=position.id, status="completed", call_id=call_id, operation=operation)
             if operation.diff is not UNSET:  # clients read type and path here, and the diff when it is done
                 operation = msgspec.structs.replace(operation, diff="")
-            return ApplyPatchCall(id=place.id, status="in_progress", call_id=call_id, operation=operation)
+            return ApplyPatchCall(id=position.id, status="in_progress", call_id=call_id, operation=operation)
 
-        return OpenAction(place, tell)
+        return OpenAction(position, tell)
 
 
 def _operation(arguments: str) -> FileOperation:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from app.bridges.naming import Names, ToolName
-from app.emitter.open_items import OpenCall, Place
+from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.request.tools import Tool
 
 
@@ -67,6 +67,6 @@ class Bridge(Protocol):
         """A past output of this type. What it says of tools, it says by the names of their carriers."""
         ...
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:
         """The item that a call of this carrier becomes."""
         ...

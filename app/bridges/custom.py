@@ -9,7 +9,7 @@ from msgspec import UNSET
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.json_string_tap import JsonStringTap
 from app.bridges.naming import Names, ToolName
-from app.emitter.open_items import Closed, OpenCall, Place
+from app.emitter.open_items import Closed, ItemPosition, OpenCall
 from app.protocol import events as e
 from app.protocol.output_items import CustomToolCall, ItemStatus
 from app.protocol.request.tool_items import CustomToolCallItem, CustomToolCallOutputItem
@@ -57,16 +57,16 @@ class CustomBridge:
         """The output, text or parts."""
         return RetoldOutput(item.call_id, item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:
         """A `custom_tool_call` item."""
-        return OpenCustomCall(place, carrier.tool, call_id)
+        return OpenCustomCall(position, carrier.tool, call_id)
 
 
 class OpenCustomCall:
     """A call of a custom tool: its input is taken out of the arguments while they arrive."""
 
-    def __init__(self, place: Place, tool: ToolName, call_id: str) -> None:
-        self.place = place
+    def __init__(self, position: ItemPosition, tool: ToolName, call_id: str) -> None:
+        self.position = position
         self._tool = tool
         self._call_id = call_id
         self._arguments: list[str] = []
@@ -75,7 +75,7 @@ class OpenCustomCall:
 
     def open(self) -> list[e.Event]:
         """Added, with an empty input."""
-        return [self.place.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
+        return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
 
     def announce(self) -> list[e.Event]:
         """Nothing: it was told when it opened."""
@@ -90,29 +90,29 @@ class OpenCustomCall:
         """All arguments so far, as the model wrote them."""
         return "".join(self._arguments)
 
-    def nudge(self) -> e.Event:
+    def empty_delta(self) -> e.Event:
         """An empty delta."""
-        return self.place.within(e.CustomToolCallInputDelta, delta="")
+        return self.position.within(e.CustomToolCallInputDelta, delta="")
 
     def close(self, status: ItemStatus) -> Closed:
         """The finished call. One that was cut short gets no `input.done`: careful clients run a tool on it."""
         if status == "incomplete":  # what is still open to doubt, such as half an escape, is no input
             item = self._item(status, "".join(self._input))
-            return Closed(item, [self.place.item(e.OutputItemDone, item=item)])
+            return Closed(item, [self.position.item(e.OutputItemDone, item=item)])
         rest = self._tell(self._tap.rest())
         item = self._item(status, "".join(self._input))
-        done = self.place.within(e.CustomToolCallInputDone, input=item.input)
-        return Closed(item, [*rest, done, self.place.item(e.OutputItemDone, item=item)])
+        done = self.position.within(e.CustomToolCallInputDone, input=item.input)
+        return Closed(item, [*rest, done, self.position.item(e.OutputItemDone, item=item)])
 
     def _tell(self, text: str) -> list[e.Event]:
         if not text:
             return []
         self._input.append(text)
-        return [self.place.within(e.CustomToolCallInputDelta, delta=text)]
+        return [self.position.within(e.CustomToolCallInputDelta, delta=text)]
 
     def _item(self, status: ItemStatus, text: str) -> CustomToolCall:
         return CustomToolCall(
-            id=self.place.id,
+            id=self.position.id,
             status=status,
             call_id=self._call_id,
             name=self._tool.name,

@@ -7,7 +7,7 @@ import msgspec
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.schema import VALUE, for_chat, wraps
-from app.emitter.open_items import Closed, OpenCall, OpenFunctionCall, Place
+from app.emitter.open_items import Closed, ItemPosition, OpenCall, OpenFunctionCall
 from app.protocol.events import Event
 from app.protocol.output_items import ItemStatus
 from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem
@@ -43,9 +43,9 @@ class FunctionBridge:
         """The output, text or parts."""
         return RetoldOutput(item.call_id, item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:
         """A `function_call` item."""
-        call = OpenFunctionCall(place, carrier.tool.name, call_id, carrier.tool.namespace)
+        call = OpenFunctionCall(position, carrier.tool.name, call_id, carrier.tool.namespace)
         return OpenWrappedCall(call) if _wraps(carrier) else call
 
 
@@ -53,7 +53,7 @@ class OpenWrappedCall:
     """A call whose arguments are of no object: told when they are out of the one that carried them."""
 
     def __init__(self, call: OpenFunctionCall) -> None:
-        self.place = call.place
+        self.position = call.position
         self._call = call
         self._written: list[str] = []
 
@@ -74,9 +74,9 @@ class OpenWrappedCall:
         """All arguments so far, as the model wrote them."""
         return "".join(self._written)
 
-    def nudge(self) -> Event:
+    def empty_delta(self) -> Event:
         """An empty delta."""
-        return self._call.nudge()
+        return self._call.empty_delta()
 
     def close(self, status: ItemStatus) -> Closed:
         """The finished call, with the very characters of its one argument."""

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
-from app.emitter.open_items import OpenCall, Place
+from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.output_items import ExecAction, ItemStatus, LocalShellCall
 from app.protocol.request.tool_items import LocalShellCallItem, LocalShellCallOutputItem
 from app.protocol.request.tools import LocalShellTool
@@ -57,14 +57,14 @@ class LocalShellBridge:
         """The output. Its `id` is that of the call, where it has no call id."""
         return RetoldOutput(item.call_id or item.id or "", item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:  # noqa: ARG002 — there is but one
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:  # noqa: ARG002 — there is but one
         """A `local_shell_call` item."""
 
         def tell(status: ItemStatus, arguments: str) -> LocalShellCall:
             action = ExecAction() if status == "in_progress" else _action(arguments)
-            return LocalShellCall(id=place.id, status=status, call_id=call_id, action=action)
+            return LocalShellCall(id=position.id, status=status, call_id=call_id, action=action)
 
-        return OpenAction(place, tell)
+        return OpenAction(position, tell)
 
 
 def _action(arguments: str) -> ExecAction:

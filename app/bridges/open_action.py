@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from app.emitter.open_items import Closed, Place
+from app.emitter.open_items import Closed, ItemPosition
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem
 
@@ -17,8 +17,8 @@ from app.protocol.output_items import ItemStatus, OutputItem
 class OpenAction:
     """Such a call. `tell` makes the item of what the model wrote: as it is announced (`in_progress`), or finished."""
 
-    def __init__(self, place: Place, tell: Callable[[ItemStatus, str], OutputItem]) -> None:
-        self.place = place
+    def __init__(self, position: ItemPosition, tell: Callable[[ItemStatus, str], OutputItem]) -> None:
+        self.position = position
         self._tell = tell
         self._arguments: list[str] = []
         self._announced: OutputItem | None = None
@@ -32,7 +32,7 @@ class OpenAction:
         if self._announced is not None:
             return []
         self._announced = self._tell("in_progress", self.said())
-        return [self.place.item(e.OutputItemAdded, item=self._announced)]
+        return [self.position.item(e.OutputItemAdded, item=self._announced)]
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments; none of them can be told yet."""
@@ -43,7 +43,7 @@ class OpenAction:
         """All arguments so far."""
         return "".join(self._arguments)
 
-    def nudge(self) -> None:
+    def empty_delta(self) -> None:
         """There is no delta to leave empty."""
 
     def close(self, status: ItemStatus) -> Closed:
@@ -51,7 +51,7 @@ class OpenAction:
         if status == "incomplete":
             return Closed(None, [])
         item = self._tell(status, self.said())
-        return Closed(item, [*self.announce(), *self._grow(item), self.place.item(e.OutputItemDone, item=item)])
+        return Closed(item, [*self.announce(), *self._grow(item), self.position.item(e.OutputItemDone, item=item)])
 
     def _grow(self, item: OutputItem) -> list[e.Event]:  # noqa: ARG002 — most actions come at once
         return []

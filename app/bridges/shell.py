@@ -7,7 +7,7 @@ import msgspec
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
-from app.emitter.open_items import OpenCall, Place
+from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem, ShellAction, ShellCall
 from app.protocol.request.tool_items import ShellCallItem, ShellCallOutputItem, ShellOutput
@@ -59,14 +59,14 @@ class ShellBridge:
             return RetoldOutput(item.call_id, item.output)
         return RetoldOutput(item.call_id, "\n".join(_in_words(output) for output in item.output))
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:  # noqa: ARG002 — there is but one
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:  # noqa: ARG002 — there is but one
         """A `shell_call` item."""
 
         def tell(status: ItemStatus, arguments: str) -> ShellCall:
             action = ShellAction() if status == "in_progress" else _action(arguments)
-            return ShellCall(id=place.id, status=status, call_id=call_id, action=action)
+            return ShellCall(id=position.id, status=status, call_id=call_id, action=action)
 
-        return OpenShellCall(place, tell)
+        return OpenShellCall(position, tell)
 
 
 class OpenShellCall(OpenAction):
@@ -77,9 +77,9 @@ class OpenShellCall(OpenAction):
         events: list[e.Event] = []
         for index, command in enumerate(item.action.commands):
             events += [
-                self.place.item(e.ShellCallCommandAdded, command_index=index, command=""),
-                self.place.item(e.ShellCallCommandDelta, command_index=index, delta=command),
-                self.place.item(e.ShellCallCommandDone, command_index=index, command=command),
+                self.position.item(e.ShellCallCommandAdded, command_index=index, command=""),
+                self.position.item(e.ShellCallCommandDelta, command_index=index, delta=command),
+                self.position.item(e.ShellCallCommandDone, command_index=index, command=command),
             ]
         return events
 

@@ -15,7 +15,7 @@ from app.bridges.namespace import Member, members
 from app.bridges.naming import Names, ToolName
 from app.bridges.shell import ShellBridge
 from app.bridges.tool_search import ToolSearchBridge
-from app.emitter.open_items import OpenCall, Place
+from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.problems import refuse
 from app.protocol.request.input_items import InputItem
 from app.protocol.request.tool_choice import ToolChoice
@@ -114,11 +114,11 @@ class BridgeTable:
         """The id prefix of such a call."""
         return self._carrier(name).bridge.item_prefix
 
-    def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
+    def open_call(self, name: str, call_id: str, position: ItemPosition) -> OpenCall:
         """The open item for such a call."""
         self._called = True
         carrier = self._carrier(name)
-        return carrier.bridge.open_call(carrier, call_id, place)
+        return carrier.bridge.open_call(carrier, call_id, position)
 
     def retell_call(self, item: InputItem) -> RetoldCall | None:
         """The past call in this item; None if it holds none that a bridge knows."""

@@ -9,7 +9,7 @@ from app.bridges.namespace import members
 from app.bridges.naming import Names, ToolName
 from app.bridges.open_action import OpenAction, read_object
 from app.bridges.schema import for_chat
-from app.emitter.open_items import OpenCall, Place
+from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.output_items import ItemStatus, ToolSearchCall
 from app.protocol.request.tool_items import ToolSearchCallItem, ToolSearchOutputItem
 from app.protocol.request.tools import ToolSearchTool
@@ -58,14 +58,14 @@ class ToolSearchBridge:
         said = f"Found tools, which can be called now: {', '.join(found)}" if found else "No tool was found."
         return RetoldOutput(item.call_id or "", said)
 
-    def open_call(self, carrier: Carrier, call_id: str, place: Place) -> OpenCall:  # noqa: ARG002 — there is but one
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:  # noqa: ARG002 — there is but one
         """A `tool_search_call` item for the client."""
 
         def tell(status: ItemStatus, arguments: str) -> ToolSearchCall:
             query = {} if status == "in_progress" else _query(arguments)
-            return ToolSearchCall(id=place.id, status=status, call_id=call_id, arguments=query)
+            return ToolSearchCall(id=position.id, status=status, call_id=call_id, arguments=query)
 
-        return OpenAction(place, tell)
+        return OpenAction(position, tell)
 
 
 def _query(arguments: str) -> dict[str, Any]:

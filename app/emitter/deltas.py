@@ -28,7 +28,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class AnnotationAdded(msgspec.Struct, frozen=True):
-    """A citation, in the form the client is told but for its place.
+    """A citation, in the form the client is told but for its position.
 
     Its text begins `from_start` characters behind the last one written, and ends `from_end` behind it.
     """
@@ -49,7 +49,7 @@ class ImageWritten(msgspec.Struct, frozen=True):
     format: str = ""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class ProviderStateAdded(msgspec.Struct, frozen=True):
     """What the upstream wants back in the next turn and the client has no use for, such as a signature.
 
     Of the call that was opened under `key`, or of the whole answer. Only the dialect knows what it means.
@@ -107,7 +107,7 @@ Delta = (
     | RefusalDelta
     | ReasoningDelta
     | AnnotationAdded
-    | Kept
+    | ProviderStateAdded
     | ImageWritten
     | Compacted
     | CallOpened

@@ -48,9 +48,10 @@ One client, Codex, throws an answer away when it reads `response.incomplete`, an
 saying `incomplete` all the same, tells a refusal as text, and fails where a limit cut a call: Codex reads no status
 and would run half a script.
 
-What the upstream wants back (`Kept`) is sealed into a reasoning item, if the client carries any. The open one takes
-it; where none is open it waits, goes into the next, and gets one of its own, without words, before anything else opens
-and at the end. So it stands before its call, and never parts a text in two. An answer that was cut keeps nothing that
+What the upstream wants back (`ProviderStateAdded`) is sealed into a reasoning item, if the client carries any. The
+open one takes it; where none is open it waits, goes into the next, and gets one of its own, without words,
+before anything else opens and at the end. So it stands before its call, and never parts a text in two. An answer
+that was cut keeps nothing that
 still waits.
 
 Text or thought that is only white space opens nothing: it is held back until more of its kind (or a citation of the
@@ -65,8 +66,8 @@ from msgspec.structs import replace
 
 from app.emitter import deltas as d
 from app.emitter.open_image import OpenImage
-from app.emitter.open_items import OpenCall, OpenItem, OpenMessage, Place
-from app.emitter.open_reasoning import Carried, Keepsake, OpenRawReasoning, OpenSummary, Seal, unspoken
+from app.emitter.open_items import ItemPosition, OpenCall, OpenItem, OpenMessage
+from app.emitter.open_reasoning import Carried, OpenRawReasoning, OpenSummary, Seal, StatePiece, unspoken
 from app.emitter.unsettled import HeldText, WholeCalls, remember_name
 from app.protocol import events as e
 from app.protocol.ids import Mint
@@ -100,7 +101,7 @@ class Carriers(Protocol):
         """The id prefix of such a call."""
         ...
 
-    def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
+    def open_call(self, name: str, call_id: str, position: ItemPosition) -> OpenCall:
         """The open item for such a call."""
         ...
 
@@ -141,7 +142,7 @@ class Emitter:
         self._id_of_key: dict[int, str] = {}
         """The call id of each call that was not ruled out, by its key."""
         self._call_ids: set[str] = set()
-        self._kept: list[Keepsake] = []
+        self._kept: list[StatePiece] = []
         """What waits for a reasoning item to carry it."""
         self._held = HeldText()
         self._held_thought: list[str] = []
@@ -189,8 +190,8 @@ class Emitter:
         """A sign of life that every known client accepts and none shows."""
         self._expect("talking")
         for item in reversed(self._open_items()):
-            if (nudge := item.nudge()) is not None:
-                return [nudge]
+            if (empty_delta := item.empty_delta()) is not None:
+                return [empty_delta]
         alive = replace(self._response, output=self._output())
         return [e.ResponseInProgress(sequence_number=self._number(), response=alive)]
 
@@ -237,7 +238,7 @@ class Emitter:
                 return self._refuse(delta.text) if delta.text else []
             case d.AnnotationAdded():
                 return self._cite(delta)
-            case d.Kept():
+            case d.ProviderStateAdded():
                 self._keep(delta.fields, delta.key)
                 return []
             case d.ImageWritten():
@@ -298,7 +299,7 @@ class Emitter:
             return []
         thought = "".join(self._held_thought)
         events = self._make_room()
-        self._prose = item = self._reasoning(self._place("rs"), self._carried())
+        self._prose = item = self._reasoning(self._position("rs"), self._carried())
         return [*events, *item.open(), *item.add(thought)]
 
     def _keep(self, fields: dict[str, Any], key: int | None = None) -> None:
@@ -306,9 +307,9 @@ class Emitter:
         if self._seal is None or not fields or (key is not None and call_id is None):
             return  # nobody carries it, or it belongs to a call that was never told
         if isinstance(self._prose, OpenSummary | OpenRawReasoning):
-            self._prose.carried.keep(Keepsake(fields, call_id))
+            self._prose.carried.keep(StatePiece(fields, call_id))
         else:
-            self._kept.append(Keepsake(fields, call_id))
+            self._kept.append(StatePiece(fields, call_id))
 
     def _carried(self) -> Carried:
         """All that waits, for a new item."""
@@ -319,35 +320,35 @@ class Emitter:
         """All that waits, in an item of its own."""
         if not self._kept:
             return []
-        place = self._place("rs")
-        item, events = unspoken(place, self._carried())
-        self._finished[place.seat] = item
+        position = self._position("rs")
+        item, events = unspoken(position, self._carried())
+        self._finished[position.output_index] = item
         return events
 
     def _message(self) -> tuple[list[e.Event], OpenMessage]:
         if isinstance(self._prose, OpenMessage):
             return [], self._prose
         events = self._make_room() + self._tell_kept()
-        self._prose = item = OpenMessage(self._place("msg"))
+        self._prose = item = OpenMessage(self._position("msg"))
         return [*events, *item.open()], item
 
     def _draw(self, image: d.ImageWritten) -> list[e.Event]:
         self._held.take()
         events = self._make_room()
-        item = OpenImage(self._place("ig"))
+        item = OpenImage(self._position("ig"))
         events += item.open()
-        self._finished[item.place.seat], more = item.close(image)
+        self._finished[item.position.output_index], more = item.close(image)
         return [*events, *more]
 
     def _compact(self, compacted: d.Compacted) -> list[e.Event]:
         """An item that is whole as soon as it opens."""
         self._held.take()
         events = self._make_room()
-        place = self._place("cmp")
-        item = Compaction(id=place.id, encrypted_content=compacted.encrypted_content)
-        self._finished[place.seat] = item
-        added = place.item(e.OutputItemAdded, item=Compaction(id=place.id))
-        return [*events, added, place.item(e.OutputItemDone, item=item)]
+        position = self._position("cmp")
+        item = Compaction(id=position.id, encrypted_content=compacted.encrypted_content)
+        self._finished[position.output_index] = item
+        added = position.item(e.OutputItemAdded, item=Compaction(id=position.id))
+        return [*events, added, position.item(e.OutputItemDone, item=item)]
 
     def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
         if not self._carriers.allows(delta.name):
@@ -362,9 +363,9 @@ class Emitter:
         self._id_of_key[delta.key] = call_id
         self._keep(delta.kept, delta.key)
         events = self._make_room() + self._tell_kept()
-        place = self._place(self._carriers.item_prefix(delta.name))
-        self._seat_of_key[delta.key] = place.seat
-        self._calls[place.seat] = item = self._carriers.open_call(delta.name, call_id, place)
+        position = self._position(self._carriers.item_prefix(delta.name))
+        self._seat_of_key[delta.key] = position.output_index
+        self._calls[position.output_index] = item = self._carriers.open_call(delta.name, call_id, position)
         return [*events, *item.open()]
 
     def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
@@ -389,15 +390,15 @@ class Emitter:
 
     def _stop_short(self, reason: Literal["max_output_tokens", "content_filter"]) -> list[e.Event]:
         items = self._open_items()
-        whole = {call.place.seat for call in self._whole_calls.found(self._calls)}
-        last = max([*self._finished, *(item.place.seat for item in items)], default=0)
-        if any(item.place.seat not in whole and item.place.seat < last for item in items):
+        whole = {call.position.output_index for call in self._whole_calls.found(self._calls)}
+        last = max([*self._finished, *(item.position.output_index for item in items)], default=0)
+        if any(item.position.output_index not in whole and item.position.output_index < last for item in items):
             return self.fail(CUT_IN_SEVERAL_CALLS)
         if self._for_codex and len(whole) < len(self._calls):
             return self.fail(CUT_IN_A_CALL)
         events = []
         for item in items:
-            events += self._close(item, "completed" if item.place.seat in whole else "incomplete")
+            events += self._close(item, "completed" if item.position.output_index in whole else "incomplete")
         details = IncompleteDetails(reason=reason)
         response = replace(self._response, status="incomplete", incomplete_details=details)
         return [*events, self._last(e.ResponseCompleted if self._for_codex else e.ResponseIncomplete, response)]
@@ -407,16 +408,16 @@ class Emitter:
         items: list[OpenItem] = list(self._calls.values())
         if self._prose is not None:
             items.append(self._prose)
-        return sorted(items, key=lambda item: item.place.seat)
+        return sorted(items, key=lambda item: item.position.output_index)
 
     def _close(self, item: OpenItem, status: ItemStatus = "completed") -> list[e.Event]:
         if item is self._prose:
             self._prose, self._has_spoken = None, self._has_spoken or isinstance(item, OpenMessage)
         else:
-            del self._calls[item.place.seat]
+            del self._calls[item.position.output_index]
         closed = item.close(status)
         if closed.item is not None:
-            self._finished[item.place.seat] = closed.item
+            self._finished[item.position.output_index] = closed.item
         return closed.events
 
     def _last(self, event: type[e.LastEvent], response: Response) -> e.Event:
@@ -427,8 +428,8 @@ class Emitter:
     def _output(self) -> list[OutputItem]:
         return [self._finished[seat] for seat in sorted(self._finished)]
 
-    def _place(self, prefix: str) -> Place:
-        return Place(self._mint(prefix), self._seat(), self._number)
+    def _position(self, prefix: str) -> ItemPosition:
+        return ItemPosition(self._mint(prefix), self._seat(), self._number)
 
     def _expect(self, phase: Literal["new", "talking"]) -> None:
         if self._phase != phase:

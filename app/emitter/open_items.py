@@ -21,20 +21,20 @@ from app.protocol.output_items import (
 )
 
 
-class Place(NamedTuple):
-    """Where an item lives, settled at birth: its id, its seat in the output, and the source of its numbers."""
+class ItemPosition(NamedTuple):
+    """An item's id, its index in the output and the source of its sequence numbers: settled when it is begun."""
 
     id: str
-    seat: int
-    number: Callable[[], int]
+    output_index: int
+    next_number: Callable[[], int]
 
     def item(self, event: Callable[..., e.Event], **fields: object) -> e.Event:
         """An event about the item as a whole."""
-        return event(sequence_number=self.number(), output_index=self.seat, **fields)
+        return event(sequence_number=self.next_number(), output_index=self.output_index, **fields)
 
     def within(self, event: Callable[..., e.Event], **fields: object) -> e.Event:
         """An event about something inside the item."""
-        return event(sequence_number=self.number(), output_index=self.seat, item_id=self.id, **fields)
+        return event(sequence_number=self.next_number(), output_index=self.output_index, item_id=self.id, **fields)
 
 
 class Closed(NamedTuple):
@@ -51,15 +51,15 @@ class OpenItem(Protocol):
     """What the emitter asks of every item."""
 
     @property
-    def place(self) -> Place:
-        """Where it lives."""
+    def position(self) -> ItemPosition:
+        """Its position."""
         ...
 
     def open(self) -> list[e.Event]:
         """The events of its birth."""
         ...
 
-    def nudge(self) -> e.Event | None:
+    def empty_delta(self) -> e.Event | None:
         """A sign of life that says nothing: an empty delta on the open part. None where the wire has none."""
         ...
 
@@ -87,8 +87,8 @@ class OpenCall(OpenItem, Protocol):
 class _OpenText:
     """An `output_text` part of a message."""
 
-    def __init__(self, place: Place, index: int) -> None:
-        self._place = place
+    def __init__(self, position: ItemPosition, index: int) -> None:
+        self._position = position
         self._index = index
         self._texts: list[str] = []
         self._written = 0
@@ -96,7 +96,7 @@ class _OpenText:
         self._annotations: list[dict[str, Any]] = []
 
     def open(self) -> e.Event:
-        return self._place.within(e.ContentPartAdded, content_index=self._index, part=OutputText(text=""))
+        return self._position.within(e.ContentPartAdded, content_index=self._index, part=OutputText(text=""))
 
     def add(self, delta: TextDelta) -> e.Event:
         self._texts.append(delta.text)
@@ -104,9 +104,9 @@ class _OpenText:
         if delta.logprobs:
             self._logprobs.extend(delta.logprobs)
         return e.OutputTextDelta(  # spelled out: this is the hot path
-            sequence_number=self._place.number(),
-            output_index=self._place.seat,
-            item_id=self._place.id,
+            sequence_number=self._position.next_number(),
+            output_index=self._position.output_index,
+            item_id=self._position.id,
             content_index=self._index,
             delta=delta.text,
             logprobs=delta.logprobs,
@@ -120,7 +120,7 @@ class _OpenText:
         annotation = {**cited.annotation, "start_index": start, "end_index": end}
         self._annotations.append(annotation)
         return [
-            self._place.within(
+            self._position.within(
                 e.OutputTextAnnotationAdded,
                 content_index=self._index,
                 annotation_index=len(self._annotations) - 1,
@@ -128,55 +128,55 @@ class _OpenText:
             )
         ]
 
-    def nudge(self) -> e.Event:
-        return self._place.within(e.OutputTextDelta, content_index=self._index, delta="")
+    def empty_delta(self) -> e.Event:
+        return self._position.within(e.OutputTextDelta, content_index=self._index, delta="")
 
     def close(self) -> tuple[OutputText, list[e.Event]]:
         text = "".join(self._texts)
         part = OutputText(text=text, annotations=self._annotations, logprobs=self._logprobs or UNSET)
         return part, [
-            self._place.within(e.OutputTextDone, content_index=self._index, text=text, logprobs=self._logprobs),
-            self._place.within(e.ContentPartDone, content_index=self._index, part=part),
+            self._position.within(e.OutputTextDone, content_index=self._index, text=text, logprobs=self._logprobs),
+            self._position.within(e.ContentPartDone, content_index=self._index, part=part),
         ]
 
 
 class _OpenRefusal:
     """A `refusal` part of a message."""
 
-    def __init__(self, place: Place, index: int) -> None:
-        self._place = place
+    def __init__(self, position: ItemPosition, index: int) -> None:
+        self._position = position
         self._index = index
         self._texts: list[str] = []
 
     def open(self) -> e.Event:
-        return self._place.within(e.ContentPartAdded, content_index=self._index, part=Refusal(refusal=""))
+        return self._position.within(e.ContentPartAdded, content_index=self._index, part=Refusal(refusal=""))
 
     def add(self, text: str) -> e.Event:
         self._texts.append(text)
-        return self._place.within(e.RefusalDelta, content_index=self._index, delta=text)
+        return self._position.within(e.RefusalDelta, content_index=self._index, delta=text)
 
-    def nudge(self) -> e.Event:
-        return self._place.within(e.RefusalDelta, content_index=self._index, delta="")
+    def empty_delta(self) -> e.Event:
+        return self._position.within(e.RefusalDelta, content_index=self._index, delta="")
 
     def close(self) -> tuple[Refusal, list[e.Event]]:
         part = Refusal(refusal="".join(self._texts))
         return part, [
-            self._place.within(e.RefusalDone, content_index=self._index, refusal=part.refusal),
-            self._place.within(e.ContentPartDone, content_index=self._index, part=part),
+            self._position.within(e.RefusalDone, content_index=self._index, refusal=part.refusal),
+            self._position.within(e.ContentPartDone, content_index=self._index, part=part),
         ]
 
 
 class OpenMessage:
     """What the model says to the user: parts of text and refusal, one open at a time."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, position: ItemPosition) -> None:
+        self.position = position
         self._finished: list[OutputText | Refusal] = []
         self._part: _OpenText | _OpenRefusal | None = None
 
     def open(self) -> list[e.Event]:
         """Added, and empty; its first part follows with what is said."""
-        return [self.place.item(e.OutputItemAdded, item=Message(id=self.place.id, status="in_progress"))]
+        return [self.position.item(e.OutputItemAdded, item=Message(id=self.position.id, status="in_progress"))]
 
     def add_text(self, delta: TextDelta) -> list[e.Event]:
         """More text."""
@@ -190,7 +190,7 @@ class OpenMessage:
         if isinstance(self._part, _OpenRefusal):
             return [self._part.add(text)]
         events = self._close_part()
-        self._part = part = _OpenRefusal(self.place, len(self._finished))
+        self._part = part = _OpenRefusal(self.position, len(self._finished))
         return [*events, part.open(), part.add(text)]
 
     def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
@@ -202,22 +202,22 @@ class OpenMessage:
         events, part = self._text_part()
         return [*events, *(part.annotate(cited) or ())]
 
-    def nudge(self) -> e.Event:
+    def empty_delta(self) -> e.Event:
         """An empty delta on the open part. There is always one: whoever opens a message says something at once."""
         assert self._part is not None  # noqa: S101 — our own misuse, never the wire's
-        return self._part.nudge()
+        return self._part.empty_delta()
 
     def close(self, status: ItemStatus) -> Closed:
         """The message with all its parts."""
         events = self._close_part()
-        item = Message(id=self.place.id, status=status, content=self._finished)
-        return Closed(item, [*events, self.place.item(e.OutputItemDone, item=item)])
+        item = Message(id=self.position.id, status=status, content=self._finished)
+        return Closed(item, [*events, self.position.item(e.OutputItemDone, item=item)])
 
     def _text_part(self) -> tuple[list[e.Event], _OpenText]:
         if isinstance(self._part, _OpenText):
             return [], self._part
         events = self._close_part()
-        self._part = part = _OpenText(self.place, len(self._finished))
+        self._part = part = _OpenText(self.position, len(self._finished))
         return [*events, part.open()], part
 
     def _close_part(self) -> list[e.Event]:
@@ -232,8 +232,8 @@ class OpenMessage:
 class OpenFunctionCall:
     """A call of a function, its arguments passed on character by character."""
 
-    def __init__(self, place: Place, name: str, call_id: str, namespace: str | None = None) -> None:
-        self.place = place
+    def __init__(self, position: ItemPosition, name: str, call_id: str, namespace: str | None = None) -> None:
+        self.position = position
         self._name = name
         self._call_id = call_id
         self._namespace = UNSET if namespace is None else namespace
@@ -241,7 +241,7 @@ class OpenFunctionCall:
 
     def open(self) -> list[e.Event]:
         """Added, with empty arguments."""
-        return [self.place.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
+        return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
 
     def announce(self) -> list[e.Event]:
         """Nothing: it was told when it opened."""
@@ -250,35 +250,35 @@ class OpenFunctionCall:
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments."""
         self._arguments.append(arguments)
-        return [self.place.within(e.FunctionCallArgumentsDelta, delta=arguments)]
+        return [self.position.within(e.FunctionCallArgumentsDelta, delta=arguments)]
 
     def said(self) -> str:
         """All arguments so far."""
         return "".join(self._arguments)
 
-    def nudge(self) -> e.Event:
+    def empty_delta(self) -> e.Event:
         """An empty delta."""
-        return self.place.within(e.FunctionCallArgumentsDelta, delta="")
+        return self.position.within(e.FunctionCallArgumentsDelta, delta="")
 
     def close(self, status: ItemStatus) -> Closed:
         """The finished call. One that was cut short gets no `arguments.done`: careful clients run a tool on it."""
         if status == "incomplete":
             item = self._item(status, self.said())
-            return Closed(item, [self.place.item(e.OutputItemDone, item=item)])
+            return Closed(item, [self.position.item(e.OutputItemDone, item=item)])
         missing = [] if self.said().strip() else self.add("{}")
         item = self._item(status, self.said())
         return Closed(
             item,
             [
                 *missing,
-                self.place.within(e.FunctionCallArgumentsDone, name=self._name, arguments=item.arguments),
-                self.place.item(e.OutputItemDone, item=item),
+                self.position.within(e.FunctionCallArgumentsDone, name=self._name, arguments=item.arguments),
+                self.position.item(e.OutputItemDone, item=item),
             ],
         )
 
     def _item(self, status: ItemStatus, arguments: str) -> FunctionCall:
         return FunctionCall(
-            id=self.place.id,
+            id=self.position.id,
             status=status,
             call_id=self._call_id,
             name=self._name,

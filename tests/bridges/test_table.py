@@ -7,14 +7,14 @@ import pytest
 
 from app.bridges.base import FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.table import BridgeTable, Choice
-from app.emitter.open_items import OpenFunctionCall, Place
+from app.emitter.open_items import ItemPosition, OpenFunctionCall
 from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import parse_request
 
 F = {"type": "function", "name": "f"}
 G = {"type": "function", "name": "g", "description": "G.", "parameters": {"type": "object"}, "strict": True}
 SEARCH = {"type": "web_search"}
-PLACE = Place("fc_1", 0, iter(range(9)).__next__)
+POSITION = ItemPosition("fc_1", 0, iter(range(9)).__next__)
 
 
 def table(tools: list[Any], tool_choice: object = None) -> BridgeTable:
@@ -98,7 +98,7 @@ def test_a_choice_that_cannot_be_honoured_is_refused(tools: list[Any], tool_choi
 def test_a_call_of_a_function_becomes_a_function_call(name: str) -> None:
     """Whether it was declared or not."""
     offered = table([F])
-    opened = offered.open_call(name, "call_1", PLACE)
+    opened = offered.open_call(name, "call_1", POSITION)
     assert isinstance(opened, OpenFunctionCall)
     assert offered.item_prefix(name) == "fc"
 

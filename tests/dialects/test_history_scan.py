@@ -12,7 +12,7 @@ from app.dialects.chat.sealed_state import Carrying
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
-from app.emitter.open_reasoning import Keepsake
+from app.emitter.open_reasoning import StatePiece
 from app.protocol.request.create_response import parse_request
 from tests.support.scan import assert_linear
 from tests.support.stage import OpenBook
@@ -24,20 +24,20 @@ USER: Final[Json] = {"type": "message", "role": "user", "content": "Hi"}
 SAYS: Final[Json] = {"type": "message", "role": "assistant", "content": "Yes."}
 
 
-def sealed(text: str, *keepsakes: Keepsake) -> str:
+def sealed(text: str, *pieces: StatePiece) -> str:
     """The sealed thought of the model that is asked."""
-    return Carrying(OpenBook(), origin=ORIGIN, model="m", one_maker=False).seal(text, list(keepsakes))
+    return Carrying(OpenBook(), origin=ORIGIN, model="m", one_maker=False).seal(text, list(pieces))
 
 
-def thoughts(count: int, *keepsakes: Keepsake, text: str = "hm " * 7_000) -> list[Json]:
+def thoughts(count: int, *pieces: StatePiece, text: str = "hm " * 7_000) -> list[Json]:
     """Sealed thoughts in a row, and what they led to."""
-    item = {"type": "reasoning", "summary": [], "encrypted_content": sealed(text, *keepsakes)}
+    item = {"type": "reasoning", "summary": [], "encrypted_content": sealed(text, *pieces)}
     return [USER, *[item] * count, SAYS]
 
 
-def signatures(number: int) -> Keepsake:
+def signatures(number: int) -> StatePiece:
     """What Gemini gives beside its text."""
-    return Keepsake({"provider_specific_fields": {"thought_signatures": [f"s{number}"]}})
+    return StatePiece({"provider_specific_fields": {"thought_signatures": [f"s{number}"]}})
 
 
 def signed(count: int) -> list[Json]:
@@ -47,7 +47,7 @@ def signed(count: int) -> list[Json]:
 
 def calls_of_one_id(count: int) -> list[Json]:
     """Thoughts that each bring fields for one call."""
-    item = sealed("hm", Keepsake({"extra_content": {"google": "s"}}, "c"))
+    item = sealed("hm", StatePiece({"extra_content": {"google": "s"}}, "c"))
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     return [USER, *[{"type": "reasoning", "summary": [], "encrypted_content": item}] * count, call]
 
@@ -128,7 +128,7 @@ def test_four_times_the_pieces_of_an_answer_are_gathered_in_four_times_the_time(
 
 
 def test_fields_of_one_call_that_come_in_pieces_are_sealed_in_linear_time() -> None:
-    def pieces(count: int) -> list[Keepsake]:
-        return [Keepsake({"extra_content": {f"k{n}": "s"}}, "c") for n in range(count)]
+    def pieces(count: int) -> list[StatePiece]:
+        return [StatePiece({"extra_content": {f"k{n}": "s"}}, "c") for n in range(count)]
 
     assert_linear("fields of a call", pieces, lambda given: sealed("hm", *given), 1_000)

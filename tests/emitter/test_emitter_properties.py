@@ -14,7 +14,7 @@ from app.emitter.deltas import (
     Compacted,
     Delta,
     ImageWritten,
-    Kept,
+    ProviderStateAdded,
     ReasoningDelta,
     RefusalDelta,
     Stopped,
@@ -44,7 +44,7 @@ talk = st.one_of(
     st.just(ImageWritten("aGk=", "png")),
     st.just(Compacted("AM1.sealed")),
     st.builds(CallOpened, keys, st.sampled_from(["f", "g", FORBIDDEN]), st.sampled_from(["", "c", "d"]), fields),
-    st.builds(Kept, fields, st.none() | keys),
+    st.builds(ProviderStateAdded, fields, st.none() | keys),
     st.builds(CallArguments, keys, texts),
     st.just(UsageReported(USAGE)),
 )

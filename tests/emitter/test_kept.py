@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.emitter.deltas import CallArguments, CallOpened, Delta, Kept, ReasoningDelta, TextDelta
+from app.emitter.deltas import CallArguments, CallOpened, Delta, ProviderStateAdded, ReasoningDelta, TextDelta
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.stage import END, FORBIDDEN, LENGTH, calls, played, written
@@ -34,7 +34,7 @@ def told(events: list[dict[str, Any]]) -> list[Any]:
 
 TALKS: dict[str, tuple[list[Delta], list[Any]]] = {
     "a thought carries what came with it": (
-        [ReasoningDelta("h"), ReasoningDelta("m"), Kept(S), TextDelta("ok"), END],
+        [ReasoningDelta("h"), ReasoningDelta("m"), ProviderStateAdded(S), TextDelta("ok"), END],
         [thought(f"'hm' None:{S}", "hm"), "ok"],
     ),
     "a thought without anything kept is sealed all the same": (
@@ -42,11 +42,11 @@ TALKS: dict[str, tuple[list[Delta], list[Any]]] = {
         [thought("'hm'", "hm"), "ok"],
     ),
     "what came before a thought waits for it": (
-        [Kept(S), Kept(T), ReasoningDelta("hm"), END],
+        [ProviderStateAdded(S), ProviderStateAdded(T), ReasoningDelta("hm"), END],
         [thought(f"'hm' None:{S} None:{T}", "hm")],
     ),
     "what no thought carries gets an item before the text": (
-        [Kept(S), TextDelta("ok"), END],
+        [ProviderStateAdded(S), TextDelta("ok"), END],
         [thought(f"'' None:{S}"), "ok"],
     ),
     "a call's is seated before it": (
@@ -66,24 +66,24 @@ TALKS: dict[str, tuple[list[Delta], list[Any]]] = {
         [thought(f"'' c:{S}"), "c", thought(f"'' d:{T}"), "d"],
     ),
     "what comes behind its call gets an item at the end": (
-        [*calls(0, "f", "{}", call_id="c"), Kept(S, 0), Kept(T), END],
+        [*calls(0, "f", "{}", call_id="c"), ProviderStateAdded(S, 0), ProviderStateAdded(T), END],
         ["c", thought(f"'' c:{S} None:{T}")],
     ),
     "a text is not parted": (
-        [TextDelta("a"), Kept(S), TextDelta("b"), END],
+        [TextDelta("a"), ProviderStateAdded(S), TextDelta("b"), END],
         ["ab", thought(f"'' None:{S}")],
     ),
     "nothing is kept of a call that was ruled out": (
-        [CallOpened(0, FORBIDDEN, "c", S), Kept(T, 0), Kept(T, 7), TextDelta("ok"), END],
+        [CallOpened(0, FORBIDDEN, "c", S), ProviderStateAdded(T, 0), ProviderStateAdded(T, 7), TextDelta("ok"), END],
         ["ok"],
     ),
-    "fields without anything are nothing": ([Kept({}), TextDelta("ok"), END], ["ok"]),
+    "fields without anything are nothing": ([ProviderStateAdded({}), TextDelta("ok"), END], ["ok"]),
     "a thought that was cut carries what it has": (
-        [ReasoningDelta("hm"), Kept(S), LENGTH],
+        [ReasoningDelta("hm"), ProviderStateAdded(S), LENGTH],
         [thought(f"'hm' None:{S}", "hm")],
     ),
-    "what still waits at a cut is forgotten": ([TextDelta("ok"), Kept(S), LENGTH], ["ok"]),
-    "what still waits when it fails is forgotten": ([TextDelta("ok"), Kept(S)], ["ok"]),
+    "what still waits at a cut is forgotten": ([TextDelta("ok"), ProviderStateAdded(S), LENGTH], ["ok"]),
+    "what still waits when it fails is forgotten": ([TextDelta("ok"), ProviderStateAdded(S)], ["ok"]),
 }
 
 
@@ -99,7 +99,7 @@ def test_what_is_kept_goes_into_a_reasoning_item(name: str, raw: bool) -> None: 
 
 
 def test_an_item_that_only_carries_is_whole_as_soon_as_it_opens() -> None:
-    added, done = played(Kept(S), TextDelta("ok"), END, seal=written)[2:4]
+    added, done = played(ProviderStateAdded(S), TextDelta("ok"), END, seal=written)[2:4]
     empty = {"type": "reasoning", "id": "rs_AM-1", "summary": []}
     assert (added["type"], added["item"]) == ("response.output_item.added", {**empty, "status": "in_progress"})
     carried = {**empty, "status": "completed", "encrypted_content": f"'' None:{S}"}

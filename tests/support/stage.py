@@ -8,8 +8,8 @@ import msgspec
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, Stopped, UsageReported
 from app.emitter.emitter import Emitter
-from app.emitter.open_items import OpenCall, OpenFunctionCall, Place
-from app.emitter.open_reasoning import Keepsake, Seal
+from app.emitter.open_items import ItemPosition, OpenCall, OpenFunctionCall
+from app.emitter.open_reasoning import Seal, StatePiece
 from app.protocol.events import Event
 from app.protocol.response import Response, Usage
 from app.protocol.seals import Kind
@@ -52,9 +52,9 @@ class FunctionsOnly:
         """That of a function call."""
         return "fc"
 
-    def open_call(self, name: str, call_id: str, place: Place) -> OpenCall:
+    def open_call(self, name: str, call_id: str, position: ItemPosition) -> OpenCall:
         """A function call."""
-        return OpenFunctionCall(place, name, call_id)
+        return OpenFunctionCall(position, name, call_id)
 
 
 def counting_mint() -> Callable[[str], str]:
@@ -63,9 +63,9 @@ def counting_mint() -> Callable[[str], str]:
     return lambda prefix: f"{prefix}_AM-{next(numbers)}"
 
 
-def written(text: str, kept: list[Keepsake]) -> str:
+def written(text: str, kept: list[StatePiece]) -> str:
     """A seal that shows what it seals."""
-    return " ".join([repr(text), *[f"{keepsake.call_id}:{keepsake.fields}" for keepsake in kept]])
+    return " ".join([repr(text), *[f"{piece.call_id}:{piece.fields}" for piece in kept]])
 
 
 def new_emitter(*, raw_reasoning: bool = False, seal: Seal | None = None) -> Emitter:

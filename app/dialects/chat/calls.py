@@ -16,7 +16,7 @@ import msgspec
 
 from app.dialects.chat.provider_state import Fields, kept_of_call, without_signature
 from app.dialects.chat.surrogates import Halves, mended, mended_all
-from app.emitter.deltas import Broke, CallArguments, CallOpened, Delta, Kept
+from app.emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
 from app.protocol.problems import Problem
 
 RUN_UPSTREAM: Final = "srvtoolu_"
@@ -132,7 +132,7 @@ class CallReader:
         kept = self._kept(call, fragment)
         deltas: list[Delta] = []
         if call.name and kept:
-            deltas.append(Kept(kept, call.key))
+            deltas.append(ProviderStateAdded(kept, call.key))
         if name and not call.name:
             call.name = name
             call.call_id = call.call_id or call_id

@@ -15,7 +15,7 @@ from app.emitter.deltas import (
     CallArguments,
     Delta,
     ImageWritten,
-    Kept,
+    ProviderStateAdded,
     ReasoningDelta,
     RefusalDelta,
     Stopped,
@@ -163,7 +163,7 @@ class ChunkReader:
             deltas.append(self._think(thought))
         if self._keeps and (kept := kept_of_delta(delta)):
             self._beside += len(msgspec.json.encode(whole := mended_all(kept)))
-            deltas.append(Kept(whole))
+            deltas.append(ProviderStateAdded(whole))
         content = delta.get("content")
         if isinstance(content, str) and content:
             deltas += self._say(content, logprobs)

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.provider_state import Fields, gathered, laid_together, words_of
-from app.emitter.deltas import Kept
-from app.emitter.open_reasoning import Keepsake, Seal
+from app.emitter.deltas import ProviderStateAdded
+from app.emitter.open_reasoning import Seal, StatePiece
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer
 
@@ -34,11 +34,11 @@ class Carrying:
         self._from = {"origin": origin} if one_maker else {"origin": origin, "model": model}
         self._model = model
 
-    def seal(self, text: str, keepsakes: list[Keepsake]) -> str:
+    def seal(self, text: str, pieces: list[StatePiece]) -> str:
         """The `encrypted_content` of a thought and all that was kept with it."""
-        fields = gathered(kept.fields for kept in keepsakes if kept.call_id is None)
+        fields = gathered(kept.fields for kept in pieces if kept.call_id is None)
         text = text or "".join(fields.pop(_HIDDEN, ()))
-        calls = laid_together({kept.call_id: kept.fields} for kept in keepsakes if kept.call_id is not None)
+        calls = laid_together({kept.call_id: kept.fields} for kept in pieces if kept.call_id is not None)
         content: dict[str, Any] = {**self._from, "model": self._model}
         if text and text != words_of(fields):
             content["text"] = text
@@ -58,9 +58,9 @@ class Carrying:
         return Opened(content.get("text") or words_of(fields), own, fields, content.get("calls", {}))
 
 
-def hidden(text: str) -> Kept:
+def hidden(text: str) -> ProviderStateAdded:
     """A piece of a thought that the client does not hear of, for the upstream that thought it."""
-    return Kept({_HIDDEN: [text]} if text else {})
+    return ProviderStateAdded({_HIDDEN: [text]} if text else {})
 
 
 def carrying(options: ChatOptions, model: str, sealer: Sealer | None) -> Carrying | None:

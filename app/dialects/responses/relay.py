@@ -149,8 +149,8 @@ class RelayTurn:
         """A sign of life."""
         if self._phase == "new":
             return self._begin()
-        if nudge := self._items.nudge():
-            return [self._relayed(nudge["type"], nudge, RelayedItem)]
+        if empty_delta := self._items.empty_delta():
+            return [self._relayed(empty_delta["type"], empty_delta, RelayedItem)]
         return [self._in_progress()]
 
     next_size = 0

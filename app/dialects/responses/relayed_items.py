@@ -174,7 +174,7 @@ class OpenItems:
         elif (item := self._items.get(seat)) is not None:
             item.see(name, event)
 
-    def nudge(self) -> Json | None:
+    def empty_delta(self) -> Json | None:
         """An empty delta of whatever is growing, if anything is."""
         for seat, item in reversed(self._items.items()):
             about = {"item_id": item.told.get("id"), "output_index": seat}
