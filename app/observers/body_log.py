@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.observers.in_order import Backlog, InOrder
+from app.observers.in_order import BUSY, Backlog, InOrder
 from app.observers.redaction import LONGEST, brief, redacted, shown
 from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast
@@ -18,8 +18,6 @@ from app.protocol.request.create_response import CreateResponse
 log = logging.getLogger("am_proxy.bodies")
 
 WARNING: Final = "log_bodies is on: the log holds all that clients and models say, and whoever reads it reads them"
-
-BUSY: Final = "; too much waits to be written"
 
 
 class BodyLog:

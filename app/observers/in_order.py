@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from app.off_loop import SHORT, off_loop
 
@@ -14,14 +14,24 @@ MOST: Final = 16 * 1024 * 1024
 """Bytes of pieces that wait or are being written."""
 MOST_OF_ONE: Final = MOST // 4
 """Of them, those of one owner."""
+BUSY: Final = "; too much waits to be written"
+"""Why a body is left out of what an observer writes."""
 AT_THE_END: Final = 5
 """Seconds that they have when the observer is closed."""
+
+
+Made = TypeVar("Made")
 
 
 class _Piece(NamedTuple):
     owner: str
     size: int
-    write: Callable[[], None]
+    make: Callable[[], Any]
+    use: Callable[[Any], None]
+
+
+def _nothing(_made: object) -> None:
+    """What is made needs no use."""
 
 
 class Backlog:
@@ -44,9 +54,10 @@ class Backlog:
 
     def give_back(self, owner: str, size: int) -> None:
         """So much is written."""
-        self._held[owner] -= size
-        if not self._held[owner]:
-            del self._held[owner]
+        if left := self._held.get(owner, 0) - size:
+            self._held[owner] = left
+        else:
+            self._held.pop(owner, None)
 
     async def close(self) -> None:
         """Writes what is left, as far as there is time."""
@@ -64,18 +75,19 @@ class InOrder:
         self._fields = fields
         self._waiting: deque[_Piece] = deque()
 
-    def write(self, size: int, write: Callable[[], None]) -> bool:
-        """Calls `write`, at once where that is short and nothing waits, and later in a thread where it is long.
+    def write(self, size: int, make: Callable[[], Made], use: Callable[[Made], None] = _nothing) -> bool:
+        """Calls `make`, in a thread where it takes long, and then, on the event loop, `use` with what was made.
 
-        `size`: the bytes that it is about. False where there is no room, so that it is never called.
+        Both are called at once where `make` is short and nothing waits. `size`: the bytes that it is about. False where
+        there is no room, so that neither is ever called.
         """
         if not self._waiting and size <= SHORT:
-            write()
+            use(make())
             return True
         owner = str(self._fields.get("owner", ""))
         if not self._backlog.take(owner, size):
             return False
-        self._waiting.append(_Piece(owner, size, write))
+        self._waiting.append(_Piece(owner, size, make, use))
         if len(self._waiting) == 1:
             task = asyncio.get_running_loop().create_task(self._write_all())
             self._backlog.tasks.add(task)
@@ -86,7 +98,7 @@ class InOrder:
         try:
             while self._waiting:
                 piece = self._waiting[0]
-                await off_loop(piece.size, piece.write)
+                piece.use(await off_loop(piece.size, piece.make))
                 self._waiting.popleft()
                 self._backlog.give_back(piece.owner, piece.size)
         except Exception as error:

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 from weakref import WeakSet
 
 import msgspec
 
-from app.observers.redaction import redacted, shown
+from app.observers.in_order import BUSY, Backlog, InOrder
+from app.observers.redaction import LONGEST, brief, redacted, shown
 from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
 from app.protocol.json_bytes import json_bytes, json_value
@@ -17,6 +19,9 @@ from app.protocol.request.create_response import CreateResponse
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Kept of one turn: the request, the ask and the events. What comes later is counted only."""
+
+EACH: Final = 512
+"""Bytes counted for every event that waits to be shown, beside its text."""
 
 BEHIND: Final = 2000
 """Messages a watcher may be behind; a slower one is sent away."""
@@ -36,12 +41,14 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Recorded:
-    """One turn."""
+    """One turn. Its notes are made in threads where they are long, and kept in their order."""
 
-    def __init__(self, recorder: "Recorder", fields: Mapping[str, Any]) -> None:
+    def __init__(self, recorder: "Recorder", fields: Mapping[str, Any], backlog: Backlog) -> None:
         self._recorder = recorder
         self._fields = fields
-        self._began = time.perf_counter()
+        self._in_order = InOrder(backlog, fields)
+        self._start = time.perf_counter()
+        self._has_begun = False
         self._room = MOST_BYTES
         self._left_out = 0
         self.id = str(fields.get("request_id", ""))
@@ -54,40 +61,57 @@ class Recorded:
 
     def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
         """What the client wanted, and what this upstream is asked."""
-        self._tell("asked", {**shown(request, ask), "upstream": upstream, "warnings": warnings})
+        more = {"upstream": upstream, "warnings": warnings}
+        size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
+        if not self._add("asked", size, lambda: {**shown(request, ask), **more}):
+            self._add("asked", 0, lambda: {**brief(request, BUSY), **more})
 
     def sent(self, events: list[Event]) -> None:
         """What the client is told."""
-        at = round((time.perf_counter() - self._began) * 1000, 2)
-        if sum(size_of(event, LONG + 1) for event in events) > self._room:  # encoding them would take long, for nothing
+        at = round((time.perf_counter() - self._start) * 1000, 2)
+        size = sum(EACH + size_of(event, LONG + 1) for event in events)
+        has_room = size - EACH * len(events) <= self._room  # encoding more would take long, for nothing
+        if not has_room or not self._add("told", size, lambda: self._shown(at, events), len(events)):
             self._left_out += len(events)
-            return
-        raws = [event.data if isinstance(event, Relayed) else _encode(event) for event in events]
-        if sum(map(len, raws)) > self._room:
-            self._left_out += len(events)
-        else:
-            self._tell("told", {"at": at, "events": [redacted(json_value(raw)) for raw in raws]})
 
     def refused(self, problem: Problem) -> None:
         """What the client is told instead."""
-        self._tell("refused", {"status": problem.answer.status, **redacted(problem.body())})
+        self._add("refused", 0, lambda: {"status": problem.answer.status, **redacted(problem.body())})
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """What the log says of it."""
-        self._room = MOST_BYTES  # however much was told: the end is kept
         shown = {name: value for name, value in fields.items() if name != "owner"}
-        self._tell("ended", {"fields": shown, "left_out": self._left_out})
+        self._add("ended", 0, lambda: self._end(shown))
 
-    def _tell(self, name: str, data: dict[str, Any]) -> None:
-        if not self.notes and name != "began":
+    def _shown(self, at: float, events: list[Event]) -> dict[str, Any] | None:
+        raws = [event.data if isinstance(event, Relayed) else _encode(event) for event in events]
+        if sum(map(len, raws)) > self._room:
+            return None
+        return {"at": at, "events": [redacted(json_value(raw)) for raw in raws]}
+
+    def _end(self, fields: dict[str, Any]) -> dict[str, Any]:
+        self._room = MOST_BYTES  # however much was told: the end is kept
+        return {"fields": fields, "left_out": self._left_out}
+
+    def _add(self, name: str, size: int, shown: Callable[[], dict[str, Any] | None], events: int = 0) -> bool:
+        """Adds a note about `size` bytes with what `shown` returns. False where too much waits to be shown."""
+        if not self._has_begun:
+            self._has_begun = True
             began = {"when": _clock(), "model": self._fields.get("model", ""), "key": self._fields.get("key", "")}
-            self._tell("began", began)
-        encoded = json_bytes({"id": self.id, **data})
-        if len(encoded) > self._room:
-            self._left_out += len(data.get("events", ()))
+            self._add("began", 0, lambda: began)
+
+        def make() -> bytes | None:
+            data = shown()
+            return None if data is None else json_bytes({"id": self.id, **data})
+
+        return self._in_order.write(size, make, partial(self._keep, name, events))
+
+    def _keep(self, name: str, events: int, data: bytes | None) -> None:
+        if data is None or len(data) > self._room:
+            self._left_out += events
             return
-        self._room -= len(encoded)
-        self._recorder.publish(self, Note(name, encoded, self.owner))
+        self._room -= len(data)
+        self._recorder.publish(self, Note(name, data, self.owner))
 
 
 class Recorder:
@@ -100,6 +124,7 @@ class Recorder:
         self.keep = keep
         self._most_bytes = most_bytes
         self._keyed = keyed
+        self._backlog = Backlog()
         self._turns: list[Recorded] = []
         self._held: dict[str, _Held] = {}
         """What each owner has in the ring."""
@@ -115,7 +140,7 @@ class Recorder:
 
     def began(self, fields: Mapping[str, Any]) -> Recorded:
         """The record of one more turn. It has its place in the ring only when there is something to tell of it."""
-        return Recorded(self, fields)
+        return Recorded(self, fields, self._backlog)
 
     def publish(self, turn: Recorded, note: Note) -> None:
         """Keeps a note of a turn, and passes it on. A turn that fell out of the ring while it ran stays out."""

@@ -94,6 +94,15 @@ async def test_pieces_wait_in_their_order_and_one_owner_leaves_room_for_others()
     assert written[-1] == 3
 
 
+async def test_pieces_without_bytes_wait_for_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    backlog = Backlog()
+    pieces = InOrder(backlog, {})
+    written: list[int] = []
+    assert all(pieces.write(size, partial(written.append, size)) for size in (100_000, 0, 0))
+    await backlog.close()
+    assert (written, caplog.records) == ([100_000, 0, 0], [])
+
+
 async def test_a_piece_that_cannot_be_written_is_an_observer_that_failed(caplog: pytest.LogCaptureFixture) -> None:
     backlog = Backlog(most=100_000)
     lines = InOrder(backlog, {"request_id": "req-1"})

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -7,7 +8,9 @@ import pytest
 
 from app.emitter.deltas import TextDelta
 from app.observers import recorder as module
+from app.observers.in_order import BUSY
 from app.observers.recorder import Note, Recorded, Recorder
+from app.observers.redaction import LONGEST, blotted
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import parse_request
 from tests.support.stage import new_emitter
@@ -168,6 +171,57 @@ async def test_what_a_watcher_has_not_taken_is_bounded_and_what_was_forgotten_is
     rest = [note async for note in notes]
     assert sum(len(note.data) for note in rest) <= 3000
     assert ids([(note.name, msgspec.json.decode(note.data)) for note in rest])[0] == ("began", "req_1")
+
+
+LONG = "word " * 40_000
+
+
+@pytest.mark.parametrize(("text", "places"), [("word", {"loop"}), (LONG, {"long work"})])
+async def test_long_requests_and_events_are_redacted_in_a_thread_and_shown_in_their_order(
+    text: str, places: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set()
+
+    def look(line: str) -> str:
+        if "word" in line:
+            seen.add("long work" if "long-work" in threading.current_thread().name else "loop")
+        return blotted(line)
+
+    monkeypatch.setattr("app.observers.redaction.blotted", look)
+    recorder = Recorder(5, PLENTY)
+    notes = recorder.watch(everybody)
+    told = recorder.began({"request_id": "req_1"})
+    request = parse_request(msgspec.json.encode({"model": "demo", "input": text}))
+    told.asked(request.model_copy(update={"size": len(text)}), {}, [], "there")
+    emitter = new_emitter()
+    told.sent(emitter.begin())
+    told.sent(emitter.feed([TextDelta(text)]))
+    told.ended({"finish": "completed"})
+    began, asked, opening, delta, ended = await taken(notes, 5)
+    assert [began[0], ended[0]] == ["began", "ended"]
+    assert asked[1]["request"]["input"] == text
+    assert [events[1]["events"][0]["type"] for events in (opening, delta)] == [
+        "response.created",
+        "response.output_item.added",
+    ]
+    assert ended[1]["left_out"] == 0
+    assert seen == places
+
+
+async def test_what_waits_to_be_shown_is_bounded_and_the_rest_is_counted() -> None:
+    recorder = Recorder(5, PLENTY)
+    notes = recorder.watch(everybody)
+    told = recorder.began({"request_id": "req_1", "owner": "key:alice"})
+    emitter = new_emitter()
+    emitter.begin()
+    batch = emitter.feed([TextDelta("x" * 1_500_000)])
+    for _ in range(4):
+        told.sent(batch)
+    told.asked(REQUEST.model_copy(update={"size": LONGEST}), {}, [], "there")
+    told.ended({"finish": "completed"})
+    *_, asked, ended = await taken(notes, 5)
+    assert asked[1]["request"] == {"model": "demo", "left_out": f"… ({LONGEST} bytes{BUSY})"}
+    assert ended[1]["left_out"] == 2 * len(batch)
 
 
 def test_events_for_which_there_is_no_room_are_not_even_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
