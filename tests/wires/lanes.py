@@ -7,61 +7,61 @@ from unittest.mock import patch
 
 from app.settings import Model, Secret, Settings, Upstream
 from app.upstreams import litellm_ask
-from tests.support.serving import serving
-from tests.wires import (
+from tests.support.servers import (
     KEY,
-    AnthropicWire,
-    CohereWire,
-    DeepSeekWire,
-    GeminiWire,
-    MistralWire,
-    OlderVllmWire,
-    OllamaCompatibleWire,
-    OllamaWire,
-    OpenAIWire,
-    OpenRouterWire,
-    VllmWire,
-    Wire,
+    AnthropicUpstream,
+    CohereUpstream,
+    DeepSeekUpstream,
+    GeminiUpstream,
+    MistralUpstream,
+    ModelUpstream,
+    OlderVllmUpstream,
+    OllamaCompatibleUpstream,
+    OllamaUpstream,
+    OpenAIUpstream,
+    OpenRouterUpstream,
+    VllmUpstream,
 )
+from tests.support.serving import serving
 
 
 class Lane(NamedTuple):
     """A wire format, and how it is configured."""
 
-    wire: type[Wire]
+    wire: type[ModelUpstream]
     upstream: dict[str, Any]
     model: dict[str, Any]
 
 
-def _litellm(wire: type[Wire], provider: str | None, **model: Any) -> Lane:
+def _litellm(wire: type[ModelUpstream], provider: str | None, **model: Any) -> Lane:
     return Lane(wire, {"via": "litellm", "provider": provider}, model)
 
 
-def _chat(wire: type[Wire], *, model: dict[str, Any] | None = None, **manners: Any) -> Lane:
+def _chat(wire: type[ModelUpstream], *, model: dict[str, Any] | None = None, **manners: Any) -> Lane:
     return Lane(wire, {"via": "chat", **manners}, model or {})
 
 
 LANES: Final[dict[str, Lane]] = {
-    "openai": _litellm(OpenAIWire, "openai"),
+    "openai": _litellm(OpenAIUpstream, "openai"),
     "openai, directly": _chat(
-        OpenAIWire, model={"call_ids": "plain40"}, max_tokens_field="max_completion_tokens", reasoning_field="none"
+        OpenAIUpstream, model={"call_ids": "plain40"}, max_tokens_field="max_completion_tokens", reasoning_field="none"
     ),
-    "deepseek": _litellm(DeepSeekWire, "deepseek"),
-    "deepseek, directly": _chat(DeepSeekWire, blank_reasoning=True),
-    "anthropic": _litellm(AnthropicWire, "anthropic"),
-    "cohere": _litellm(CohereWire, "cohere_chat"),
-    "gemini": _litellm(GeminiWire, "gemini"),
-    "mistral": _litellm(MistralWire, "mistral"),
+    "deepseek": _litellm(DeepSeekUpstream, "deepseek"),
+    "deepseek, directly": _chat(DeepSeekUpstream, blank_reasoning=True),
+    "anthropic": _litellm(AnthropicUpstream, "anthropic"),
+    "cohere": _litellm(CohereUpstream, "cohere_chat"),
+    "gemini": _litellm(GeminiUpstream, "gemini"),
+    "mistral": _litellm(MistralUpstream, "mistral"),
     "mistral, directly": _chat(
-        MistralWire, model={"call_ids": "alphanumeric9"}, stream_options=False, reasoning_field="none"
+        MistralUpstream, model={"call_ids": "alphanumeric9"}, stream_options=False, reasoning_field="none"
     ),
-    "ollama": _litellm(OllamaWire, "ollama_chat"),
-    "ollama, directly": _chat(OllamaCompatibleWire, reasoning_field="reasoning", named_tool_choice="required"),
-    "vllm": _litellm(VllmWire, "hosted_vllm"),
-    "vllm, directly": _chat(VllmWire, reasoning_field="reasoning"),
-    "vllm before the field was renamed": _litellm(OlderVllmWire, "hosted_vllm"),
-    "openrouter": _litellm(OpenRouterWire, "openrouter"),
-    "openrouter, directly": _chat(OpenRouterWire),
+    "ollama": _litellm(OllamaUpstream, "ollama_chat"),
+    "ollama, directly": _chat(OllamaCompatibleUpstream, reasoning_field="reasoning", named_tool_choice="required"),
+    "vllm": _litellm(VllmUpstream, "hosted_vllm"),
+    "vllm, directly": _chat(VllmUpstream, reasoning_field="reasoning"),
+    "vllm before the field was renamed": _litellm(OlderVllmUpstream, "hosted_vllm"),
+    "openrouter": _litellm(OpenRouterUpstream, "openrouter"),
+    "openrouter, directly": _chat(OpenRouterUpstream),
 }
 
 
@@ -69,7 +69,7 @@ class Wired(NamedTuple):
     """A server of ours, and what is behind it by the lane's name, which is the model's public name as well."""
 
     url: str
-    wires: dict[str, Wire]
+    wires: dict[str, ModelUpstream]
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def wired(lanes: Mapping[str, Lane] = LANES) -> Iterator[Wired]:
     """All lanes at once. `wired.wires[lane].say(…)` scripts one."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(litellm_ask, "OPENAI", ".127.0.0.1"))  # as if OpenAI itself were here
-        wires = {name: stack.enter_context(lane.wire()) for name, lane in lanes.items()}
+        wires = {name: stack.enter_context(lane.wire().say()) for name, lane in lanes.items()}
         upstreams = {
             name: Upstream(base_url=wires[name].url, api_key=Secret(KEY), **lane.upstream)
             for name, lane in lanes.items()

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from tests.support.servers.anthropic import AnthropicUpstream
+from tests.support.servers.groq import GroqUpstream
+from tests.support.servers.model import Answer, Calls, Says
 from tests.support.servers.server import Ask
-from tests.wires.anthropic import AnthropicWire
-from tests.wires.groq import GroqWire
 from tests.wires.lanes import LANES, Lane
-from tests.wires.wire import Answer, Calls, Says
 
 FORMAT_TOOL: Final = "json_tool_call"
 """The tool that litellm makes of a format, and forces upon models it knows no better way for."""
 
 
-class OlderClaudeWire(AnthropicWire):
+class OlderClaudeUpstream(AnthropicUpstream):
     """The same server, asked for a Claude that knows no formats: it calls the tool it is forced to call."""
 
     model = "claude-opus-4-1"
@@ -26,7 +26,7 @@ class OlderClaudeWire(AnthropicWire):
         return lambda ask: (forced if _is_forced(ask) else plain)(ask)
 
 
-class OlderGroqWire(GroqWire):
+class OlderGroqUpstream(GroqUpstream):
     """The same server, asked for a model that is held to no schema."""
 
     model = "llama-3.3-70b-versatile"
@@ -37,9 +37,9 @@ STRUCTURED: Final[dict[str, Lane]] = {
     "deepseek, directly": LANES["deepseek, directly"]._replace(
         model={"can": {"structured_output": ["json_object"]}}  # what no model map says of a plain chat server
     ),
-    "an older claude": Lane(OlderClaudeWire, {"via": "litellm", "provider": "anthropic"}, {}),
-    "groq": Lane(GroqWire, {"via": "litellm", "provider": "groq"}, {}),
-    "an older model at groq": Lane(OlderGroqWire, {"via": "litellm", "provider": "groq"}, {}),
+    "an older claude": Lane(OlderClaudeUpstream, {"via": "litellm", "provider": "anthropic"}, {}),
+    "groq": Lane(GroqUpstream, {"via": "litellm", "provider": "groq"}, {}),
+    "an older model at groq": Lane(OlderGroqUpstream, {"via": "litellm", "provider": "groq"}, {}),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.node import NODE, modules_with
-from tests.wires import Answer, Calls, Hides, Says, Thinks
+from tests.support.servers import Answer, Calls, Hides, Says, Thinks
 from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")

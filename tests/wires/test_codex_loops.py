@@ -12,16 +12,27 @@ import pytest
 
 from app.settings import Model, Seal, Secret, Settings, Upstream
 from tests.support.codex import Codex, Ran, modules_with
+from tests.support.servers import (
+    KEY,
+    AnthropicUpstream,
+    Calls,
+    DeepSeekUpstream,
+    GeminiUpstream,
+    Hides,
+    ModelUpstream,
+    OpenRouterUpstream,
+    Says,
+    Thinks,
+)
 from tests.support.serving import serving
-from tests.wires import KEY, AnthropicWire, Calls, DeepSeekWire, GeminiWire, Hides, OpenRouterWire, Says, Thinks, Wire
 
 pytestmark = pytest.mark.xdist_group("litellm")
 
-PROVIDERS: Final[dict[str, type[Wire]]] = {
-    "anthropic": AnthropicWire,
-    "gemini": GeminiWire,
-    "deepseek": DeepSeekWire,
-    "openrouter": OpenRouterWire,
+PROVIDERS: Final[dict[str, type[ModelUpstream]]] = {
+    "anthropic": AnthropicUpstream,
+    "gemini": GeminiUpstream,
+    "deepseek": DeepSeekUpstream,
+    "openrouter": OpenRouterUpstream,
 }
 OLD, NEW, STRANGE = (Secret(letter * 32) for letter in "ons")
 
@@ -41,7 +52,7 @@ def codex(tmp_path: Path) -> Codex:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_codex_carries_thoughts_through_a_loop_and_past_a_new_key(codex: Codex, provider: str) -> None:
     """The second run goes on with the first after a rotation of keys, on a server that was started anew."""
-    with PROVIDERS[provider](
+    with PROVIDERS[provider]().say(
         [Thinks("Look first."), Hides("Hm."), Says("I look."), command("one")],
         [Thinks("Once more."), command("two")],
         [Says("Done.")],
@@ -58,14 +69,14 @@ def test_codex_carries_thoughts_through_a_loop_and_past_a_new_key(codex: Codex, 
 
 def test_codex_goes_on_where_nobody_can_open_its_seals(codex: Codex) -> None:
     """Its provider may not miss the thoughts of a loop that is over."""
-    with AnthropicWire([Thinks("Look first."), command("one")], [Says("Done.")], [Says("Fine.")]) as wire:
+    with AnthropicUpstream().say([Thinks("Look first."), command("one")], [Says("Done.")], [Says("Fine.")]) as wire:
         _run(codex, wire, "anthropic", (OLD,), "Do it")
         wire.forgives = True
         again = _run(codex, wire, "anthropic", (STRANGE,), "Well?", "resume", "--last")
         assert (again.said[-1], again.errors, wire.violations) == ("Fine.", [], [])
 
 
-def _run(codex: Codex, wire: Wire, provider: str, keys: tuple[Secret, ...], prompt: str, *words: str) -> Ran:
+def _run(codex: Codex, wire: ModelUpstream, provider: str, keys: tuple[Secret, ...], prompt: str, *words: str) -> Ran:
     """One run of Codex on a server with these keys."""
     settings = Settings(
         seal=Seal(keys=keys),

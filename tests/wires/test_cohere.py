@@ -8,9 +8,8 @@ import pytest
 
 from app.upstreams.litellm_cohere import address
 from tests.acceptance.behaviours import WEATHER
-from tests.support.servers import Cut, Status, Step
-from tests.wires import Says
-from tests.wires.cohere import CohereWire, usage
+from tests.support.servers import Cut, Says, Status, Step
+from tests.support.servers.cohere import CohereUpstream, usage
 from tests.wires.lanes import LANES, Wired, wired
 from tests.wires.test_shapes import answered, counted, told
 
@@ -150,7 +149,7 @@ def test_a_tool_choice_is_told_in_its_words(
 def test_both_names_of_the_provider_reach_it(provider: str) -> None:
     lane = LANES["cohere"]._replace(upstream={"via": "litellm", "provider": provider})
     with wired({"cohere": lane}) as here:
-        assert isinstance(here.wires["cohere"], CohereWire)
+        assert isinstance(here.wires["cohere"], CohereUpstream)
         assert told(answered(here, "cohere", [text("Hi"), ends()]))["output"] == [{"text": "Hi"}]
 
 

@@ -8,10 +8,9 @@ from openai import OpenAI
 
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_gemini import drops_equal_calls, in_steps
-from tests.support.servers.gemini import answers
+from tests.support.servers import Answer, Calls, Says, Thinks
+from tests.support.servers.gemini import GeminiUpstream, answers
 from tests.support.servers.server import Ask, Json
-from tests.wires import Answer, Calls, Says, Thinks
-from tests.wires.gemini import GeminiWire
 from tests.wires.lanes import Lane, Wired, wired
 from tests.wires.test_loops import Loop
 from tests.wires.test_shapes import answered, told
@@ -19,7 +18,7 @@ from tests.wires.test_shapes import answered, told
 pytestmark = pytest.mark.xdist_group("litellm")
 
 
-class OlderGeminiWire(GeminiWire):
+class OlderGeminiUpstream(GeminiUpstream):
     """The same server, asked for a Gemini 2.5: it signs nothing, and refuses ids in calls and responses."""
 
     model = "gemini-2.5-flash"
@@ -53,7 +52,7 @@ TWINS: Final[dict[str, tuple[Answer, list[list[str]]]]] = {
 @pytest.fixture(scope="module")
 def older() -> Iterator[Wired]:
     """A server before a Gemini 2.5."""
-    with wired({"older": Lane(OlderGeminiWire, {"via": "litellm", "provider": "gemini"}, {})}) as older:
+    with wired({"older": Lane(OlderGeminiUpstream, {"via": "litellm", "provider": "gemini"}, {})}) as older:
         yield older
 
 

@@ -15,7 +15,7 @@ from openai.types.responses import Response, ResponseFunctionToolCall, ResponseR
 from tests.acceptance.behaviours import WEATHER
 from tests.acceptance.frames import events_of, judged
 from tests.support.judges import judge_response
-from tests.wires import Answer, Calls, Hides, Says, Thinks, Wire
+from tests.support.servers import Answer, Calls, Hides, ModelUpstream, Says, Thinks
 from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
@@ -46,7 +46,7 @@ def lane(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def wire(everything: Wired, lane: str) -> Iterator[Wire]:
+def wire(everything: Wired, lane: str) -> Iterator[ModelUpstream]:
     """The server behind this lane. It found nothing to refuse."""
     wire = everything.wires[lane]
     wire.say(FIRST, SECOND, THIRD, FOURTH)
@@ -55,7 +55,7 @@ def wire(everything: Wired, lane: str) -> Iterator[Wire]:
 
 
 @pytest.fixture
-def forgiving(everything: Wired, lane: str) -> Iterator[Wire]:
+def forgiving(everything: Wired, lane: str) -> Iterator[ModelUpstream]:
     """The same for a client that forgets."""
     wire = everything.wires[lane]
     wire.say(FIRST, SECOND, THIRD)
@@ -129,7 +129,7 @@ def told(answer: Answer, lane: str) -> str:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_a_tool_loop_brings_back_all_that_the_provider_needs(
-    wire: Wire,
+    wire: ModelUpstream,
     lane: str,
     client: OpenAI,
     stream: bool,  # noqa: FBT001 — one of the two ways to ask
@@ -181,7 +181,7 @@ ODD: Final[dict[str, Answer]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("lane", ["anthropic", "gemini", "ollama", "openrouter", "openrouter, directly"])
-def test_whatever_was_thought_comes_back_in_its_order(wire: Wire, lane: str, client: OpenAI, odd: str) -> None:
+def test_whatever_was_thought_comes_back_in_its_order(wire: ModelUpstream, lane: str, client: OpenAI, odd: str) -> None:
     wire.say(ODD[odd], [Says("Fine.")])
     loop = Loop(client, lane, [])
     first = loop.ask({"role": "user", "content": "Rome?"})
@@ -191,7 +191,9 @@ def test_whatever_was_thought_comes_back_in_its_order(wire: Wire, lane: str, cli
     assert len(wire.asks) == 2
 
 
-def test_a_client_that_forgets_all_thoughts_is_served_all_the_same(forgiving: Wire, lane: str, client: OpenAI) -> None:
+def test_a_client_that_forgets_all_thoughts_is_served_all_the_same(
+    forgiving: ModelUpstream, lane: str, client: OpenAI
+) -> None:
     """Some drop every reasoning item. The model is the poorer for it, but no provider may refuse to go on."""
     loop = Loop(client, lane, [], forgets=True)
     second = loop.ask(*loop.run(loop.ask({"role": "user", "content": "Rome and Zürich?"})))

@@ -9,10 +9,9 @@ from openai import OpenAI
 
 from app.settings import Model, Secret, Settings, Upstream
 from app.upstreams import litellm_ask
-from tests.support.servers import Ask, ResponsesUpstream, Step
+from tests.support.servers import KEY, Ask, ResponsesUpstream, Step
 from tests.support.servers import responses as say
 from tests.support.serving import serving
-from tests.wires import KEY
 from tests.wires.test_loops import Loop, calls_of
 
 pytestmark = [

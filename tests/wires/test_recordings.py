@@ -22,7 +22,7 @@ from openai import OpenAI
 from app.upstreams import litellm_ask, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_chunks import chunks_of
-from tests.wires import KEY, Answer, Calls, Hides, Says, Thinks
+from tests.support.servers import KEY, Answer, Calls, Hides, Says, Thinks
 from tests.wires.lanes import LANES, Wired
 from tests.wires.test_loops import Loop
 
@@ -114,7 +114,7 @@ async def test_litellm_reads_a_provider_as_it_did(
     monkeypatch.setattr(litellm_chat, "chunks_of", watched)
     monkeypatch.setattr(litellm_ask, "OPENAI", ".127.0.0.1")
     kind, upstream, _ = LANES[lane]
-    with kind(FIRST) as wire:
+    with kind().say(FIRST) as wire:
         chat = LitellmChat(upstream["provider"], api_key=KEY, base_url=wire.url)
         ask = {"model": kind.model, "messages": [{"role": "user", "content": "Rome?"}], "stream": True}
         async with aclosing(chat.open(ask)) as payloads:

@@ -7,8 +7,7 @@ import pytest
 
 from tests.acceptance.behaviours import WEATHER
 from tests.support.script import Chunk, calls, chunk, delta, more, says, stops
-from tests.support.servers import End, Status, Step
-from tests.wires import Says
+from tests.support.servers import End, Says, Status, Step
 from tests.wires.lanes import Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")

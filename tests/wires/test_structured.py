@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from tests.acceptance.behaviours import WEATHER
 from tests.acceptance.node import NODE, modules_with
-from tests.wires import Calls, Says, Thinks, Wire
+from tests.support.servers import Calls, ModelUpstream, Says, Thinks
 from tests.wires.lanes import Wired, wired
 from tests.wires.structured import FORMAT_TOOL, STRUCTURED
 
@@ -63,7 +63,7 @@ def lane(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def wire(structured: Wired, lane: str) -> Iterator[Wire]:
+def wire(structured: Wired, lane: str) -> Iterator[ModelUpstream]:
     """The server behind this lane. It found nothing to refuse."""
     wire = structured.wires[lane]
     wire.say([Says(JSON)])
@@ -81,7 +81,7 @@ def words(body: Json) -> str:
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_a_type_of_python_is_what_comes_back(client: OpenAI, wire: Wire, lane: str, *, stream: bool) -> None:
+def test_a_type_of_python_is_what_comes_back(client: OpenAI, wire: ModelUpstream, lane: str, *, stream: bool) -> None:
     settings: Json = {"model": lane, "input": "How is Rome?", "text_format": Report}
     if stream:
         with client.responses.stream(**settings) as events:
@@ -96,7 +96,9 @@ def test_a_type_of_python_is_what_comes_back(client: OpenAI, wire: Wire, lane: s
     assert (FORMAT_TOOL in json.dumps(ask.body)) == (lane in FORCED)
 
 
-def test_the_caller_is_told_where_the_schema_is_only_an_instruction(client: OpenAI, wire: Wire, lane: str) -> None:
+def test_the_caller_is_told_where_the_schema_is_only_an_instruction(
+    client: OpenAI, wire: ModelUpstream, lane: str
+) -> None:
     raw = client.responses.with_raw_response.parse(model=lane, input="How is Rome?", text_format=Report)
     [ask] = wire.asks
     warnings = json.loads(raw.headers.get("x-am-warnings", "[]"))
@@ -108,7 +110,7 @@ def test_the_caller_is_told_where_the_schema_is_only_an_instruction(client: Open
 
 @pytest.mark.parametrize("lane", ["groq"])
 def test_thoughts_on_the_way_to_a_format_are_told_though_litellm_streams_nothing(
-    client: OpenAI, wire: Wire, lane: str
+    client: OpenAI, wire: ModelUpstream, lane: str
 ) -> None:
     wire.say([Thinks("Rome, then."), Says(JSON)])
     response = client.responses.parse(model=lane, input="How is Rome?", text_format=Report)
@@ -120,7 +122,7 @@ def test_thoughts_on_the_way_to_a_format_are_told_though_litellm_streams_nothing
     assert response.usage.output_tokens == wire.count.completion
 
 
-def test_a_format_and_tools_go_together(client: OpenAI, wire: Wire, lane: str) -> None:
+def test_a_format_and_tools_go_together(client: OpenAI, wire: ModelUpstream, lane: str) -> None:
     """First the call, then the answer in its format."""
     wire.say([Thinks("Hm."), Calls("get_weather", '{"city": "Rome"}')], [Says(JSON)])
     carried: Json = {"include": ["reasoning.encrypted_content"], "reasoning": {"effort": "low"}}
@@ -138,7 +140,7 @@ def test_a_format_and_tools_go_together(client: OpenAI, wire: Wire, lane: str) -
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_any_object_is_asked_for_everywhere(client: OpenAI, wire: Wire, lane: str, *, stream: bool) -> None:
+def test_any_object_is_asked_for_everywhere(client: OpenAI, wire: ModelUpstream, lane: str, *, stream: bool) -> None:
     """As the format of the server, or in words."""
     settings: Json = {"model": lane, "input": "Rome as JSON, please.", "text": {"format": {"type": "json_object"}}}
     with client.responses.with_streaming_response.create(**settings, stream=stream) as raw:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 from openai import OpenAI
 
-from tests.wires import Answer, Calls, Says, Thinks
+from tests.support.servers import Answer, Calls, Says, Thinks
 from tests.wires.lanes import LANES, Wired
 from tests.wires.test_loops import Loop
 

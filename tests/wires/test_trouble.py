@@ -5,8 +5,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.support.servers import Cut, End, Status
-from tests.wires import Calls, Says, Word
+from tests.support.servers import Calls, Cut, End, Says, Status, Word
 from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")

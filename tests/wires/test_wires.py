@@ -8,23 +8,23 @@ from typing import Any, Final, NamedTuple
 import httpx
 import pytest
 
-from tests.wires import (
+from tests.support.servers import (
     KEY,
     Answer,
-    AnthropicWire,
+    AnthropicUpstream,
     Calls,
-    DeepSeekWire,
-    GeminiWire,
+    DeepSeekUpstream,
+    GeminiUpstream,
     Hides,
-    MistralWire,
-    OllamaCompatibleWire,
-    OllamaWire,
-    OpenAIWire,
-    OpenRouterWire,
+    MistralUpstream,
+    ModelUpstream,
+    OllamaCompatibleUpstream,
+    OllamaUpstream,
+    OpenAIUpstream,
+    OpenRouterUpstream,
     Says,
     Thinks,
-    VllmWire,
-    Wire,
+    VllmUpstream,
 )
 
 Json = dict[str, Any]
@@ -55,7 +55,7 @@ class Client(NamedTuple):
         return {**copy.deepcopy(self.ask), self.messages: [copy.deepcopy(self.ask[self.messages][0]), *messages]}
 
 
-def _chat(wire: type[Wire], **ask: Any) -> Client:
+def _chat(wire: type[ModelUpstream], **ask: Any) -> Client:
     function = {"name": "weather", "parameters": SCHEMA}
     return Client(
         "/chat/completions",
@@ -77,18 +77,18 @@ def _mistral_said(answer: Json) -> Json:
     return {**message, "content": "".join(part["text"] for part in message["content"] if part["type"] == "text")}
 
 
-CLIENTS: Final[dict[type[Wire], Client]] = {
-    OpenAIWire: _chat(OpenAIWire),
-    DeepSeekWire: _chat(DeepSeekWire),
-    MistralWire: _chat(MistralWire)._replace(said=_mistral_said),
-    VllmWire: _chat(VllmWire),
-    OpenRouterWire: _chat(OpenRouterWire),
-    OllamaCompatibleWire: _chat(OllamaCompatibleWire),
-    AnthropicWire: Client(
+CLIENTS: Final[dict[type[ModelUpstream], Client]] = {
+    OpenAIUpstream: _chat(OpenAIUpstream),
+    DeepSeekUpstream: _chat(DeepSeekUpstream),
+    MistralUpstream: _chat(MistralUpstream)._replace(said=_mistral_said),
+    VllmUpstream: _chat(VllmUpstream),
+    OpenRouterUpstream: _chat(OpenRouterUpstream),
+    OllamaCompatibleUpstream: _chat(OllamaCompatibleUpstream),
+    AnthropicUpstream: Client(
         "/v1/messages",
         {"x-api-key": KEY, "anthropic-version": "2023-06-01"},
         {
-            "model": AnthropicWire.model,
+            "model": AnthropicUpstream.model,
             "max_tokens": 2048,
             "thinking": {"type": "enabled", "budget_tokens": 1024},
             "messages": [{"role": "user", "content": "Rome and Oslo?"}],
@@ -106,8 +106,8 @@ CLIENTS: Final[dict[type[Wire], Client]] = {
             }
         ],
     ),
-    GeminiWire: Client(
-        f"/v1beta/models/{GeminiWire.model}:generateContent",
+    GeminiUpstream: Client(
+        f"/v1beta/models/{GeminiUpstream.model}:generateContent",
         {"x-goog-api-key": KEY},
         {
             "contents": [{"role": "user", "parts": [{"text": "Rome and Oslo?"}]}],
@@ -126,11 +126,11 @@ CLIENTS: Final[dict[type[Wire], Client]] = {
         ],
         messages="contents",
     ),
-    OllamaWire: Client(
+    OllamaUpstream: Client(
         "/api/chat",
         {"authorization": f"Bearer {KEY}"},
         {
-            "model": OllamaWire.model,
+            "model": OllamaUpstream.model,
             "stream": False,
             "messages": [{"role": "user", "content": "Rome and Oslo?"}],
             "tools": [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}],
@@ -141,15 +141,15 @@ CLIENTS: Final[dict[type[Wire], Client]] = {
 }
 
 
-def _post(wire: Wire, client: Client, body: Json, **headers: str) -> httpx.Response:
+def _post(wire: ModelUpstream, client: Client, body: Json, **headers: str) -> httpx.Response:
     url = f"http://127.0.0.1:{wire.port}{wire.base_path}{client.path}"
     return httpx.post(url, headers={**client.headers, **headers}, json=body)
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_what_was_said_can_be_said_again(kind: type[Wire]) -> None:
+def test_what_was_said_can_be_said_again(kind: type[ModelUpstream]) -> None:
     client = CLIENTS[kind]
-    with kind(THOUGHTFUL, [Says("Fine.")]) as wire:
+    with kind().say(THOUGHTFUL, [Says("Fine.")]) as wire:
         said = client.said(_post(wire, client, client.body()).json())
         answer = _post(wire, client, client.body(said, *client.outputs(said)))
     assert answer.status_code == 200
@@ -157,19 +157,19 @@ def test_what_was_said_can_be_said_again(kind: type[Wire]) -> None:
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_nobody_comes_in_without_the_key(kind: type[Wire]) -> None:
+def test_nobody_comes_in_without_the_key(kind: type[ModelUpstream]) -> None:
     client = CLIENTS[kind]
     [header] = client.headers.keys() & {"authorization", "x-api-key", "x-goog-api-key"}
-    with kind([Says("Fine.")]) as wire:
+    with kind().say([Says("Fine.")]) as wire:
         wire.may_violate = True
         answer = _post(wire, client, client.body(), **{header: "another"})
     assert (answer.status_code, wire.violations) == (401, ["the key is not known"])
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_calls_without_outputs_are_refused(kind: type[Wire]) -> None:
+def test_calls_without_outputs_are_refused(kind: type[ModelUpstream]) -> None:
     client = CLIENTS[kind]
-    with kind(THOUGHTFUL, [Says("Fine.")]) as wire:
+    with kind().say(THOUGHTFUL, [Says("Fine.")]) as wire:
         wire.may_violate = True
         said = client.said(_post(wire, client, client.body()).json())
         assert _post(wire, client, client.body(said)).status_code == 400
@@ -178,7 +178,7 @@ def test_calls_without_outputs_are_refused(kind: type[Wire]) -> None:
 class Altered(NamedTuple):
     """One change to what was said: the value at the end of this path is replaced, or taken away where it is None."""
 
-    kind: type[Wire]
+    kind: type[ModelUpstream]
     path: tuple[str | int, ...]
     to: Any = None
     status: int = 400
@@ -197,42 +197,44 @@ class Altered(NamedTuple):
 
 
 ALTERED: Final = {
-    "openai: thoughts": Altered(OpenAIWire, ("reasoning_content",), "Rome first."),
-    "openai: a long id": Altered(OpenAIWire, ("tool_calls", 0, "id"), "call_" + "x" * 36),
-    "openai: other spaces": Altered(OpenAIWire, ("tool_calls", 0, "function", "arguments"), '{"city":"Rome"}'),
-    "deepseek: no thoughts": Altered(DeepSeekWire, ("reasoning_content",)),
-    "deepseek: a space more": Altered(DeepSeekWire, ("reasoning_content",), "Rome first. "),
-    "mistral: an unknown key": Altered(MistralWire, ("reasoning_content",), "Rome first.", 422),
-    "mistral: a foreign id": Altered(MistralWire, ("tool_calls", 0, "id"), "call_1"),
-    "vllm: no thoughts": Altered(VllmWire, ("reasoning",)),
-    "vllm: thoughts twice": Altered(VllmWire, ("reasoning_content",), "Rome first."),
-    "ollama, compatible: no thoughts": Altered(OllamaCompatibleWire, ("reasoning",)),
-    "ollama, compatible: the other name": Altered(OllamaCompatibleWire, ("reasoning_content",), "Rome first."),
-    "openrouter: no details": Altered(OpenRouterWire, ("reasoning_details",)),
-    "openrouter: another order": Altered(OpenRouterWire, ("reasoning_details", 0), "swapped"),
-    "openrouter: another signature": Altered(OpenRouterWire, ("reasoning_details", 0, "signature"), "c2ln"),
-    "openrouter: nothing encrypted": Altered(OpenRouterWire, ("reasoning_details", 1)),
-    "anthropic: no thoughts": Altered(AnthropicWire, ("content", 0)),
-    "anthropic: nothing redacted": Altered(AnthropicWire, ("content", 1)),
-    "anthropic: another order of thoughts": Altered(AnthropicWire, ("content", 0), "swapped"),
-    "anthropic: text before thoughts": Altered(AnthropicWire, ("content", 1), "swapped"),
-    "anthropic: a space more": Altered(AnthropicWire, ("content", 0, "thinking"), "Rome first. "),
-    "anthropic: another signature": Altered(AnthropicWire, ("content", 0, "signature"), "c2ln"),
-    "anthropic: other data": Altered(AnthropicWire, ("content", 1, "data"), "c2ln"),
-    "gemini: no signature": Altered(GeminiWire, ("parts", 2, "thoughtSignature")),
-    "gemini: another signature": Altered(GeminiWire, ("parts", 2, "thoughtSignature"), "c2ln"),
-    "gemini: another order of calls": Altered(GeminiWire, ("parts", 2), "swapped"),
-    "ollama: no thoughts": Altered(OllamaWire, ("thinking",)),
-    "ollama: a space more": Altered(OllamaWire, ("thinking",), "Rome first. "),
-    "ollama: arguments as text": Altered(OllamaWire, ("tool_calls", 0, "function", "arguments"), '{"city": "Rome"}'),
-    "ollama: content as parts": Altered(OllamaWire, ("content",), [{"type": "text", "text": "Let me look."}]),
+    "openai: thoughts": Altered(OpenAIUpstream, ("reasoning_content",), "Rome first."),
+    "openai: a long id": Altered(OpenAIUpstream, ("tool_calls", 0, "id"), "call_" + "x" * 36),
+    "openai: other spaces": Altered(OpenAIUpstream, ("tool_calls", 0, "function", "arguments"), '{"city":"Rome"}'),
+    "deepseek: no thoughts": Altered(DeepSeekUpstream, ("reasoning_content",)),
+    "deepseek: a space more": Altered(DeepSeekUpstream, ("reasoning_content",), "Rome first. "),
+    "mistral: an unknown key": Altered(MistralUpstream, ("reasoning_content",), "Rome first.", 422),
+    "mistral: a foreign id": Altered(MistralUpstream, ("tool_calls", 0, "id"), "call_1"),
+    "vllm: no thoughts": Altered(VllmUpstream, ("reasoning",)),
+    "vllm: thoughts twice": Altered(VllmUpstream, ("reasoning_content",), "Rome first."),
+    "ollama, compatible: no thoughts": Altered(OllamaCompatibleUpstream, ("reasoning",)),
+    "ollama, compatible: the other name": Altered(OllamaCompatibleUpstream, ("reasoning_content",), "Rome first."),
+    "openrouter: no details": Altered(OpenRouterUpstream, ("reasoning_details",)),
+    "openrouter: another order": Altered(OpenRouterUpstream, ("reasoning_details", 0), "swapped"),
+    "openrouter: another signature": Altered(OpenRouterUpstream, ("reasoning_details", 0, "signature"), "c2ln"),
+    "openrouter: nothing encrypted": Altered(OpenRouterUpstream, ("reasoning_details", 1)),
+    "anthropic: no thoughts": Altered(AnthropicUpstream, ("content", 0)),
+    "anthropic: nothing redacted": Altered(AnthropicUpstream, ("content", 1)),
+    "anthropic: another order of thoughts": Altered(AnthropicUpstream, ("content", 0), "swapped"),
+    "anthropic: text before thoughts": Altered(AnthropicUpstream, ("content", 1), "swapped"),
+    "anthropic: a space more": Altered(AnthropicUpstream, ("content", 0, "thinking"), "Rome first. "),
+    "anthropic: another signature": Altered(AnthropicUpstream, ("content", 0, "signature"), "c2ln"),
+    "anthropic: other data": Altered(AnthropicUpstream, ("content", 1, "data"), "c2ln"),
+    "gemini: no signature": Altered(GeminiUpstream, ("parts", 2, "thoughtSignature")),
+    "gemini: another signature": Altered(GeminiUpstream, ("parts", 2, "thoughtSignature"), "c2ln"),
+    "gemini: another order of calls": Altered(GeminiUpstream, ("parts", 2), "swapped"),
+    "ollama: no thoughts": Altered(OllamaUpstream, ("thinking",)),
+    "ollama: a space more": Altered(OllamaUpstream, ("thinking",), "Rome first. "),
+    "ollama: arguments as text": Altered(
+        OllamaUpstream, ("tool_calls", 0, "function", "arguments"), '{"city": "Rome"}'
+    ),
+    "ollama: content as parts": Altered(OllamaUpstream, ("content",), [{"type": "text", "text": "Let me look."}]),
 }
 
 
 @pytest.mark.parametrize("altered", ALTERED.values(), ids=ALTERED)
 def test_what_was_altered_is_refused(altered: Altered) -> None:
     client = CLIENTS[altered.kind]
-    with altered.kind(THOUGHTFUL, [Says("Fine.")]) as wire:
+    with altered.kind().say(THOUGHTFUL, [Says("Fine.")]) as wire:
         wire.may_violate = True
         said = client.said(_post(wire, client, client.body()).json())
         outputs = client.outputs(said)
@@ -244,8 +246,8 @@ def test_what_was_altered_is_refused(altered: Altered) -> None:
 
 def test_pieces_of_openrouters_details_count_as_the_whole() -> None:
     """As they came in the stream they are just as good."""
-    client = CLIENTS[OpenRouterWire]
-    with OpenRouterWire(THOUGHTFUL, [Says("Fine.")]) as wire:
+    client = CLIENTS[OpenRouterUpstream]
+    with OpenRouterUpstream().say(THOUGHTFUL, [Says("Fine.")]) as wire:
         body = {**client.body(), "stream": True, "stream_options": {"include_usage": True}}
         lines = _post(wire, client, body).text.split("\n\n")
         chunks = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]

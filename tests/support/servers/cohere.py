@@ -4,9 +4,21 @@ import json
 from typing import Any, Final
 
 from tests.support.servers.chat import message_faults
+from tests.support.servers.model import (
+    CACHED,
+    COMPLETION,
+    PROMPT,
+    Answer,
+    Calls,
+    Count,
+    Hides,
+    ModelUpstream,
+    Says,
+    Thinks,
+    pieces,
+    shortened,
+)
 from tests.support.servers.server import Ask, Json, ScriptedUpstream, Step
-from tests.wires.chat_family import told
-from tests.wires.wire import CACHED, COMPLETION, PROMPT, Answer, Calls, Count, Hides, Says, Thinks, Wire, pieces
 
 _SETTINGS: Final = frozenset(
     {
@@ -18,7 +30,7 @@ _SETTINGS: Final = frozenset(
 _FUNCTION: Final = {"name", "description", "parameters"}
 
 
-class CohereWire(Wire, ScriptedUpstream):
+class CohereUpstream(ModelUpstream, ScriptedUpstream):
     """`POST /v2/chat` of `api.cohere.com`, asked for a model that thinks."""
 
     model = "command-a-reasoning-08-2025"
@@ -105,7 +117,9 @@ class CohereWire(Wire, ScriptedUpstream):
             if call != said:
                 found.append(f"the call {call} was made otherwise: {said}")
             if thoughts and not self.forgives and message.get("tool_plan") != thoughts:
-                found.append(f"tool_plan must come back: {told(thoughts)}, not {told(message.get('tool_plan'))}")
+                found.append(
+                    f"tool_plan must come back: {shortened(thoughts)}, not {shortened(message.get('tool_plan'))}"
+                )
         return found
 
     def frame(self, step: Json, ask: Ask) -> bytes:  # noqa: ARG002 — the other wire formats fill in from it

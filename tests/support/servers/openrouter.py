@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import CACHED, REASONING, Answer, Count, Hides, Thinks, pieces, sealed
 from tests.support.servers.server import Json, Step
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import CACHED, REASONING, Answer, Count, Hides, Thinks, pieces, sealed
 
 
-class OpenRouterWire(ChatWire):
+class OpenRouterUpstream(ChatModelUpstream):
     """`POST /api/v1/chat/completions` of `openrouter.ai`, asked for a Claude."""
 
     model = "anthropic/claude-sonnet-4.5"

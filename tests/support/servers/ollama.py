@@ -3,27 +3,27 @@
 import json
 from typing import Any, Final
 
-from tests.support.servers.server import Ask, Json, ScriptedUpstream, Step
-from tests.wires.chat_family import told
-from tests.wires.wire import (
+from tests.support.servers.model import (
     COMPLETION,
     PROMPT,
     Answer,
     Calls,
     Hides,
+    ModelUpstream,
     Says,
     Thinks,
-    Wire,
     arguments_of,
     pieces,
+    shortened,
 )
+from tests.support.servers.server import Ask, Json, ScriptedUpstream, Step
 
 _SETTINGS: Final = frozenset(
     {"format", "keep_alive", "logprobs", "messages", "model", "options", "stream", "think", "tools", "top_logprobs"}
 )
 
 
-class OllamaWire(Wire, ScriptedUpstream):
+class OllamaUpstream(ModelUpstream, ScriptedUpstream):
     """`POST /api/chat`, asked for a model that thinks. Strings are strings here, and objects are objects."""
 
     model = "qwen3:8b"
@@ -103,7 +103,7 @@ class OllamaWire(Wire, ScriptedUpstream):
         called = {key: function.get(key) for key in ("name", "arguments")}
         thoughts = [thought for said, thought in self.said if said == called]
         if thoughts and not self.forgives and message.get("thinking", "") not in thoughts:
-            return [f"thinking must come back as it was: {thoughts}, not {told(message.get('thinking'))}"]
+            return [f"thinking must come back as it was: {thoughts}, not {shortened(message.get('thinking'))}"]
         return []
 
     def error_body(self, status: int, message: str) -> Json:  # noqa: ARG002 — the status is told in the head alone

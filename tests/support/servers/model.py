@@ -1,12 +1,25 @@
-"""What a scripted model does, in no wire format, and what all servers of this room share."""
+"""An upstream that plays a model: what the model says is scripted in no wire format.
+
+    upstream = DeepSeekUpstream().say([Thinks("Hm."), Calls("get_weather", '{"city": "Rome"}')], [Says("Fine.")])
+    with upstream:
+        ...              # configure provider="deepseek", base_url=upstream.url, api_key=KEY; ask for upstream.model
+    assert upstream.asks[1].body[...]
+
+There is one answer per ask, each a list of `Thinks`, `Hides`, `Says` and `Calls`; the last one is given again for every
+further ask, and `upstream.say(…)` begins anew. Each server says it in its own format, streamed or whole as it is asked
+to, with ids, signatures and counts (`upstream.count`) of its own. It remembers what it said, and refuses an ask that
+brings its calls back without what the real server wants to see again, unaltered.
+
+A script of steps of the wire format can stand for an answer, too: `upstream.scripts = ([Status(429, …)],)`.
+"""
 
 import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from tests.support.servers import Ask, Json, ScriptedUpstream, Status, Step
+from tests.support.servers.server import Ask, Json, Script, ScriptedUpstream, Status, Step
 
 KEY: Final = "sk-of-the-wire-0123456789"
 """What every server demands, in its own header."""
@@ -55,31 +68,37 @@ class Count(NamedTuple):
     reasoning: int = 0
 
 
-class Wire(ScriptedUpstream):
-    """A server that says `answers`, one per ask, in its own wire format, streamed or whole as it is asked to.
+class ModelUpstream(ScriptedUpstream):
+    """A server that says answers, one per ask, in its own wire format, streamed or whole as it is asked to.
 
-    What it said it remembers. An ask that tells it of its own calls without the thoughts, signatures and ids that the
+    What it said it remembers. An ask that brings its own calls back without the thoughts, signatures and ids that the
     real server wants back, byte by byte, is refused as the real one refuses it, and fails the test.
+
+    Where its scripts are steps of the wire format instead, it cannot know what its model said before: it streams, takes
+    any key and checks the form of an ask alone.
     """
 
-    speaks_whole = True
     model: ClassVar[str]
     count: ClassVar[Count] = Count()
 
-    def __init__(self, *answers: Answer) -> None:
-        super().__init__()
+    def __init__(self, *scripts: Script) -> None:
+        super().__init__(*scripts)
+        self.plays_model = False
+        """Whether it is scripted in answers."""
         self.forgives = False
         """Let it pass, as far as the real server does, where what was said does not come back."""
         self.made = 0
         """How many calls were made: every one has an id of its own."""
-        self.say(*answers)
+        self.forget()
 
-    def say(self, *answers: Answer) -> None:
+    def say(self, *answers: Answer) -> Self:
         """Forget everything, and answer the coming asks so."""
+        self.plays_model = self.speaks_whole = True
         self.asks.clear()
         self.violations.clear()
         self.forget()
         self.scripts = tuple([self._script(answer) for answer in answers]) or ([],)
+        return self
 
     def _script(self, answer: Answer) -> Any:
         return lambda ask: self.streamed(answer) if self.wants_stream(ask) else [Status(200, self.whole(answer))]
@@ -108,17 +127,21 @@ class Wire(ScriptedUpstream):
 
     def refusal(self, ask: Ask, faults: list[str]) -> Status:
         """Refuse. A wrong key is told first, and without any word on the rest."""
-        if self.key_of(ask) != KEY:
+        if self._key_fault(ask):
             return Status(401, self.error_body(401, "The key is not known."))
         return super().refusal(ask, faults)
 
     def _all_faults(self, ask: Ask) -> list[str]:
-        return ["the key is not known"] if self.key_of(ask) != KEY else super()._all_faults(ask)
+        return self._key_fault(ask) or super()._all_faults(ask)
+
+    def _key_fault(self, ask: Ask) -> list[str]:
+        return ["the key is not known"] if self.plays_model and self.key_of(ask) != KEY else []
 
     def call_id(self, pattern: str) -> str:
         """A new call id of this form: `call_{}`; the mark is filled in as widely as it is told: `{:.9}`."""
         self.made += 1
-        return pattern.format(hashlib.sha256(f"{type(self).__name__} {self.made}".encode()).hexdigest())
+        name = type(self).__name__.replace("Upstream", "Wire")  # as it was when the ids of the recordings were made
+        return pattern.format(hashlib.sha256(f"{name} {self.made}".encode()).hexdigest())
 
 
 def pieces(text: str, size: int = 5) -> list[str]:
@@ -130,6 +153,12 @@ def sealed(text: str) -> str:
     """What only the server can read or check: long, opaque, and with every letter that base64 has."""
     digest = b"".join(hashlib.sha512(f"{part} {text}".encode()).digest() for part in range(3))
     return base64.b64encode(b"\xfb\xef\xff" + digest + b"\x00").decode()
+
+
+def shortened(value: Any) -> str:
+    """The value, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= 400 else f"{text[:400]}…"
 
 
 def arguments_of(call: Calls) -> Json:

@@ -3,11 +3,22 @@
 from typing import Any, ClassVar
 
 from tests.support.servers.chat import ChatUpstream
-from tests.support.servers.server import Ask, Json, Step
-from tests.wires.wire import COMPLETION, PROMPT, Answer, Calls, Hides, Says, Thinks, Wire, pieces
+from tests.support.servers.model import (
+    COMPLETION,
+    PROMPT,
+    Answer,
+    Calls,
+    Hides,
+    ModelUpstream,
+    Says,
+    Thinks,
+    pieces,
+    shortened,
+)
+from tests.support.servers.server import Ask, Json, Script, Step
 
 
-class ChatWire(Wire, ChatUpstream):
+class ChatModelUpstream(ModelUpstream, ChatUpstream):
     """A server of this family. Subclasses know how thoughts and counts are told, and which of them must come back."""
 
     id_pattern: ClassVar[str] = "call_{:.24}"
@@ -20,8 +31,8 @@ class ChatWire(Wire, ChatUpstream):
     unknown_settings: ClassVar[frozenset[str]] = frozenset()
     """Those of OpenAI's that it refuses."""
 
-    def __init__(self, *answers: Answer) -> None:
-        super().__init__(*answers)
+    def __init__(self, *scripts: Script) -> None:
+        super().__init__(*scripts)
         self.also = frozenset(self.settings.split())
 
     def forget(self) -> None:
@@ -137,7 +148,7 @@ class ChatWire(Wire, ChatUpstream):
             if call not in said["calls"]:
                 found.append(f"the call {call} was made otherwise")
             found += [
-                f"{key} must come back as it was said: {told(value)}, not {told(message.get(key))}"
+                f"{key} must come back as it was said: {shortened(value)}, not {shortened(message.get(key))}"
                 for key, value in said["wanted"].items()
                 if self.normal(key, message.get(key)) != value
             ]
@@ -146,12 +157,6 @@ class ChatWire(Wire, ChatUpstream):
     def normal(self, key: str, value: Any) -> Any:  # noqa: ARG002 — some servers read one key with more leeway
         """Read what came back."""
         return value
-
-
-def told(value: Any) -> str:
-    """The value, short enough for a message."""
-    text = repr(value)
-    return text if len(text) <= 400 else f"{text[:400]}…"
 
 
 def _chunk(delta: Json, **finish: Any) -> Json:

@@ -1,13 +1,13 @@
 """OpenAI's chat completions: thoughts are counted and never told, and nothing unknown is let in."""
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import CACHED, REASONING, Answer, Count, Hides, Thinks
 from tests.support.servers.server import Ask, Json
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import CACHED, REASONING, Answer, Count, Hides, Thinks
 
 LONGEST_ID = 40
 
 
-class OpenAIWire(ChatWire):
+class OpenAIUpstream(ChatModelUpstream):
     """`POST /v1/chat/completions` of `api.openai.com`, asked for a reasoning model."""
 
     model = "gpt-5-mini"

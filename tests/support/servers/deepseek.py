@@ -1,13 +1,13 @@
 """DeepSeek's thinking mode: within a tool loop `reasoning_content` must come back."""
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import CACHED, PROMPT, REASONING, Answer, Count, Hides, Thinks, pieces
 from tests.support.servers.server import Ask, Json
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import CACHED, PROMPT, REASONING, Answer, Count, Hides, Thinks, pieces
 
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
 
 
-class DeepSeekWire(ChatWire):
+class DeepSeekUpstream(ChatModelUpstream):
     """`POST /chat/completions` of `api.deepseek.com`, asked for its reasoner."""
 
     model = "deepseek-reasoner"

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import Answer, Hides, Says, Thinks, pieces
 from tests.support.servers.server import Ask, Json, Status, Step
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import Answer, Hides, Says, Thinks, pieces
 
 _ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
 _UNKNOWN: Final = frozenset(
@@ -16,7 +16,7 @@ _UNKNOWN: Final = frozenset(
 )  # fmt: skip
 
 
-class MistralWire(ChatWire):
+class MistralUpstream(ChatModelUpstream):
     """`POST /v1/chat/completions` of `api.mistral.ai`, asked for a model that thinks."""
 
     model = "magistral-medium-2509"

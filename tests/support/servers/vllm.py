@@ -1,13 +1,13 @@
 """vLLM's server: thoughts in a field of their own, which the chat template wants to see again."""
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import Answer, Hides, Thinks, pieces
 from tests.support.servers.server import Ask, Json
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import Answer, Hides, Thinks, pieces
 
 _FIELDS = ("reasoning", "reasoning_content")
 
 
-class VllmWire(ChatWire):
+class VllmUpstream(ChatModelUpstream):
     """`POST /v1/chat/completions` of a vLLM that tells thoughts as `reasoning`."""
 
     model = "Qwen/Qwen3-32B"
@@ -50,7 +50,7 @@ class VllmWire(ChatWire):
         return {"error": {"message": message, "type": "BadRequestError", "param": None, "code": status}}
 
 
-class OlderVllmWire(VllmWire):
+class OlderVllmUpstream(VllmUpstream):
     """The same before the field was renamed."""
 
     field = "reasoning_content"

@@ -1,11 +1,11 @@
 """Groq's chat completions: a format is enforced in whole answers only, and never beside tools."""
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import Answer, Hides, Thinks, pieces
 from tests.support.servers.server import Ask, Json
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import Answer, Hides, Thinks, pieces
 
 
-class GroqWire(ChatWire):
+class GroqUpstream(ChatModelUpstream):
     """`POST /openai/v1/chat/completions` of `api.groq.com`, asked for a model that can be held to a schema."""
 
     model = "openai/gpt-oss-120b"

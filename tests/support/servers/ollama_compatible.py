@@ -1,11 +1,11 @@
 """Ollama's own imitation of chat completions."""
 
+from tests.support.servers.chat_family import ChatModelUpstream
+from tests.support.servers.model import Answer, Hides, Thinks, pieces
 from tests.support.servers.server import Ask, Json
-from tests.wires.chat_family import ChatWire
-from tests.wires.wire import Answer, Hides, Thinks, pieces
 
 
-class OllamaCompatibleWire(ChatWire):
+class OllamaCompatibleUpstream(ChatModelUpstream):
     """`POST /v1/chat/completions` of an Ollama. A key it does not know in a message is lost without a word.
 
     Therefore thoughts must come back under the name it reads. This server is stricter than the real one: it says so.
