@@ -29,8 +29,7 @@ from app.transports.websocket import Quotas, WebSockets
 from app.turns.limits import Limits
 from app.turns.quota import Quota
 from app.turns.service import TurnService
-from app.upstreams.demo import Demo
-from app.upstreams.litellm_chat import LitellmChat, close_connections, warm
+from app.upstreams.litellm_chat import close_connections, warm
 from app.upstreams.port import Keep
 from app.version import VERSION
 from app.wiring import build_catalogue, fetcher_of, upstream_of
@@ -103,8 +102,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
 
     held = AsyncExitStack()
     for upstream in upstreams.values():
-        if not isinstance(upstream, Demo | LitellmChat):
-            held.push_async_callback(upstream.close)
+        held.push_async_callback(upstream.close)
     if fetcher is not None:
         held.push_async_callback(fetcher.close)
     _close_at_the_end(held, tracing, body_log)

@@ -1,7 +1,7 @@
 """From settings to what they name: every upstream as it is spoken to, and the catalogue that leads there."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never, get_args
+from typing import TYPE_CHECKING, Any, Final, assert_never, get_args
 
 from app.catalogue import Catalogue, Entry
 from app.codex_catalog import Card
@@ -17,7 +17,7 @@ from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import KEEP, Compacting, Connected, Counting, Keep
+from app.upstreams.port import KEEP, AnyUpstream, Compacting, Counting, Keep
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -43,8 +43,6 @@ FETCHED_FOR: Final = frozenset({"chat", "litellm"})
 """Upstreams that cannot fetch a file, and not always an image."""
 GRACE: Final = 5
 """Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
-
-AnyUpstream: TypeAlias = Demo | LitellmChat | Connected[Any, Any]
 
 
 def fetcher_of(settings: Settings) -> "Fetcher | None":
@@ -200,7 +198,7 @@ def _origin(upstream: Upstream) -> str:
 
 
 def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
-    """The lane that is configured. Whoever has one that can be closed closes it."""
+    """The upstream as it is configured. Whoever has asked for it closes it."""
     api_key = None if upstream.api_key is None else upstream.api_key.reveal()
     connection: dict[str, Any] = {
         "connect": upstream.connect_timeout,
@@ -222,7 +220,7 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
             assert_never(other)
 
 
-def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> Connected[Any, Any]:
+def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> AnyUpstream:
     from app.upstreams.chat_compat import ChatManners  # noqa: PLC0415 — as below
     from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
 

@@ -7,8 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from app.protocol.problems import Problem
 from app.settings import Upstream
-from app.upstreams.demo import Demo
-from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from app.wiring import upstream_of
 
@@ -56,8 +54,7 @@ async def hear(upstream: Upstream, model: str, prompt: str) -> Heard:
     except TimeoutError:
         problem = _TOO_SLOW
     finally:
-        if not isinstance(asked, Demo | LitellmChat):
-            await asked.close()
+        await asked.close()
     whole = time.perf_counter() - began
     noticed = _of_events(payloads, times) if upstream.via == "responses" else _of_chunks(payloads, times)
     return noticed._replace(problem=noticed.problem or problem, whole=whole)

@@ -13,11 +13,9 @@ import aiohttp
 from app.cli.probe_reads import MOST_TOKENS, Heard, calls_custom_tool, read_chunks, read_events
 from app.protocol.problems import Problem
 from app.settings import Upstream
-from app.upstreams.demo import Demo
 from app.upstreams.http_server import CONNECT, TROUBLE, HttpServer
-from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
-from app.wiring import AnyUpstream, upstream_of
+from app.upstreams.port import AnyUpstream, UpstreamBroke, UpstreamRefused
+from app.wiring import upstream_of
 
 Json = dict[str, Any]
 Lane = Literal["responses", "chat", "litellm"]
@@ -92,8 +90,7 @@ async def ask(lane: Lane, upstream: Upstream, model: str, seen: Seen) -> Heard:
         heard = read_events(payloads, limited=limited)
         return heard.with_faults(*await _custom_tool_faults(asked, model)) if heard.state == "works" else heard
     finally:
-        if not isinstance(asked, Demo | LitellmChat):
-            await asked.close()
+        await asked.close()
 
 
 async def _custom_tool_faults(asked: AnyUpstream, model: str) -> list[str]:

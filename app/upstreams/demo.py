@@ -64,6 +64,9 @@ class Demo:
             counted = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
             yield {"choices": [], "usage": counted}
 
+    async def close(self) -> None:
+        """Nothing is open."""
+
 
 def _wish(ask: dict[str, Any]) -> Wish:
     prompt = next((_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), "")

@@ -265,6 +265,9 @@ class LitellmChat:
             if stream is not None:
                 await asyncio.shield(close(stream))
 
+    async def close(self) -> None:
+        """Nothing of its own is open: litellm's connections belong to all of its kind (`close_connections`)."""
+
     def _stops(self, litellm: Any, ask: Json) -> bool:
         """Whether this Claude is known to take it when it is asked not to think."""
         if ask.get("reasoning_effort") != "none":

@@ -105,7 +105,7 @@ class NativeResponses:
 
     async def close(self) -> None:
         """Close every connection."""
-        for server in (self._server, self._counter, self.compactor.server):
+        for server in (self._server, self._counter, self.compactor):
             await server.close()
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
@@ -125,12 +125,12 @@ class _Compactor:
 
     def __init__(self, native: NativeResponses, server: HttpServer) -> None:
         self._native = native
-        self.server = server
+        self._server = server
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """What the server made of `ask["compact"]`; where it has no such address, its answer to `ask["otherwise"]`."""
         try:
-            yield await _whole(await self.server.ask(msgspec.json.encode(ask["compact"]), key))
+            yield await _whole(await self._server.ask(msgspec.json.encode(ask["compact"]), key))
         except (*TROUBLE, NotEventsError) as error:
             if not (isinstance(error, HttpRefusedError) and error.status in NOT_THERE):
                 raise self._native.refused(error, str(ask["model"]), key) from None
@@ -139,6 +139,10 @@ class _Compactor:
         async with aclosing(self._native.open(ask["otherwise"], key)) as events:
             async for event in events:
                 yield event
+
+    async def close(self) -> None:
+        """Close the connections to this address."""
+        await self._server.close()
 
 
 async def _whole(answer: Answer) -> Json:

@@ -79,6 +79,14 @@ class Upstream(Protocol[AskT_contra, PayloadT_co]):
         """
         ...
 
+    async def close(self) -> None:
+        """Close what this upstream keeps open, on the event loop it was used on. Nothing is asked of it afterwards."""
+        ...
+
+
+AnyUpstream: TypeAlias = Upstream[dict[str, Any], dict[str, Any]]
+"""Every upstream takes and gives JSON objects."""
+
 
 class Knowing(Protocol):
     """An upstream that knows something of the models behind it."""
@@ -116,12 +124,4 @@ class Compacting(Protocol):
     @property
     def compactor(self) -> Upstream[dict[str, Any], dict[str, Any]]:
         """The same server, asked for that."""
-        ...
-
-
-class Connected(Upstream[AskT_contra, PayloadT_co], Protocol):
-    """An upstream that keeps connections of its own."""
-
-    async def close(self) -> None:
-        """Close them, at the end of the server and on the loop it ran on."""
         ...
