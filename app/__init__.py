@@ -19,6 +19,7 @@ The map
     turns/              the life of a turn: limits, choice of the upstream, breaker, pump, log line
     upstreams/          the servers that run the models
     dialects/           what an upstream understands: requests become asks, payloads become deltas
+    prompt/             what a model is asked, in no dialect: a conversation, and the rules for it
     compaction/         summing a conversation up, and going on from the summary
     bridges/            one file per tool type: how it rides on a function
     emitter/            deltas in, events out

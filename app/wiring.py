@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Final, assert_never, get_args
 
 from app.catalogue import Catalogue, Entry
 from app.codex_catalog import Card
-from app.dialects.chat.chat_options import CallIds, ChatOptions
+from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
+from app.prompt.rules import CallIds
 from app.protocol.capabilities import Capabilities
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers

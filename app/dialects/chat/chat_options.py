@@ -2,23 +2,14 @@
 
 from typing import Literal
 
-import msgspec
-
-from app.protocol.capabilities import ANYTHING, Capabilities
+from app.prompt.rules import PromptRules
 from app.protocol.response import MAX_ANSWER
 from app.protocol.seals import Sealer
 
-CallIds = Literal["keep", "plain64", "plain40", "alphanumeric9"]
-"""Ids of calls: as the client has them; at most 64 plain characters, or 40, as OpenAI wants; or nine letters and
-digits, as Mistral wants."""
 
-
-class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
+class ChatOptions(PromptRules, frozen=True, kw_only=True):
     """What differs between chat servers and no request can say."""
 
-    system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
-    """System and developer messages: where they stand; all in one at the head; or said by the user, for models that
-    know no system role."""
     alternating_roles: bool | None = None
     """User and assistant must take turns: consecutive user messages become one. None: as the model's name says."""
     raw_reasoning: bool = False
@@ -29,13 +20,9 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`<think>` at the start of the text is reasoning."""
     give_back_reasoning: bool = True
     """Past reasoning goes back as `reasoning_content` of the assistant message it belongs to."""
-    allow_private_urls: bool = False
-    """Images and files may lie on private addresses."""
     declare_past_tools: bool = False
     """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
     past calls otherwise."""
-    call_ids: CallIds = "keep"
-    """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
     named_tool_choice: Literal["name", "required"] = "name"
     """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
     `required`, for servers that take words only."""
@@ -49,12 +36,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which upstream this is: what it gave to be carried goes back to no other."""
     one_maker: bool = False
     """Its models are all of one maker, and take back what another of them gave."""
-    can: Capabilities = ANYTHING
-    """What the model takes, as far as that is known."""
     max_answer_bytes: int = MAX_ANSWER
     """What one answer may hold."""
-    lenient: bool = False
-    """Leave out what it does not take, with a warning, instead of refusing the request."""
     image_output: bool = False
     """The model writes images beside text, when it is asked to by `modalities`."""
     cache_control: bool = False

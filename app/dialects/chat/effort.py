@@ -1,35 +1,37 @@
 """How much to think, in the words of this model."""
 
+from app.prompt.nouns import AskWarning
 from app.protocol.capabilities import EFFORTS, Capabilities
 
 
-def known_effort(asked: str | None, can: Capabilities, *, limit: int | None, warnings: list[str]) -> str | None:
+def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> tuple[str | None, list[AskWarning]]:
     """The effort to ask for: the one that was asked, else the nearest below that the model knows, else its least.
 
     `limit` is that of the whole answer, into which some models' thoughts must fit. None: nothing is asked.
     """
     if asked is None:
-        return None
+        return None, []
     if can.reasoning is False or can.efforts == ():
         never = asked == "none"  # it may think all the same
         why = ": none' has no effect: this model cannot be told so" if never else "' has no effect on this model"
-        warnings.append(f"'reasoning.effort{why}.")
-        return None
+        return None, _warning(f"'reasoning.effort{why}.")
     known = EFFORTS if can.efforts is None else can.efforts
     costs = can.thinking_tokens or {}
     fitting = [effort for effort in known if limit is None or costs.get(effort, 0) < limit]
     if asked in fitting:
-        return asked
+        return asked, []
     reason = "this model does not know it"
     if asked in known:
         reason = "'max_output_tokens' leaves too little room for so much thought"
     best = _nearest(asked, fitting)
     if best is None:
-        warnings.append(f"'reasoning.effort: {asked}' has no effect: {reason}.")
-        return None
+        return None, _warning(f"'reasoning.effort: {asked}' has no effect: {reason}.")
     verb = "raised" if EFFORTS.index(best) > EFFORTS.index(asked) else "lowered"
-    warnings.append(f"'reasoning.effort' was {verb} from '{asked}' to '{best}': {reason}.")
-    return best
+    return best, _warning(f"'reasoning.effort' was {verb} from '{asked}' to '{best}': {reason}.")
+
+
+def _warning(details: str) -> list[AskWarning]:
+    return [AskWarning("reasoning.effort", "reasoning.effort", details)]
 
 
 def _nearest(asked: str, known: list[str]) -> str | None:

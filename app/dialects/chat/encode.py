@@ -8,11 +8,12 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.effort import known_effort
 from app.dialects.chat.expansion import Expansion
 from app.dialects.chat.function_tools import chosen_tools, past_tools, to_tools
-from app.dialects.chat.limits import Limits
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.response_format import instructed, to_format
 from app.dialects.chat.roles import alternating, must_alternate
-from app.dialects.chat.sealed_state import Carrying
+from app.prompt.conversation import Opener, to_conversation
+from app.prompt.model_limits import ModelLimits
+from app.prompt.nouns import AskWarning
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import ConfigurationUpdateItem
@@ -34,10 +35,10 @@ DEFAULT_TIERS: Final = (None, "auto", "default")
 
 
 class ChatAsk(NamedTuple):
-    """A chat-completions body, and a sentence for the caller about each thing it could not say as it was given."""
+    """A chat-completions body, and what of the request it could not say as it was given."""
 
     body: dict[str, Any]
-    warnings: list[str]
+    warnings: list[AskWarning]
 
 
 def to_chat(
@@ -46,42 +47,51 @@ def to_chat(
     model: str,
     table: BridgeTable,
     options: ChatOptions,
-    carrying: Carrying | None = None,
-    seats: list[int] | None = None,
+    open_state: Opener | None = None,
+    positions: list[int] | None = None,
 ) -> ChatAsk:
-    """The ask. `carrying` opens what the client brings back sealed; `seats` are those of the items as it sent them.
+    """The ask. `open_state` opens what the client brings back sealed; `positions` are those of the items as posted.
 
     Raises `ProblemError` where the request cannot be said to a chat server.
     """
     _refuse_audio(request.raw)
-    warnings: list[str] = []
-    limits = Limits(options, warnings)
+    limits = ModelLimits(options)
     offered, choice = chosen_tools(table, by_name=options.named_tool_choice == "name")
-    specs = limits.tools(offered, demanded=choice.mode == "required")
-    form = to_format(request.text.format, options.can, tools=bool(specs), warnings=warnings)
+    specs, warnings = limits.tools(offered, demanded=choice.mode == "required")
+    form = to_format(request.text.format, options.can, tools=bool(specs))
+    warnings += form.warnings
     expansion = Expansion(options.can.replaces_references)
     for spec in specs:
         expansion.of_tool(spec.parameters, f"{table.path_of(spec.name)}.parameters")
     if form.response_format and isinstance(request.text.format, JsonSchemaFormat):
         expansion.of_format(request.text.format.schema_, "text.format.schema")
-    messages = to_messages(request, table=table, options=options, carrying=carrying, seats=seats, warnings=warnings)
+    conversation = to_conversation(request, table=table, rules=options, open_state=open_state, positions=positions)
+    warnings += conversation.warnings
+    messages = to_messages(conversation.entries, give_back_reasoning=options.give_back_reasoning)
     messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
     if must_alternate(model, options.alternating_roles):
-        messages = alternating(messages, warnings)
+        messages, late = alternating(messages)
+        warnings += late
     tools = to_tools(specs, choice)
-    if tools and (parallel := limits.parallel_calls(request.parallel_tool_calls)) is not None:
-        tools["parallel_tool_calls"] = parallel
+    if tools:
+        parallel, ignored = limits.parallel_calls(request.parallel_tool_calls)
+        warnings += ignored
+        if parallel is not None:
+            tools["parallel_tool_calls"] = parallel
     if not tools and options.declare_past_tools:
         tools = to_tools(past_tools(messages), Choice("none"))
-    effort = known_effort(_effort(request), options.can, limit=request.max_output_tokens, warnings=warnings)
-    warnings += [f"'{name}' has no effect on this model." for name in _lost(request, options)]
+    effort, changed = known_effort(_effort(request), options.can, limit=request.max_output_tokens)
+    warnings += changed
+    warnings += [AskWarning(name, name, f"'{name}' has no effect on this model.") for name in _lost(request, options)]
+    settings, ignored = _settings(request, limits)
+    warnings += ignored
     body = {
         "model": model,
         "messages": marked(messages) if options.cache_control else messages,
         **tools,
         **_web_search(table.web_search),
         **({"modalities": ["image", "text"]} if options.image_output else {}),
-        **_settings(request, limits),
+        **settings,
         **({"reasoning_effort": effort} if effort else {}),
         **({"response_format": form.response_format} if form.response_format else {}),
         **_given(request, [name for name in HINTS if name in options.hints]),
@@ -115,7 +125,7 @@ def _lost(request: CreateResponse, options: ChatOptions) -> list[str]:
     return [name for name in given if name not in options.hints | UNMISSED]
 
 
-def _settings(request: CreateResponse, limits: Limits) -> dict[str, Any]:
+def _settings(request: CreateResponse, limits: ModelLimits) -> tuple[dict[str, Any], list[AskWarning]]:
     """What shapes the answer, under the names chat servers know. What the client did not give is not sent."""
     settings = _given(request, SAME_NAME)
     if request.max_output_tokens is not None:
@@ -124,9 +134,10 @@ def _settings(request: CreateResponse, limits: Limits) -> dict[str, Any]:
         settings["logprobs"] = True
     if request.top_logprobs:
         settings["top_logprobs"] = request.top_logprobs
-    if (verbosity := limits.verbosity(request.text.verbosity)) is not None:
+    verbosity, warnings = limits.verbosity(request.text.verbosity)
+    if verbosity is not None:
         settings["verbosity"] = verbosity
-    return settings
+    return settings, warnings
 
 
 def _effort(request: CreateResponse) -> str | None:

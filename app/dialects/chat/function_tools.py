@@ -5,7 +5,7 @@ from typing import Any
 
 from app.bridges.base import FunctionSpec
 from app.bridges.table import BridgeTable, Choice
-from app.dialects.chat.history import ChatMessage
+from app.dialects.chat.messages import ChatMessage
 
 
 def chosen_tools(table: BridgeTable, *, by_name: bool) -> tuple[Sequence[FunctionSpec], Choice]:

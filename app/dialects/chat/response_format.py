@@ -4,7 +4,8 @@ from typing import Any, Final, NamedTuple, assert_never
 
 import msgspec
 
-from app.dialects.chat.history import ChatMessage
+from app.dialects.chat.messages import ChatMessage
+from app.prompt.nouns import AskWarning
 from app.protocol.capabilities import Capabilities
 from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
 
@@ -18,9 +19,10 @@ class ChatFormat(NamedTuple):
 
     response_format: dict[str, Any] | None = None
     instruction: str | None = None
+    warnings: tuple[AskWarning, ...] = ()
 
 
-def to_format(form: TextFormat, can: Capabilities, *, tools: bool, warnings: list[str]) -> ChatFormat:
+def to_format(form: TextFormat, can: Capabilities, *, tools: bool) -> ChatFormat:
     """How to get an answer in this format. The same words for the same format, so that prompt caches hit."""
     held_to = can.formats(beside_tools=tools)
     match form:
@@ -29,12 +31,12 @@ def to_format(form: TextFormat, can: Capabilities, *, tools: bool, warnings: lis
         case JsonObjectFormat():
             if held_to is None or form.type in held_to:
                 return ChatFormat({"type": "json_object"})
-            return ChatFormat(None, _told(form, None, tools=tools, warnings=warnings))
+            return ChatFormat(None, _instruction(None, tools=tools), _unenforced(form, tools=tools))
         case JsonSchemaFormat():
             if held_to is None or form.type in held_to:
                 return ChatFormat({"type": "json_schema", "json_schema": _named(form)})
-            instruction = _told(form, form, tools=tools, warnings=warnings)
-            return ChatFormat({"type": "json_object"} if "json_object" in held_to else None, instruction)
+            weaker = {"type": "json_object"} if "json_object" in held_to else None
+            return ChatFormat(weaker, _instruction(form, tools=tools), _unenforced(form, tools=tools))
         case _:
             assert_never(form)
 
@@ -61,9 +63,13 @@ def _named(form: JsonSchemaFormat) -> dict[str, Any]:
     return named
 
 
-def _told(form: TextFormat, schema: JsonSchemaFormat | None, *, tools: bool, warnings: list[str]) -> str:
+def _unenforced(form: TextFormat, *, tools: bool) -> tuple[AskWarning]:
     reason = "its server does not enforce it beside tools" if tools else "its server does not enforce it"
-    warnings.append(f"'text.format: {form.type}' is told to the model as an instruction: {reason}.")
+    details = f"'text.format: {form.type}' is told to the model as an instruction: {reason}."
+    return (AskWarning("text.format", form.type, details),)
+
+
+def _instruction(schema: JsonSchemaFormat | None, *, tools: bool) -> str:
     words = [_JSON_ONLY]
     if schema is not None:
         about = f", named '{schema.name}'" + (f" ({schema.description})" if schema.description else "")

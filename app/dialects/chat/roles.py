@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from itertools import groupby, takewhile
-from typing import Final
+from typing import Any, Final
 
-from app.dialects.chat.content_parts import ChatPart
-from app.dialects.chat.history import ChatMessage
+from app.dialects.chat.messages import ChatMessage
+from app.prompt.nouns import AskWarning
+
+Json = dict[str, Any]
 
 DEMAND_TURNS: Final = ("gemma",)
 """Pieces of the names of models whose templates are known to demand it."""
@@ -16,15 +18,17 @@ def must_alternate(model: str, setting: bool | None) -> bool:  # noqa: FBT001 â€
     return any(piece in model.lower() for piece in DEMAND_TURNS) if setting is None else setting
 
 
-def alternating(messages: list[ChatMessage], warnings: list[str]) -> list[ChatMessage]:
+def alternating(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[AskWarning]]:
     """The same messages: one system message at the head, later ones as the user's, and one user message at a time."""
     head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
     late = sum(message["role"] == "system" for message in messages[head:])
+    warnings: list[AskWarning] = []
     if late:
         reason = "this model takes system messages at the beginning only"
-        warnings.append(f"System messages after the beginning are sent as user messages ({late}): {reason}.")
-    told = [*messages[:head], *[_as_user(message) for message in messages[head:]]]
-    return [_merged(role, group) for role, group in _runs(told)]
+        details = f"System messages after the beginning are sent as user messages ({late}): {reason}."
+        warnings.append(AskWarning("input", "system messages", details))
+    mixed = [*messages[:head], *[_as_user(message) for message in messages[head:]]]
+    return [_merged(role, group) for role, group in _runs(mixed)], warnings
 
 
 def _runs(messages: list[ChatMessage]) -> Iterable[tuple[str, list[ChatMessage]]]:
@@ -49,5 +53,5 @@ def _merged(role: str, messages: list[ChatMessage]) -> ChatMessage:
     return {"role": role, "content": [part for content in contents for part in _parts(content)]}
 
 
-def _parts(content: str | list[ChatPart]) -> list[ChatPart]:
+def _parts(content: str | list[Json]) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -1,29 +1,17 @@
 """What the client carries for an upstream from turn to turn: sealed on the way out, opened on the way in."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.provider_state import Fields, gathered, laid_together, words_of
+from app.dialects.chat.provider_state import gathered, laid_together, words_of
 from app.emitter.deltas import ProviderStateAdded
 from app.emitter.open_reasoning import Seal, StatePiece
+from app.prompt.nouns import OpenedState
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer
 
 _HIDDEN = "hidden"
 ASKED_FOR = "reasoning.encrypted_content"
-
-
-class Opened(NamedTuple):
-    """What was in a reasoning item."""
-
-    text: str
-    """The thought in the words in which the model wrote it."""
-    own: bool
-    """Whether this upstream thought it. If not, only the text can be told."""
-    fields: Fields
-    """What lies on the assistant's message."""
-    calls: dict[str, Fields]
-    """What lies on its calls, by their ids as the client knows them."""
 
 
 class Carrying:
@@ -48,14 +36,14 @@ class Carrying:
             content["calls"] = calls
         return self._sealer.seal("reasoning", content)
 
-    def open(self, envelope: str, path: str) -> Opened | None:
+    def open(self, envelope: str, path: str) -> OpenedState | None:
         """What is in it, or None if it cannot be read. Raises `ProblemError` as `Sealer.open` does."""
         content = self._sealer.open("reasoning", envelope, path)
         if content is None:
             return None
         fields = content.get("fields", {})
         own = all(content.get(name) == value for name, value in self._from.items())
-        return Opened(content.get("text") or words_of(fields), own, fields, content.get("calls", {}))
+        return OpenedState(content.get("text") or words_of(fields), own, fields, content.get("calls", {}))
 
 
 def hidden(text: str) -> ProviderStateAdded:

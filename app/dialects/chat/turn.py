@@ -24,6 +24,7 @@ from app.dialects.chat.sealed_state import carrying, hidden, sealing
 from app.dialects.chat.summary import NO_SEAL, Summary, together
 from app.emitter.deltas import Compacted, Delta, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
+from app.prompt.nouns import AskWarning
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
@@ -74,7 +75,7 @@ class ChatTurn:
         self.ask = chat.body
         """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
         self._asked = 0
-        self.warnings = [*request.warnings, *self._table.warnings, *chat.warnings]
+        self.warnings = [*request.warnings, *self._table.warnings, *(warning.details for warning in chat.warnings)]
         self._dropped_tools = len(self._table.warnings)
         self._usage_is_estimated = False
         seal = sealing(request, options, model)
@@ -246,8 +247,9 @@ class ChatTurn:
         parts = parted(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
         if parts is None or (why := self._why_not(parts, threshold)):
             why = NOTHING_BEFORE if parts is None else why
-            chat.warnings.append(f"'context_management' has no effect on this conversation. {why}")
-            return chat
+            details = f"'context_management' has no effect on this conversation. {why}"
+            warning = AskWarning("context_management", "compaction", details)
+            return ChatAsk(chat.body, [*chat.warnings, warning])
         self._summary, self._then, self._compacts = Summary(), (request, parts), "threshold"
         return ChatAsk(self._said(summing(request, parts.head), self._fresh_sealer()).body, chat.warnings)
 
@@ -261,15 +263,16 @@ class ChatTurn:
         """For reading the request once more."""
         return None if self._options.sealer is None else self._options.sealer.fresh()
 
-    def _said(self, request: CreateResponse, sealer: Sealer | None, seats: list[int] | None = None) -> ChatAsk:
+    def _said(self, request: CreateResponse, sealer: Sealer | None, positions: list[int] | None = None) -> ChatAsk:
         options = self._options
+        opener = carrying(options, self._model, sealer)
         return to_chat(
             request,
             model=self._model,
             table=self._table,
             options=options,
-            carrying=carrying(options, self._model, sealer),
-            seats=seats,
+            open_state=None if opener is None else opener.open,
+            positions=positions,
         )
 
     def _sealed(self, window: Window) -> str:

@@ -1,24 +1,32 @@
 """What a chat server is asked for a request: shared by the tests of this dialect."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.encode import ChatAsk, to_chat
+from app.dialects.chat.encode import to_chat
 from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import parse_request
 
 DEFAULT = ChatOptions()
 
 
-def ask(options: ChatOptions = DEFAULT, **fields: object) -> ChatAsk:
+class Asked(NamedTuple):
+    """A chat-completions body, and what clients read of the things that it does not say."""
+
+    body: dict[str, Any]
+    warnings: list[str]
+
+
+def ask(options: ChatOptions = DEFAULT, **fields: object) -> Asked:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
     table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
-    return to_chat(request, model="m", table=table, options=options)
+    asked = to_chat(request, model="m", table=table, options=options)
+    return Asked(asked.body, [warning.details for warning in asked.warnings])
 
 
 def messages(*items: object, options: ChatOptions = DEFAULT) -> list[dict[str, Any]]:

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from app.dialects.chat.call_ids import id_for
-from app.dialects.chat.chat_options import CallIds, ChatOptions
-from app.dialects.chat.encode import ChatAsk
+from app.dialects.chat.chat_options import ChatOptions
+from app.prompt.call_ids import id_for
+from app.prompt.rules import CallIds
 from tests.dialects.chat import asking
 from tests.dialects.chat.asking import (
+    Asked,
     assistant,
     call,
     output,
@@ -23,7 +24,7 @@ DEFAULT = ChatOptions()
 HEARD = {"role": "user", "content": "Hi"}
 
 
-def ask(*items: Any, options: ChatOptions = DEFAULT, **fields: Any) -> ChatAsk:
+def ask(*items: Any, options: ChatOptions = DEFAULT, **fields: Any) -> Asked:
     """The ask for a turn of an agent with these items behind a user's word."""
     asked = asking.ask(options, input=[user("Hi"), *items], **fields)
     refuse_what_a_strict_server_refuses(asked.body)

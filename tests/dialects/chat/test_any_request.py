@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import to_chat
-from app.dialects.chat.messages import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
+from app.prompt.conversation import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import parse_request

@@ -19,8 +19,7 @@ ROOM = "'max_output_tokens' leaves too little room for so much thought"
 
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_a_model_of_which_nothing_is_known_gets_the_effort_that_was_asked(effort: str) -> None:
-    warnings: list[str] = []
-    assert (known_effort(effort, ANYTHING, limit=1, warnings=warnings), warnings) == (effort, [])
+    assert known_effort(effort, ANYTHING, limit=1) == (effort, [])
 
 
 @pytest.mark.parametrize(
@@ -48,14 +47,14 @@ def test_a_model_of_which_nothing_is_known_gets_the_effort_that_was_asked(effort
 def test_an_effort_is_the_nearest_below_and_the_caller_is_told(
     can: Capabilities, asked: str | None, limit: int | None, effort: str | None, warning: str | None
 ) -> None:
-    warnings: list[str] = []
-    assert known_effort(asked, can, limit=limit, warnings=warnings) == effort
+    known, warnings = known_effort(asked, can, limit=limit)
+    assert known == effort
     if warning is None:
         assert warnings == []
     else:
         [told] = warnings
-        assert told.startswith("'reasoning.effort")
-        assert told.endswith(f"{warning}.")
+        assert told.details.startswith("'reasoning.effort")
+        assert told.details.endswith(f"{warning}.")
 
 
 def test_the_ask_holds_the_effort_that_the_model_knows() -> None:

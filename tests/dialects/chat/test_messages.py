@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.messages import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
+from app.prompt.conversation import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
 from tests.dialects.chat.asking import (
     ask,
     assistant,

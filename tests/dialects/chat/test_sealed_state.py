@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.messages import UNREADABLE
 from app.dialects.chat.turn import ChatTurn
+from app.prompt.conversation import UNREADABLE
 from app.protocol.request.create_response import parse_request
 from app.sealing import EnvelopeSealer
 from tests.support.grammar import check

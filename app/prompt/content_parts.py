@@ -1,0 +1,132 @@
+"""Content parts of a request -> parts of a prompt. What cannot be sent is refused by its path."""
+
+from typing import Final, NamedTuple, assert_never
+
+from app.fetching.media_types import image_fault
+from app.fetching.url_policy import check_url, is_data_uri
+from app.prompt.model_limits import ModelLimits
+from app.prompt.nouns import AskWarning, Audio, File, Image, Part, Parts, Refusal, Text
+from app.prompt.rules import PromptRules
+from app.protocol.problems import ProblemError, refuse
+from app.protocol.request.input_parts import (
+    Content,
+    InputAudioPart,
+    InputFilePart,
+    InputImagePart,
+    InputPart,
+    RefusalPart,
+    TextPart,
+    UnknownPart,
+)
+from app.protocol.request.posted import missing
+
+_MEDIA_TYPES: Final = {
+    "csv": "text/csv",
+    "html": "text/html",
+    "json": "application/json",
+    "md": "text/markdown",
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "xml": "application/xml",
+}
+"""By the end of a file's name, where its data does not say."""
+
+
+class ReadParts(NamedTuple):
+    """The parts that say something, and what was changed or left out."""
+
+    parts: Parts
+    warnings: list[AskWarning]
+
+
+class PartReader:
+    """Reads content for one model."""
+
+    def __init__(self, rules: PromptRules) -> None:
+        self._limits = ModelLimits(rules)
+        self._allow_private_urls = rules.allow_private_urls
+
+    def parts(self, content: Content, path: str) -> ReadParts:
+        """All parts that say something."""
+        if isinstance(content, str):
+            return ReadParts((Text(content),) if content.strip() else (), [])
+        read: list[Part] = []
+        warnings: list[AskWarning] = []
+        for index, part in enumerate(content):
+            one, warning = self._part(part, f"{path}[{index}]")
+            if warning is not None:
+                warnings.append(warning)
+            if not isinstance(one, Text) or one.text.strip():
+                read.append(one)
+        return ReadParts(tuple(read), warnings)
+
+    def _part(self, part: InputPart, path: str) -> tuple[Part, AskWarning | None]:
+        if (instead := self._limits.in_place_of(part, path)) is not None:
+            return instead
+        match part:
+            case TextPart():
+                return Text(part.text), None
+            case RefusalPart():
+                return Text(part.refusal), None
+            case InputImagePart():
+                return self._image(part, path), None
+            case InputFilePart():
+                return self._file(part, path)
+            case InputAudioPart():
+                return Audio(part.input_audio.data, part.input_audio.format), None
+            case UnknownPart():
+                message = f"'{path}.type' is '{part.type[:64]}', which this server cannot tell the model."
+                raise refuse("invalid_value", message, f"{path}.type")
+            case _:
+                assert_never(part)
+
+    def _image(self, part: InputImagePart, path: str) -> Image:
+        if not part.image_url:
+            raise _keeps_no_files(path) if part.file_id else missing(f"{path}.image_url")
+        if not is_data_uri(part.image_url):
+            check_url(part.image_url, f"{path}.image_url", allow_private=self._allow_private_urls)
+        elif (fault := image_fault(part.image_url)) is not None:
+            raise refuse("invalid_value", f"Invalid image in '{path}.image_url': {fault}.", f"{path}.image_url")
+        return Image(part.image_url, part.detail)
+
+    def _file(self, part: InputFilePart, path: str) -> tuple[Part, AskWarning | None]:
+        name = part.filename or "file"
+        if part.file_data:
+            data = part.file_data
+            return File(name, data if is_data_uri(data) else f"data:{_media_type(name)};base64,{data}"), None
+        if not part.file_url:
+            raise _keeps_no_files(path) if part.file_id else missing(f"{path}.file_data")
+        check_url(part.file_url, f"{path}.file_url", allow_private=self._allow_private_urls)
+        details = (
+            f"'{path}.file_url' is told to the model as a link only: chat servers fetch no files. Send 'file_data'."
+        )
+        return Text(f"[{name}: {part.file_url}]"), AskWarning(f"{path}.file_url", "file address", details)
+
+
+def text_only(content: Content, path: str, speaker: str) -> tuple[Text | Refusal, ...]:
+    """Content that can be text only, because of who said it: what of it says something."""
+    if isinstance(content, str):
+        return (Text(content),) if content.strip() else ()
+    said: list[Text | Refusal] = []
+    for index, part in enumerate(content):
+        match part:
+            case TextPart() if part.text.strip():
+                said.append(Text(part.text))
+            case RefusalPart() if part.refusal.strip():
+                said.append(Refusal(part.refusal))
+            case TextPart() | RefusalPart():
+                pass
+            case _:
+                here = f"{path}[{index}].type"
+                message = f"'{here}' is '{part.type[:64]}', but {speaker} can hold text only."
+                raise refuse("invalid_value", message, here)
+    return tuple(said)
+
+
+def _media_type(name: str) -> str:
+    return _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "application/octet-stream")
+
+
+def _keeps_no_files(path: str) -> ProblemError:
+    message = f"'{path}.file_id' is not supported: this server is stateless and keeps no files. Send the data itself."
+    return refuse("unsupported_parameter", message, f"{path}.file_id")

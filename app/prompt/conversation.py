@@ -1,0 +1,273 @@
+"""Input items -> the conversation of a prompt. What cannot be said to a model is a problem that names `input[i]`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from app.bridges.table import BridgeTable
+from app.fetching.media_types import sniffed_base64
+from app.prompt.content_parts import PartReader, text_only
+from app.prompt.history import History
+from app.prompt.nouns import (
+    AskWarning,
+    Conversation,
+    Image,
+    Message,
+    OpenedState,
+    Parts,
+    ProviderState,
+    System,
+    Text,
+    Thought,
+    User,
+)
+from app.prompt.rules import PromptRules
+from app.protocol.problems import refuse
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import (
+    AgentMessageItem,
+    CompactionItem,
+    CompactionTriggerItem,
+    ConfigurationUpdateItem,
+    InputItem,
+    MessageItem,
+    ReasoningItem,
+    UnknownItem,
+)
+from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
+
+SHOWN: Final = "The image that you made:"
+CONTEXT_LENGTH: Final = 8_000
+"""Characters of a retold item at most: it is context, not the thing itself."""
+
+CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
+    "code_interpreter_call": ("code", "outputs"),
+    "computer_call": ("action", "actions"),
+    "file_search_call": ("queries", "results"),
+    "mcp_approval_request": ("server_label", "name", "arguments"),
+    "mcp_call": ("server_label", "name", "arguments", "output", "error"),
+    "program": ("code",),
+    "web_search_call": ("action",),
+}
+"""What an assistant did with a tool that a chat model does not have, and the keys that say what."""
+
+OUTPUTS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
+    "computer_call_output": ("status",),
+    "mcp_approval_response": ("approve", "reason"),
+    "program_output": ("result",),
+}
+"""What such a tool gave, and the keys that say what."""
+
+SKIPPED: Final = frozenset({"mcp_list_tools"})
+"""Items that say nothing to the model: they set things up for tools it does not have."""
+
+
+UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
+
+Opener = Callable[[str, str], OpenedState | None]
+"""Opens what was sealed in a reasoning item, which stands at a path. None if it cannot be read."""
+
+
+def to_conversation(
+    request: CreateResponse,
+    *,
+    table: BridgeTable,
+    rules: PromptRules,
+    open_state: Opener | None = None,
+    positions: Sequence[int] | None = None,
+) -> Conversation:
+    """All that the model is to read, the instructions first. `positions` are those of the items as they were posted."""
+    if (blank := _empty_prompt(request)) is not None:
+        return Conversation([User((Text(blank),))], [])
+    reader = _ItemReader(table, rules, open_state)
+    warnings: list[AskWarning] = []
+    if request.instructions:
+        warnings += reader.instruct(request.instructions, "instructions")
+    if isinstance(request.input, str):
+        warnings += reader.add_user((Text(request.input),) if request.input.strip() else (), "input")
+    for index, item in enumerate(request.items):
+        position = positions[index] if positions and index < len(positions) else index
+        warnings += reader.read(item, f"input[{position}]")
+    found = reader.conversation()
+    if not found.entries:
+        raise refuse("invalid_value", "'input' holds nothing that a model could be told.", "input")
+    return Conversation(found.entries, warnings + found.warnings)
+
+
+def _empty_prompt(request: CreateResponse) -> str | None:
+    """The user's empty text, if there is nothing else: some servers answer it, and the others say why they do not."""
+    if (request.instructions or "").strip():
+        return None
+    if isinstance(request.input, str):
+        return None if request.input.strip() else request.input
+    text = None
+    for item in request.items:
+        text = _text_alone(item)
+        if text is None or text.strip():
+            return None
+    return text
+
+
+def _text_alone(item: InputItem) -> str | None:
+    """What the user says in this item, if it is a message of text alone."""
+    if not isinstance(item, MessageItem) or item.role != "user":
+        return None
+    if isinstance(item.content, str):
+        return item.content
+    texts = [getattr(part, "text", None) for part in item.content]
+    return "".join([text for text in texts if isinstance(text, str)]) if None not in texts else None
+
+
+class _ItemReader:
+    """Reads items into a history. What it leaves out or changes it returns as warnings."""
+
+    def __init__(self, table: BridgeTable, rules: PromptRules, open_state: Opener | None) -> None:
+        self._table = table
+        self._open_state = open_state
+        self._system_messages = rules.system_messages
+        self._parts = PartReader(rules)
+        self._history = History(rules.call_ids)
+        self._head: list[str] = []
+        """System messages that were merged into one."""
+
+    def conversation(self) -> Conversation:
+        found = self._history.conversation()
+        head = [System("\n\n".join(self._head))] if self._head else []
+        return Conversation([*head, *found.entries], found.warnings)
+
+    def read(self, item: InputItem, path: str) -> list[AskWarning]:  # noqa: PLR0911 — one for each kind of item
+        match item:
+            case MessageItem():
+                return self._read_message(item, path)
+            case ToolItem():
+                return self._read_bridged(item, path)
+            case ReasoningItem():
+                return self._read_reasoning(item, path)
+            case AgentMessageItem():
+                return self._read_agent(item, path)
+            case AdditionalToolsItem() | ConfigurationUpdateItem():
+                return []  # their tools are among the turn's, and the last update is among its settings
+            case CompactionItem():
+                details = f"{path} was left out: only the server that summed this conversation up can read it."
+                return [AskWarning(path, "compaction", details)]
+            case CompactionTriggerItem():
+                details = f"{path} was left out: it has its effect only at the end of 'input'."
+                return [AskWarning(path, "compaction", details)]
+            case UnknownItem():
+                return self._read_unknown(item, path)
+            case _:
+                assert_never(item)
+
+    def instruct(self, text: str, path: str) -> list[AskWarning]:
+        if not text.strip():
+            return [_empty(path)]
+        match self._system_messages:
+            case "keep":
+                self._history.add(System(text))
+            case "merge_head":
+                self._head.append(text)
+            case "as_user":
+                self._history.add(User((Text(text),)))
+            case _:
+                assert_never(self._system_messages)
+        return []
+
+    def add_user(self, parts: Parts, path: str) -> list[AskWarning]:
+        if not parts:
+            return [_empty(path)]
+        self._history.add(User(parts))
+        return []
+
+    def _read_message(self, item: MessageItem, path: str) -> list[AskWarning]:
+        content = f"{path}.content"
+        match item.role:
+            case "user":
+                read = self._parts.parts(item.content, content)
+                return read.warnings + self.add_user(read.parts, path)
+            case "assistant":
+                said = text_only(item.content, content, "an assistant message")
+                if not said:
+                    return [_empty(path)]
+                self._history.say(Message(said), path)
+                return []
+            case "system" | "developer":
+                parts = text_only(item.content, content, f"a {item.role} message")
+                return self.instruct("\n".join([part.text for part in parts]), path)
+            case _:
+                assert_never(item.role)
+
+    def _read_bridged(self, item: ToolItem, path: str) -> list[AskWarning]:
+        warnings: list[AskWarning] = []
+        if (call := self._table.retell_call(item)) is not None:
+            warnings += self._history.call(call, path)
+        if (output := self._table.retell_output(item)) is not None:
+            read = self._parts.parts(output.content, f"{path}.output")
+            warnings += read.warnings + self._history.answer(output.call_id, read.parts, path)
+        return warnings
+
+    def _read_agent(self, item: AgentMessageItem, path: str) -> list[AskWarning]:
+        read = self._parts.parts(item.content, f"{path}.content")
+        author = f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
+        return read.warnings + self.add_user((Text(author), *read.parts) if read.parts else (), path)
+
+    def _read_reasoning(self, item: ReasoningItem, path: str) -> list[AskWarning]:
+        shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
+        sealed, sealed_path = item.encrypted_content, f"{path}.encrypted_content"
+        opened = self._open_state(sealed, sealed_path) if sealed and self._open_state else None
+        if opened is not None and opened.own:
+            self._keep(opened, opened.text or shown, path)
+        elif text := (opened.text if opened else "") or shown:
+            self._history.think(Thought(text, continued=False), path)
+            if opened is None and sealed:
+                details = f"{sealed_path} was ignored: {UNREADABLE} Its text is told instead."
+                return [AskWarning(sealed_path, "reasoning", details)]
+        elif sealed and (opened is None or opened.fields):
+            return [AskWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")]
+        return []
+
+    def _keep(self, opened: OpenedState, text: str, path: str) -> None:
+        """The upstream that is asked thought this: it gets it back to the letter, with what it gave beside it."""
+        if text:
+            self._history.think(Thought(text, continued=True), path)
+        if opened.fields:
+            self._history.keep(ProviderState(opened.fields), path)
+        self._history.keep_of_calls(opened.calls)
+
+    def _read_unknown(self, item: UnknownItem, path: str) -> list[AskWarning]:
+        kind = item.type
+        if kind == "image_generation_call":
+            return self._read_image(item, path)
+        if kind in CALLS_AS_TEXT:
+            self._history.say(Message((Text(_as_context(item, CALLS_AS_TEXT[kind])),)), path)
+        elif kind in OUTPUTS_AS_TEXT:
+            self._history.add(User((Text(_as_context(item, OUTPUTS_AS_TEXT[kind])),)))
+        elif kind in SKIPPED:
+            details = f"{path} was left out: a chat model cannot be told of '{kind}'."
+            return [AskWarning(path, kind, details)]
+        else:
+            message = f"'{path}.type' is '{kind[:64]}', which this server cannot tell the model."
+            raise refuse("invalid_value", message, f"{path}.type")
+        return [AskWarning(path, kind, f"{path} is told as text: a chat model does not know '{kind}'.")]
+
+    def _read_image(self, item: UnknownItem, path: str) -> list[AskWarning]:
+        """An image the assistant made. No server takes one from an assistant, so the user shows it."""
+        data = (item.model_extra or {}).get("result")
+        if not isinstance(data, str) or not data:
+            return [AskWarning(path, item.type, f"{path} was left out: it holds no image.")]
+        kind = sniffed_base64(data) or "image/png"
+        if not kind.startswith("image/"):
+            raise refuse("invalid_value", f"'{path}.result' is no image in base64.", f"{path}.result")
+        self._history.add(User((Text(SHOWN), Image(f"data:{kind};base64,{data}"))))
+        return []
+
+
+def _empty(path: str) -> AskWarning:
+    return AskWarning(path, "empty content", f"{path} was left out: it is empty.")
+
+
+def _as_context(item: UnknownItem, keys: tuple[str, ...]) -> str:
+    extras: dict[str, Any] = item.model_extra or {}
+    context = {key: extras[key] for key in keys if extras.get(key) is not None}
+    text = f"[{item.type}] {msgspec.json.encode(context).decode()}" if context else f"[{item.type}]"
+    return text if len(text) <= CONTEXT_LENGTH else text[:CONTEXT_LENGTH] + "…"

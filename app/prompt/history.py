@@ -1,0 +1,280 @@
+"""What was said and done, in the order that strict servers demand.
+
+Theory of operation
+-------------------
+Servers want every call of one assistant turn in one message, an output for each right behind it, in the order of the
+calls, and nothing in between. Histories arrive otherwise: calls with messages between them, outputs in any order,
+trimmed, doubled, or split from their calls.
+
+So consecutive assistant words, thoughts and calls gather in a **block**; an output is laid beside its call, wherever
+the call stands; and a block becomes one assistant entry with its outputs behind it. A block ends where somebody else
+speaks, or where the assistant goes on after an output to one of the block's calls.
+
+    what arrives                              what becomes of it
+    output whose call is elsewhere before     joins its call (warned of, if anything was said in between)
+    output whose call comes only later        joins its call, warned of
+    output without any call                   user text that names the call, warned of
+    second output for a call                  joins the first, warned of
+    call without output                       «no output recorded», warned of
+    call repeated word for word               sent once, warned of
+    another call under a used call id         gets an id of its own, its output too, warned of
+    arguments that are no JSON object         wrapped in one, warned of; none at all and null are {}
+    thoughts without words or calls           left out, warned of
+"""
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from app.bridges.base import RetoldCall
+from app.prompt.call_ids import id_for
+from app.prompt.nouns import (
+    AskWarning,
+    Assistant,
+    Call,
+    Conversation,
+    Entry,
+    Message,
+    Parts,
+    Piece,
+    ProviderState,
+    System,
+    Text,
+    Thought,
+    ToolOutput,
+    User,
+    media_of,
+    text_of,
+)
+from app.prompt.rules import CallIds
+from app.protocol.json_bytes import is_json_object
+
+NO_OUTPUT: Final = "no output recorded"
+EMPTY_OUTPUT: Final = "(no output)"
+OUTPUT_BELOW: Final = "(see the next message)"
+
+
+@dataclass(eq=False, slots=True)
+class _PastCall:
+    """A call, and the outputs that were found for it."""
+
+    id: str
+    """Its id upstream: the client's, unless that is empty or used before."""
+    call: RetoldCall
+    path: str
+    outputs: dict[Parts, None] = field(default_factory=dict)
+    """Each once: a client may send one many times."""
+
+
+@dataclass(eq=False, slots=True)
+class _Block:
+    """One assistant turn."""
+
+    path: str
+    pieces: list[Message | Thought | ProviderState | _PastCall] = field(default_factory=list)
+    calls: set[RetoldCall] = field(default_factory=set)
+    speaks: bool = False
+    """Whether it holds words or calls."""
+    answered: bool = False
+    """Whether one of its calls has an output."""
+
+
+class _Waiting:
+    """The calls under one id that have no output yet, block by block. Nothing is searched: histories are long."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[tuple[_Block, deque[_PastCall]]] = deque()
+
+    def add(self, block: _Block, call: _PastCall) -> None:
+        if not self._blocks or self._blocks[-1][0] is not block:
+            self._blocks.append((block, deque()))
+        self._blocks[-1][1].append(call)
+
+    def latest(self) -> tuple[_Block, _PastCall] | None:
+        """The first call of the last block: what an output most likely answers."""
+        return self._take(-1)
+
+    def earliest(self) -> tuple[_Block, _PastCall] | None:
+        """The first of all: what an output that came too early most likely answers."""
+        return self._take(0)
+
+    def _take(self, end: int) -> tuple[_Block, _PastCall] | None:
+        if not self._blocks:
+            return None
+        block, calls = self._blocks[end]
+        call = calls.popleft()
+        if not calls:
+            del self._blocks[end]
+        return block, call
+
+
+@dataclass(eq=False, slots=True)
+class _Orphan:
+    """An output whose call has not been seen."""
+
+    call_id: str
+    output: Parts
+    path: str
+
+
+class History:
+    """Takes what was said and done, item by item; gives the entries of a prompt."""
+
+    def __init__(self, call_ids: CallIds) -> None:
+        self._call_ids = call_ids
+        self._entries: list[_Block | _Orphan | System | User] = []
+        self._waiting: defaultdict[str, _Waiting] = defaultdict(_Waiting)
+        """By the client's call id."""
+        self._last: dict[str, _PastCall] = {}
+        """The last call under each id."""
+        self._ids: set[str] = set()
+        self._state_of_calls: dict[str, dict[str, Any]] = {}
+        """What the upstream gave to be brought back with each call, by the client's call id."""
+        self._uses: defaultdict[str, int] = defaultdict(int)
+        """How often each id was given."""
+
+    def add(self, entry: System | User) -> None:
+        """Somebody other than the assistant speaks."""
+        self._entries.append(entry)
+
+    def say(self, message: Message, path: str) -> None:
+        """The assistant spoke."""
+        block = self._block(path)
+        block.pieces.append(message)
+        block.speaks = True
+
+    def think(self, thought: Thought, path: str) -> None:
+        """The assistant thought; it belongs to the words and calls that follow."""
+        self._block(path).pieces.append(thought)
+
+    def keep(self, state: ProviderState, path: str) -> None:
+        """The upstream gave something to be brought back with the assistant's words."""
+        self._block(path).pieces.append(state)
+
+    def keep_of_calls(self, states: dict[str, dict[str, Any]]) -> None:
+        """The upstream gave something to be brought back with each of these calls."""
+        self._state_of_calls |= states
+
+    def call(self, call: RetoldCall, path: str) -> list[AskWarning]:
+        """The assistant called a tool."""
+        block = self._block(path)
+        if call.call_id and call in block.calls:
+            details = f"{path} was left out: it repeats a call word for word."
+            return [AskWarning(path, "repeated call", details)]
+        new_id, warnings = self._id_for(call.call_id, path)
+        past = _PastCall(new_id, call, path)
+        block.pieces.append(past)
+        block.speaks = True
+        block.calls.add(call)
+        self._waiting[call.call_id].add(block, past)
+        self._last[call.call_id] = past
+        return warnings
+
+    def answer(self, call_id: str, output: Parts, path: str) -> list[AskWarning]:
+        """A tool gave its output."""
+        waiting = self._waiting[call_id].latest()
+        if waiting is not None:
+            block, call = waiting
+            block.answered = True
+            call.outputs[output] = None
+            if block is self._entries[-1]:
+                return []
+            details = f"{path} was moved: an output must stand right behind its call."
+            return [AskWarning(path, "output order", details)]
+        if call_id in self._last:
+            self._last[call_id].outputs[output] = None
+            details = f"{path} was merged with an earlier output of the same call."
+            return [AskWarning(path, "second output", details)]
+        self._entries.append(_Orphan(call_id, output, path))
+        return []
+
+    def conversation(self) -> Conversation:
+        """Everything, in order, and what was changed at the end."""
+        warnings: list[AskWarning] = []
+        settled: list[_Block | _Orphan | System | User] = []
+        for entry in self._entries:
+            if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id].earliest()) is not None:
+                waiting[1].outputs[entry.output] = None
+                details = f"{entry.path} was moved: it stood before its call."
+                warnings.append(AskWarning(entry.path, "output order", details))
+            else:
+                settled.append(entry)
+        entries: list[Entry] = []
+        for entry in settled:
+            match entry:
+                case _Block():
+                    ended, changed = self._ended(entry)
+                    entries += ended
+                    warnings += changed
+                case _Orphan():
+                    details = f"{entry.path} is told as a message: its call is not in the history."
+                    warnings.append(AskWarning(entry.path, "output without call", details))
+                    entries.append(_as_user(entry))
+                case _:
+                    entries.append(entry)
+        return Conversation(entries, warnings)
+
+    def _block(self, path: str) -> _Block:
+        last = self._entries[-1] if self._entries else None
+        if isinstance(last, _Block) and not last.answered:
+            return last
+        block = _Block(path)
+        self._entries.append(block)
+        return block
+
+    def _id_for(self, call_id: str, path: str) -> tuple[str, list[AskWarning]]:
+        count = self._uses[call_id] + 1
+        while (new := id_for(call_id or "call", self._call_ids, count)) in self._ids:
+            count += 1
+        self._ids.add(new)
+        self._uses[call_id] = count
+        if not call_id or count == 1:
+            return new, []
+        details = f"{path} was given an id of its own: its call_id was used before."
+        return new, [AskWarning(path, "call id", details)]
+
+    def _ended(self, block: _Block) -> tuple[list[Entry], list[AskWarning]]:
+        """The entries of this block."""
+        if not block.speaks:
+            details = f"{block.path} was left out: no words and no call follow this reasoning."
+            return [], [AskWarning(block.path, "reasoning", details)]
+        warnings: list[AskWarning] = []
+        pieces: list[Piece] = []
+        for piece in block.pieces:
+            if isinstance(piece, _PastCall):
+                arguments, warning = _arguments(piece)
+                warnings += warning
+                state = self._state_of_calls.get(piece.call.call_id, {})
+                pieces.append(Call(piece.id, piece.call.name, arguments, state))
+            else:
+                pieces.append(piece)
+        entries: list[Entry] = [Assistant(tuple(pieces))]
+        for piece in block.pieces:
+            if isinstance(piece, _PastCall):
+                parts = tuple([part for output in piece.outputs for part in output])
+                if not piece.outputs:
+                    details = f"{piece.path} has no output in the history; the model is told so."
+                    warnings.append(AskWarning(piece.path, "missing output", details))
+                    parts = (Text(NO_OUTPUT),)
+                entries.append(ToolOutput(piece.id, parts))
+        return entries, warnings
+
+
+def _arguments(past: _PastCall) -> tuple[str, list[AskWarning]]:
+    arguments = past.call.arguments
+    if arguments.strip() in {"", "null"}:  # some models write `null` for a tool without parameters
+        return "{}", []
+    if is_json_object(arguments):
+        return arguments, []
+    details = f"{past.path}.arguments were wrapped: chat servers refuse what is not a JSON object."
+    wrapped = msgspec.json.encode({"arguments": arguments}).decode()
+    return wrapped, [AskWarning(f"{past.path}.arguments", "arguments", details)]
+
+
+def _as_user(orphan: _Orphan) -> User:
+    title = f"Output of the tool call '{orphan.call_id}', which is not in the history:"
+    media = media_of(orphan.output)
+    text = text_of(orphan.output) or (OUTPUT_BELOW if media else EMPTY_OUTPUT)
+    return User((Text(f"{title}\n{text}"), *media))

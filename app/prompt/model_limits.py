@@ -1,0 +1,73 @@
+"""What this model is known not to take: a problem that names it, or a warning. Never silence."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.bridges.base import FunctionSpec
+from app.prompt.nouns import AskWarning, Text
+from app.prompt.rules import PromptRules
+from app.protocol.problems import refuse
+from app.protocol.request.input_parts import InputAudioPart, InputFilePart, InputImagePart, InputPart
+
+_PARTS: Final[dict[type[InputPart], tuple[str, str, str]]] = {
+    InputImagePart: ("vision", "An image", "see images"),
+    InputFilePart: ("files", "A file", "read files"),
+    InputAudioPart: ("audio", "A recording", "hear audio"),
+}
+"""The capability that a part needs, the part, and what a model without it cannot do."""
+
+
+class ModelLimits:
+    """Compares a request with what is known of the model. What is not known passes."""
+
+    def __init__(self, rules: PromptRules) -> None:
+        self._can = rules.can
+        self._lenient = rules.lenient
+
+    def in_place_of(self, part: InputPart, path: str) -> tuple[Text, AskWarning] | None:
+        """None for a part that the model takes; otherwise the words to send instead, or a refusal."""
+        if type(part) not in _PARTS:
+            return None
+        needed, what, able = _PARTS[type(part)]
+        if getattr(self._can, needed) is not False:
+            return None
+        message = f"'{path}' is '{part.type}', and this model cannot {able}."
+        warning = self._lack(message, path, needed, "It was left out.")
+        return Text(f"[{what} was left out here: this model cannot {able}.]"), warning
+
+    def tools(
+        self, specs: Sequence[FunctionSpec], *, demanded: bool
+    ) -> tuple[Sequence[FunctionSpec], list[AskWarning]]:
+        """Those that may be offered. `demanded`: the client insists on a call."""
+        if not specs or self._can.tools is not False:
+            return specs, self._strictness(specs)
+        message = "This model cannot call tools."
+        if demanded:
+            raise refuse("unsupported_value", message, "tool_choice")
+        return [], [self._lack(message, "tools", "tools", "They were left out.")]
+
+    def parallel_calls(self, asked: bool | None) -> tuple[bool | None, list[AskWarning]]:  # noqa: FBT001 — the client's own value
+        """`parallel_tool_calls` as it is to be asked."""
+        if self._can.parallel_calls is not False:
+            return asked, []
+        if asked is not False:
+            return None, []
+        details = "'parallel_tool_calls: false' has no effect: this model cannot be told so."
+        return None, [AskWarning("parallel_tool_calls", "parallel_tool_calls", details)]
+
+    def verbosity(self, asked: str | None) -> tuple[str | None, list[AskWarning]]:
+        """`text.verbosity` as it is to be asked."""
+        if asked is None or self._can.verbosity is not False:
+            return asked, []
+        return None, [AskWarning("text.verbosity", "verbosity", "'text.verbosity' has no effect on this model.")]
+
+    def _lack(self, message: str, path: str, feature: str, otherwise: str) -> AskWarning:
+        if not self._lenient:
+            raise refuse("unsupported_value", message, path)
+        return AskWarning(path, feature, f"{message} {otherwise}")
+
+    def _strictness(self, specs: Sequence[FunctionSpec]) -> list[AskWarning]:
+        if self._can.strict_tools is not False or not any(spec.strict for spec in specs):
+            return []
+        details = "'strict' on tools has no effect: this model's server does not enforce schemas."
+        return [AskWarning("tools", "strict", details)]
