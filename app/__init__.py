@@ -6,6 +6,7 @@ The map
     main.py             composition root: `build_app(settings)`; the only file that knows every room
     wiring.py           from settings to upstreams and catalogue
     settings/           config.toml, environment and flags -> frozen `Settings`
+    options.py          options of servers and models, declared once and shared
     catalogue.py        public model name -> route
     codex_catalog.py    a model as Codex wants it described
     sealing.py          the envelope in which clients carry what only this server may read

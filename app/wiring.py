@@ -222,15 +222,6 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
 
 
 def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> AnyUpstream:
-    from app.upstreams.chat_compat import ChatManners  # noqa: PLC0415 — as below
     from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
 
-    manners = ChatManners(
-        stream_options=upstream.stream_options,
-        max_tokens_field=upstream.max_tokens_field,
-        system_role=upstream.system_role,
-        strict_tools=upstream.strict_tools,
-        reasoning_field=upstream.reasoning_field,
-        blank_reasoning=upstream.blank_reasoning,
-    )
-    return HttpChat(upstream.base_url or "", api_key=api_key, manners=manners, **connection)
+    return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)

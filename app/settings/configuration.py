@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from app.options import Table
 from app.settings.server import Key, KeyTable, Seal, Server
 from app.settings.upstream import Upstream
-from app.settings.values import Name, Table, is_loopback
+from app.settings.values import Name, is_loopback
 
 
 class Can(Table):

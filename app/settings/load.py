@@ -9,12 +9,13 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from app.options import Table
 from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Can, Model, Settings, Tables
 from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
 from app.settings.server import KeyTable, Seal, Server
 from app.settings.sources import Sources
 from app.settings.upstream import Upstream
-from app.settings.values import Table, is_loopback
+from app.settings.values import is_loopback
 
 _ROWS: dict[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
     "server": Server,

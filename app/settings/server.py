@@ -7,8 +7,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from app.options import Table
 from app.settings.secret import Secret
-from app.settings.values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, Table, is_loopback
+from app.settings.values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, is_loopback
 
 
 class Server(Table):

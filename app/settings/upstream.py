@@ -4,16 +4,12 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from app.options import ChatCompat, Table
 from app.settings.secret import Secret
-from app.settings.values import Address, Seconds, Table
+from app.settings.values import Address, Seconds
 
 _ONLY: Final = {
-    "stream_options": "chat",
-    "max_tokens_field": "chat",
-    "system_role": "chat",
-    "strict_tools": "chat",
-    "reasoning_field": "chat",
-    "blank_reasoning": "chat",
+    **dict.fromkeys(ChatCompat.model_fields, "chat"),
     "takes_image_urls": "chat",
     "named_tool_choice": "chat or litellm",
     "ids": "responses",
@@ -33,8 +29,8 @@ TAKES_ANY_KEY: Final = frozenset(
 Hint = Literal["metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"]
 
 
-class Upstream(Table):
-    """A server that runs models, and how it is spoken to."""
+class _Connection(Table):
+    """How a server is reached, and how long it may take."""
 
     via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
     """How it is spoken to: through litellm, as a chat-completions or as a Responses server; or the embedded model."""
@@ -61,18 +57,11 @@ class Upstream(Table):
     keys, two must have them, unless it was not reached. Other failures count where most callers have them."""
     breaker_pause: Seconds = 30
     """Seconds for which it is; then each caller tries with one turn."""
-    stream_options: bool = True
-    """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """What the upstream calls the limit of an answer."""
-    system_role: Literal["system", "developer"] = "system"
-    """Under which role instructions go."""
-    strict_tools: bool = True
-    """False: `strict` is taken off tools."""
-    reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
-    """Under which name earlier thoughts go back; none: they do not."""
-    blank_reasoning: bool = False
-    """True: where they are missing a blank one goes back, for servers that demand them (DeepSeek)."""
+
+
+class Upstream(ChatCompat, _Connection):
+    """A server that runs models, and how it is spoken to."""
+
     hints: tuple[Hint, ...] | None = None
     """Parameters that do not change the answer and that this upstream takes. OpenAI and Azure take all, others none,
     unless it is said here."""

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.settings.secret import Secret
 
@@ -106,9 +106,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host.lower() == "localhost"
-
-
-class Table(BaseModel):
-    """A table of the file: frozen, and a key it does not know is a mistake."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

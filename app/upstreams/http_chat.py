@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from app.options import ChatCompat
 from app.protocol.problems import Problem
-from app.upstreams.chat_compat import ChatManners, shaped, tokenized
+from app.upstreams.chat_compat import shaped, tokenized
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.counting import CountingAddress
 from app.upstreams.faults import is_error, problem_in_stream
@@ -25,7 +26,7 @@ from app.upstreams.refused_param import with_param
 
 Json = dict[str, Any]
 
-MANNERS = ChatManners()
+COMPAT: Final = ChatCompat()
 V1: Final = "/v1"
 """How addresses end beside which vLLM has those of its own."""
 STREAMED: Final = frozenset({"stream", "stream_options"})
@@ -51,7 +52,7 @@ class HttpChat:
         timeout: float = 300.0,
         connect: float = CONNECT,
         keep: Keep = KEEP,
-        manners: ChatManners = MANNERS,
+        compat: ChatCompat = COMPAT,
     ) -> None:
         self._server = HttpServer(
             f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect, keep=keep
@@ -76,7 +77,7 @@ class HttpChat:
                 keep=keep,
             )
         self._secret = api_key
-        self._manners = manners
+        self._compat = compat
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
@@ -114,7 +115,7 @@ class HttpChat:
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
         """How long the ask is, by llama.cpp's own address for that, or by vLLM's; None from any other server."""
-        body = shaped(ask, self._manners)
+        body = shaped(ask, self._compat)
         whole = {name: value for name, value in body.items() if name not in STREAMED}
         asks = [(self._llama_counter, whole)]
         if self._vllm_counter is not None:
@@ -134,14 +135,14 @@ class HttpChat:
     async def _ask(self, ask: Json, key: str | None) -> Answer:
         """Ask. A server that refuses `stream_options` is asked without, now and from now on."""
         try:
-            return await self._server.ask(msgspec.json.encode(shaped(ask, self._manners)), key)
+            return await self._server.ask(msgspec.json.encode(shaped(ask, self._compat)), key)
         except HttpRefusedError as refusal:
             client = refusal.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
-            if not (client and "stream_options" in refusal.text and self._manners.stream_options):
+            if not (client and "stream_options" in refusal.text and self._compat.stream_options):
                 raise
-        without = self._manners._replace(stream_options=False)
+        without = self._compat.model_copy(update={"stream_options": False})
         answer = await self._server.ask(msgspec.json.encode(shaped(ask, without)), key)
-        self._manners = without
+        self._compat = without
         return answer
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from app.options import Table
 from app.settings import Can, Model, Seal, Server, Upstream
 from app.settings.secret import Secret
 from app.settings.server import KeyTable
@@ -16,7 +17,7 @@ from app.settings.server import KeyTable
 HEAD: Final = """\
 # Configuration
 
-<!-- Made from the settings in app/settings by `pytest tests/docs --bless`. Do not edit. -->
+<!-- Made from app/settings and app/options.py by `pytest tests/docs --bless`. Do not edit. -->
 
 AM Proxy reads `config.toml` from the folder it is started in, or the file that `--config` names. Flags come before the
 environment, the environment before the file, the file before the defaults. `am-proxy check` says what is wrong with a
@@ -114,8 +115,12 @@ def _toml(value: Any) -> str:
 
 def _docstrings(table: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """The text under each field."""
-    (body,) = (node for node in ast.parse(inspect.getsource(table)).body if isinstance(node, ast.ClassDef))
-    for field, below in zip(body.body, body.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            said = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
-            yield field.target.id, str(said)
+    for declared_in in (kind for kind in table.__mro__ if issubclass(kind, Table)):
+        (body,) = (node for node in ast.parse(inspect.getsource(declared_in)).body if isinstance(node, ast.ClassDef))
+        for field, below in zip(body.body, body.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match below:
+                    case ast.Expr(ast.Constant(str(text))):
+                        yield field.target.id, text
+                    case _:
+                        yield field.target.id, ""

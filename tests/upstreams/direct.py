@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from app.options import ChatCompat
 from app.protocol.problems import Problem
-from app.upstreams.chat_compat import ChatManners
 from app.upstreams.http_chat import HttpChat
 from tests.support.servers import ChatUpstream, Step
 from tests.upstreams.lane import KEY, answers, asks
@@ -15,10 +15,10 @@ Json = dict[str, Any]
 
 @asynccontextmanager
 async def direct(
-    base_url: str, *, api_key: str | None = KEY, patience: float = 5, **manners: Any
+    base_url: str, *, api_key: str | None = KEY, patience: float = 5, **compat: Any
 ) -> AsyncIterator[HttpChat]:
     """A chat server at this address, closed in the end."""
-    chat = HttpChat(base_url, api_key=api_key, timeout=patience, manners=ChatManners(**manners))
+    chat = HttpChat(base_url, api_key=api_key, timeout=patience, compat=ChatCompat(**compat))
     try:
         yield chat
     finally:

@@ -1,11 +1,12 @@
-"""How the same ask is put to chat servers of different manners."""
+"""How the same ask is put to chat different servers."""
 
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
-from app.upstreams.chat_compat import ChatManners, shaped
+from app.options import ChatCompat
+from app.upstreams.chat_compat import shaped
 
 ASK: dict[str, Any] = {
     "model": "m",
@@ -42,24 +43,31 @@ AS_DEVELOPER["messages"][0]["role"] = "developer"
 
 
 @pytest.mark.parametrize(
-    ("manners", "expected"),
+    ("compat", "expected"),
     [
-        (ChatManners(), ASK),
-        (ChatManners(stream_options=False), changed("", "stream_options", None)),
-        (ChatManners(max_tokens_field="max_completion_tokens"), changed("", "max_tokens", "max_completion_tokens")),
-        (ChatManners(strict_tools=False), changed("tools", "strict", None)),
-        (ChatManners(system_role="developer"), AS_DEVELOPER),
-        (ChatManners(reasoning_field="reasoning"), changed("messages", "reasoning_content", "reasoning")),
-        (ChatManners(blank_reasoning=True), THOUGHTFUL),
-        (ChatManners(reasoning_field="none"), changed("messages", "reasoning_content", None)),
+        (ChatCompat(), ASK),
+        (ChatCompat(stream_options=False), changed("", "stream_options", None)),
+        (ChatCompat(max_tokens_field="max_completion_tokens"), changed("", "max_tokens", "max_completion_tokens")),
+        (ChatCompat(strict_tools=False), changed("tools", "strict", None)),
+        (ChatCompat(system_role="developer"), AS_DEVELOPER),
+        (ChatCompat(reasoning_field="reasoning"), changed("messages", "reasoning_content", "reasoning")),
+        (ChatCompat(blank_reasoning=True), THOUGHTFUL),
+        (ChatCompat(reasoning_field="none"), changed("messages", "reasoning_content", None)),
     ],
 )
-def test_an_ask_is_put_as_the_server_wants_it(manners: ChatManners, expected: dict[str, Any]) -> None:
+def test_an_ask_is_put_as_the_server_wants_it(compat: ChatCompat, expected: dict[str, Any]) -> None:
     given = deepcopy(ASK)
-    assert shaped(given, manners) == expected
+    assert shaped(given, compat) == expected
     assert given == ASK
 
 
-def test_what_an_ask_does_not_say_needs_no_manners() -> None:
+def test_what_an_ask_does_not_say_is_not_added() -> None:
     ask = {"model": "m", "messages": []}
-    assert shaped(ask, ChatManners(False, "max_completion_tokens", "developer", False, "none")) == ask  # noqa: FBT003 — all of them
+    unlike = ChatCompat(
+        stream_options=False,
+        max_tokens_field="max_completion_tokens",
+        system_role="developer",
+        strict_tools=False,
+        reasoning_field="none",
+    )
+    assert shaped(ask, unlike) == ask

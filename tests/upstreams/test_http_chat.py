@@ -89,7 +89,7 @@ async def test_without_a_key_none_is_sent() -> None:
     assert "authorization" not in upstream.asks[0].headers
 
 
-async def test_manners_are_kept() -> None:
+async def test_a_body_is_shaped_for_its_server() -> None:
     with ChatUpstream(talk("Hi")) as upstream:
         async with direct(upstream.url, max_tokens_field="max_completion_tokens") as chat:
             await answers(chat, asks(max_tokens=5))
