@@ -58,7 +58,7 @@ async def look(upstream: Upstream) -> Seen:
                     if len(body) > LONGEST_LIST:
                         break
             finally:
-                answer.let_go(heard_out=False)
+                answer.release(complete=False)
     except TROUBLE as error:
         return Seen(unreachable(error, urlsplit(upstream.base_url or "").hostname or ""))
     finally:

@@ -1,8 +1,8 @@
 """The bytes of a chat server's answer -> chunk dicts.
 
-The standard ends an event at an empty line, but not every chat server sends one, and a client who waits for it would
-wait for nothing. So a `data:` line that is JSON by itself is a chunk at once; one that is not is the beginning of a
-chunk of several lines. What comes instead of a stream, though a stream was asked for, is read as the whole it is.
+The standard ends an event at an empty line, but not every chat server sends one, so waiting for it could delay each
+chunk until the next. A `data:` line that is JSON by itself is therefore a chunk at once; one that is not is the
+beginning of a chunk of several lines. A whole answer that is sent although a stream was requested is read as one chunk.
 """
 
 import json
@@ -23,18 +23,18 @@ _MOST_LINES: Final = 1000
 _TRIED: Final = 64 * 1024
 """Bytes up to which a chunk of several lines is decoded at each of its lines; a longer one only at its empty line."""
 _TRIES: Final = 4
-"""How often the bytes of a chunk are decoded before its empty line, beside `_TRIED` bytes."""
+"""How often the bytes of a chunk are decoded before its empty line, in addition to `_TRIED` bytes."""
 
-_BESIDE: Final = ("usage", "timings", "citations", "search_results")
-"""What an answer says beside its choices, and is read."""
+_OTHER_KEYS: Final = ("usage", "timings", "citations", "search_results")
+"""The keys of an answer, other than `choices`, that are read."""
 
 UNSTATED: Final = "unstated"
 """The finish reason of an answer that is over but whose server named none. The reader of chunks knows it."""
 _OLD_ERROR: Final = b"error:"
-"""How older servers of llama.cpp begin the line that tells an error inside a stream."""
-_NO_WORDS: Final = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
-"""Keys of a delta that add no words to the answer."""
-_HOLD_WORDS: Final = {
+"""How older llama.cpp servers begin the line of an error inside a stream."""
+_NO_CONTENT: Final = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
+"""Keys of a delta that add no content to the answer."""
+_CONTENT_KEYS: Final = {
     "audio": ("data", "transcript"),
     "content": ("image_url", "text", "thinking"),
     "images": ("image_url",),
@@ -42,7 +42,7 @@ _HOLD_WORDS: Final = {
     "thinking": ("text",),
     "thinking_blocks": ("thinking",),
 }
-"""Of an object or list of objects under these keys, what holds words. Its other keys name, number or sign it."""
+"""For an object or list of objects under these keys: its keys with content. Its other keys name, number or sign it."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -52,11 +52,11 @@ class NotAStreamError(Exception):
 
 
 class Progress:
-    """How far an answer has come: whether it has begun, and whether it is over although it named no finish reason.
+    """The progress of an answer: whether it has started, and whether it is complete without a finish reason.
 
-    Some servers (Snowflake's Claude, some behind OpenRouter) never name one. Behind their last word they count, in a
-    chunk that says nothing else, and then say `[DONE]`. Chunks without words may stand between. A server that was cut
-    in mid-answer counts nothing behind its last word.
+    Some servers (Snowflake's Claude, some behind OpenRouter) never send a finish reason. After the last content they
+    send a chunk with only the usage, and then `[DONE]`. Chunks without content may come between. A server that was cut
+    off in the middle of an answer sends no usage after its last content.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Progress:
         self._counted = False
 
     def take(self, chunk: Json) -> list[Json]:
-        """One more chunk, as it is to be read: an error that came beside words comes behind them."""
+        """One more chunk, as it is to be read: an error in the same chunk as content is moved after the content."""
         if error := chunk.get("error"):
             if isinstance(error, dict) and not any(error.values()):
                 chunk = {key: value for key, value in chunk.items() if key != "error"}
@@ -78,13 +78,13 @@ class Progress:
             self._named = True
         usage = chunk.get("usage")
         if self._counted:
-            self._counted = not _words(choice)
-        elif usage:  # most chunks have none: whether they hold words makes no difference then
-            self._counted = _counts(usage) and not _words(choice)
+            self._counted = not _has_content(choice)
+        elif usage:  # most chunks have none, and their content makes no difference then
+            self._counted = _counts(usage) and not _has_content(choice)
         return [chunk]
 
     def at_done(self) -> list[Json]:
-        """What to add behind `[DONE]`."""
+        """What to add after `[DONE]`."""
         over = self._counted and not self._named
         return [{"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}] if over else []
 
@@ -94,21 +94,21 @@ class ChatLines:
 
     def __init__(self) -> None:
         self._lines = SseLines(LONGEST)
-        self._begun: list[bytes] = []
+        self._pending: list[bytes] = []
         """Data lines that are not JSON yet."""
-        self._begun_held = self._decoded = 0
-        """How many bytes they hold, and how many were decoded in vain."""
+        self._pending_bytes = self._decoded = 0
+        """How many bytes they hold, and how many were decoded without success."""
         self._undecoded = False
         """Whether the last of them was not tried."""
         self._other = bytearray()
-        """What stands outside of the stream's own lines: the body, if this is no stream."""
+        """Lines that do not belong to a stream: the body, if this is no stream."""
         self._found = False
         self._progress = Progress()
         self.done = False
-        """The server said `[DONE]`: nothing that follows is read."""
+        """The server sent `[DONE]`: nothing after it is read."""
 
     def read(self, data: bytes) -> Iterator[Json]:
-        """The chunks that end in this piece. Raises `NotAStreamError` behind the last sound one."""
+        """The chunks that end in this piece. Raises `NotAStreamError` after the last valid one."""
         for line in self._feed(data):
             if self.done:
                 return
@@ -139,19 +139,19 @@ class ChatLines:
         except TooLongError:
             raise NotAStreamError(TOO_LONG) from None
 
-    def _chunks(self, told: bytes) -> list[Json]:
-        """What this data line says, if it is whole with those before it."""
-        chunk = None if self._begun or len(told) > MOST_VALUES else self._short(told)
+    def _chunks(self, data: bytes) -> list[Json]:
+        """The chunk of this data line, if it is complete together with the lines before it."""
+        chunk = None if self._pending or len(data) > MOST_VALUES else self._short(data)
         if chunk is None:
-            chunk = self._chunk(told)
+            chunk = self._chunk(data)
         if chunk is not None:
             return self._progress.take(chunk)
         return self._progress.at_done() if self.done else []
 
-    def _short(self, told: bytes) -> Json | None:
-        """The chunk that a short line is by itself, as nearly all are; None if it must be looked at more closely."""
+    def _short(self, data: bytes) -> Json | None:
+        """The chunk, if this line is one by itself, as nearly all are; None if a closer look is needed."""
         try:
-            chunk = _decode(told)
+            chunk = _decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
         if type(chunk) is not dict:
@@ -159,59 +159,59 @@ class ChatLines:
         self._found = True
         return chunk
 
-    def _chunk(self, told: bytes) -> Json | None:
-        self._begun.append(told)
-        self._begun_held += len(told) + 1
-        if self._begun_held > LONGEST or len(self._begun) > _MOST_LINES:
+    def _chunk(self, data: bytes) -> Json | None:
+        self._pending.append(data)
+        self._pending_bytes += len(data) + 1
+        if self._pending_bytes > LONGEST or len(self._pending) > _MOST_LINES:
             raise NotAStreamError(TOO_LONG)
-        self._undecoded = len(self._begun) > 1 and (
-            self._begun_held > _TRIED or self._decoded > _TRIED + _TRIES * self._begun_held
+        self._undecoded = len(self._pending) > 1 and (
+            self._pending_bytes > _TRIED or self._decoded > _TRIED + _TRIES * self._pending_bytes
         )
         return None if self._undecoded else self._decoded_lines()
 
     def _decoded_lines(self) -> Json | None:
-        """The chunk that the data lines amount to; None if they are no JSON (yet)."""
-        told = self._begun[0] if len(self._begun) == 1 else b"\n".join(self._begun)
-        self._decoded += len(told)
+        """The chunk in the data lines; None if they are not JSON (yet)."""
+        data = self._pending[0] if len(self._pending) == 1 else b"\n".join(self._pending)
+        self._decoded += len(data)
         self._undecoded = False
-        _refuse_dense(told)
+        _refuse_dense(data)
         try:
-            chunk = _decode(told)
+            chunk = _decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
-            chunk = self._odd(told)
+            chunk = self._odd(data)
             if chunk is None:
                 return None
         if type(chunk) is not dict:
             raise NotAStreamError("a chunk of the stream is not an object")
         self._found = True
-        self._begin_anew()
+        self._reset()
         return chunk
 
-    def _begin_anew(self) -> None:
-        self._begun.clear()
-        self._begun_held = self._decoded = 0
+    def _reset(self) -> None:
+        self._pending.clear()
+        self._pending_bytes = self._decoded = 0
 
-    def _odd(self, told: bytes) -> Any:
-        """What is no JSON to msgspec: nothing at all, the end, half of a character in UTF-16, NaN; or half of it."""
-        word = told.strip()
+    def _odd(self, data: bytes) -> Any:
+        """Data that msgspec does not decode: nothing, the end, half of a UTF-16 character, NaN, or incomplete JSON."""
+        word = data.strip()
         if not word or word == b"[DONE]":
             self.done = bool(word)
-            self._begin_anew()
+            self._reset()
             return None
         try:
-            return json.loads(told)
+            return json.loads(data)
         except (ValueError, RecursionError):
             return None
 
     def _aside(self, line: bytes) -> list[Json]:
-        """What an empty line, or one that is none of the stream's, is the end of."""
+        """The chunk that ends at this empty line. A line that is not part of a stream is kept as part of a body."""
         if line:
             if not self._found and not line.startswith((b":", b"event:", b"id:", b"retry:")):
                 self._other += line
                 self._other += b"\n"
                 if len(self._other) > LONGEST:
                     raise NotAStreamError(TOO_LONG)
-        elif self._begun:
+        elif self._pending:
             chunk = self._decoded_lines() if self._undecoded else None
             if chunk is None:
                 raise NotAStreamError("a chunk of the stream is not JSON")
@@ -220,33 +220,37 @@ class ChatLines:
 
 
 def apart(chunk: Json, *, begun: bool) -> list[Json]:
-    """A chunk that reports an error beside `choices`, as two: what it says, and the error.
+    """A chunk that has an error in addition to `choices`, split into two: its content, and the error.
 
-    Counts alone are left out where the answer has not `begun`: an error can then still be told by its HTTP status.
+    Usage alone is left out if the answer has not `begun`: the error can then still be an HTTP status.
     """
     error, choices = {"error": chunk["error"]}, chunk["choices"]
-    said: Json = {"choices": []}
-    if isinstance(choices, list) and isinstance(choices[0], dict) and (_words(choices[0]) or (begun and choices[0])):
-        said["choices"] = [{key: value for key, value in choices[0].items() if key != "finish_reason"}]
-    if begun or said["choices"]:
-        said |= {key: chunk[key] for key in _BESIDE if chunk.get(key)}
-    return [said, error] if said != {"choices": []} else [error]
+    content: Json = {"choices": []}
+    if (
+        isinstance(choices, list)
+        and isinstance(choices[0], dict)
+        and (_has_content(choices[0]) or (begun and choices[0]))
+    ):
+        content["choices"] = [{key: value for key, value in choices[0].items() if key != "finish_reason"}]
+    if begun or content["choices"]:
+        content |= {key: chunk[key] for key in _OTHER_KEYS if chunk.get(key)}
+    return [content, error] if content != {"choices": []} else [error]
 
 
-def _words(choice: Json) -> bool:
-    """Whether this choice says anything of the answer. Snowflake sends a `function_call` of empty strings beside it."""
+def _has_content(choice: Json) -> bool:
+    """Whether this choice has any content. Snowflake also sends a `function_call` of empty strings."""
     delta = choice.get("delta") or choice.get("message")
     if not isinstance(delta, dict):
         return False
-    return any(_holds_words(key, value) for key, value in delta.items() if key not in _NO_WORDS)
+    return any(_holds_content(key, value) for key, value in delta.items() if key not in _NO_CONTENT)
 
 
-def _holds_words(key: str, value: Any) -> bool:
-    names = _HOLD_WORDS.get(key)
+def _holds_content(key: str, value: Any) -> bool:
+    names = _CONTENT_KEYS.get(key)
     if names is None or not isinstance(value, list | dict):
         return any(value.values()) if isinstance(value, dict) else bool(value)
     pieces = value if isinstance(value, list) else [value]
-    return any(_holds_words(name, piece.get(name)) for piece in pieces if isinstance(piece, dict) for name in names)
+    return any(_holds_content(name, piece.get(name)) for piece in pieces if isinstance(piece, dict) for name in names)
 
 
 def _counts(usage: Any) -> bool:
@@ -256,7 +260,7 @@ def _counts(usage: Any) -> bool:
 
 
 def _old_error(line: bytes) -> Json | None:
-    """The error in such a line, as the chunk that newer servers send. None where it is something else."""
+    """The error in such a line, as the chunk that newer servers send; None if the line is something else."""
     try:
         error = json.loads(line[6:])
     except (ValueError, RecursionError):
@@ -265,25 +269,29 @@ def _old_error(line: bytes) -> Json | None:
 
 
 def whole(body: bytes) -> Json:
-    """An answer that was not streamed although we asked for it, as the one chunk it amounts to."""
+    """An answer that was not streamed although a stream was requested, as one chunk."""
     _refuse_dense(body)
     try:
-        told = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise NotAStreamError(NO_STREAM) from error
-    if isinstance(told, dict) and not told.get("choices") and (told.get("error") or told.get("object") == "error"):
-        return told
+    if (
+        isinstance(answer, dict)
+        and not answer.get("choices")
+        and (answer.get("error") or answer.get("object") == "error")
+    ):
+        return answer
     try:
-        choice = told["choices"][0]
+        choice = answer["choices"][0]
         delta = dict(choice["message"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise NotAStreamError("the answer is no chat completion") from error
     if isinstance(calls := delta.get("tool_calls"), list):
-        delta["tool_calls"] = [{"index": seat, **call} for seat, call in enumerate(calls) if isinstance(call, dict)]
-    said = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason") or UNSTATED}
+        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls) if isinstance(call, dict)]
+    only = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason") or UNSTATED}
     if choice.get("logprobs"):
-        said["logprobs"] = choice["logprobs"]
-    return {"choices": [said]} | {key: told[key] for key in (*_BESIDE, "error") if told.get(key)}
+        only["logprobs"] = choice["logprobs"]
+    return {"choices": [only]} | {key: answer[key] for key in (*_OTHER_KEYS, "error") if answer.get(key)}
 
 
 def _refuse_dense(written: bytes) -> None:

@@ -2,22 +2,22 @@
 
 Theory of operation
 -------------------
-Some servers close a connection behind every streamed answer without having announced it (llama.cpp), and every server
-closes an idle one some day. A request written to such a connection is lost. Three things are done against that:
+Some servers (llama.cpp) close the connection after every streamed answer without announcing it, and every server
+closes an idle connection at some time. A request written to such a connection is lost. Three measures prevent that:
 
-1. A connection goes back to the pool only after it has stayed open for a while behind its answer: `SETTLE_UNKNOWN`
-   seconds, or `SETTLE` at a server that has left many open. A server that closes one earlier, or loses a request on an
-   old one, gets a new connection for each request during the next `USED_ONCE` seconds.
-2. Before an idle connection is used, its socket is looked at: anything to be read there is the end, or nonsense.
-3. What is lost even so was closed at the very moment of writing. Then TCP says whether the server can have read the
-   request: what a server reads, its system has acknowledged before. A request of which no byte was acknowledged when
-   the server ended the connection is sent again. Any other is not, however soon the connection ended, for the server
-   may have worked on it. A reset proves nothing either way: it does not carry the last acknowledgement.
+1. A connection goes back to the pool only after it has stayed open for a while after its answer: `SETTLE_UNKNOWN`
+   seconds, or `SETTLE` if the server has left many open. If a server closes one earlier, or a request is lost on a
+   reused one, each request to it gets a new connection for the next `USED_ONCE` seconds.
+2. Before an idle connection is used, its socket is checked: if there is anything to read, the connection is closed.
+3. A request can still be lost if the server closes the connection at the moment of writing. TCP then shows whether
+   the server can have read the request, because everything that a server reads was acknowledged by its system before.
+   If no byte of the request was acknowledged when the server ended the connection, it is sent again. Otherwise it is
+   not, because the server may have worked on it. A reset proves nothing: it does not carry the last acknowledgement.
 
-Where the system does not say what was acknowledged (only Linux is asked), nothing is sent again.
+Only Linux reports what was acknowledged; on other systems nothing is sent again.
 
-aiohttp reads over interim replies (1xx) one after the other and never gives way to anybody meanwhile. A server that
-sends many of them does not speak HTTP.
+aiohttp skips interim replies (1xx) one after the other without letting other tasks run. A server that sends many of
+them is disconnected.
 """
 
 import asyncio
@@ -44,14 +44,14 @@ _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" 
 _ACKNOWLEDGED: Final = 120
 """Where in Linux's `struct tcp_info` the count of acknowledged bytes stands."""
 _HAS_POLL: Final = hasattr(select, "poll")
-"""Whether the system has it. Windows has not."""
+"""Whether the system has `poll`. Windows has not."""
 
 SETTLE_UNKNOWN: Final = 0.25
-"""Seconds for which a connection must stay open behind an answer before it is used again."""
+"""Seconds for which a connection must stay open after an answer before it is used again."""
 SETTLE: Final = 0.02
-"""The same at a server that is known to leave connections open."""
+"""The same for a server that is known to leave connections open."""
 KNOWN: Final = 8
-"""Connections in a row that it must have left open for that."""
+"""Connections in a row that a server must have left open for that."""
 USED_ONCE: Final = 60
 """Seconds for which a server that closed a connection earlier than that gets a new one for each request."""
 
@@ -65,7 +65,7 @@ ResultT = TypeVar("ResultT")
 
 
 class _Pieces:
-    """A large body piece by piece. Nothing of it is copied: of an `io.BytesIO` aiohttp copies all at once."""
+    """A large body, piece by piece, without copies: aiohttp would copy an `io.BytesIO` at once."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -78,19 +78,19 @@ class _Pieces:
 
 
 def in_pieces(body: bytes) -> bytes | _Pieces:
-    """The body as aiohttp is to be given it, beside a header that tells its length."""
+    """The body as it is passed to aiohttp, together with a `content-length` header."""
     return _Pieces(body) if len(body) > LARGE else body
 
 
 class _Server:
-    """What is known of a server's ways with connections."""
+    """What is known about how a server treats connections."""
 
     def __init__(self) -> None:
         self.left_open = 0
         self.used_once_until = 0.0
 
     def has_closed(self) -> None:
-        """It closed a connection that it had not said it would close."""
+        """It closed a connection without announcing it."""
         self.left_open = 0
         self.used_once_until = time.monotonic() + USED_ONCE
 
@@ -101,7 +101,7 @@ class _Server:
 
 
 class _Use:
-    """The connection that a request goes out on, if it was used before."""
+    """The connection of a request, if it was used before."""
 
     def __init__(self) -> None:
         self.reused: _Handler | None = None
@@ -112,7 +112,7 @@ class _Use:
         self.reused = self.server = None
 
     def may_send_again(self) -> bool:
-        """It was lost: whether nobody can have read it."""
+        """The request was lost: whether the server cannot have read it."""
         if self.server is not None:
             self.server.has_closed()
         return self.reused is not None and self.reused.unread
@@ -122,9 +122,9 @@ _use: Final[ContextVar[_Use | None]] = ContextVar("am_proxy_connection_use", def
 
 
 async def sent(send: Callable[[], Awaitable[ResultT]], lost: tuple[type[BaseException], ...]) -> ResultT:
-    """What `send` returns. It is called again while its connection was an old one and the server read none of it.
+    """What `send` returns. It is called again if its connection was a reused one and the server read none of it.
 
-    `lost`: what `send` raises where its connection ended.
+    `lost`: what `send` raises if its connection ended.
     """
     use = _Use()
     token = _use.set(use)
@@ -141,7 +141,7 @@ async def sent(send: Callable[[], Awaitable[ResultT]], lost: tuple[type[BaseExce
 
 
 class _Handler(ResponseHandler):
-    """aiohttp's protocol, which also notes at its end whether any of the last request had been acknowledged."""
+    """aiohttp's protocol; at its end it also notes whether any byte of the last request was acknowledged."""
 
     unread = False
 
@@ -153,7 +153,7 @@ class _Handler(ResponseHandler):
     def feed_data(self, data: Any, size: int = 0) -> None:
         """The head of a reply has come."""
         if self._interim > MOST_INTERIM:
-            return  # what came in one piece with the last that was read
+            return  # it arrived together with the last one that was read
         self._interim = self._interim + 1 if data[0].code < http.HTTPStatus.OK else 0
         if self._interim <= MOST_INTERIM:
             super().feed_data(data, size)
@@ -173,7 +173,7 @@ class _Handler(ResponseHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The connection is gone."""
-        if isinstance(exc, BrokenPipeError):  # written to behind the server's end
+        if isinstance(exc, BrokenPipeError):  # written after the server's end
             self._note()
         super().connection_lost(exc)
 
@@ -182,9 +182,9 @@ class _Handler(ResponseHandler):
 
 
 class _OwnThreads(AbstractResolver):
-    """Looks names up in threads of their own: asyncio's are few, and litellm translates requests in them.
+    """Looks up names in threads of their own: asyncio has few, and litellm translates requests in them.
 
-    There are no more look-ups at once than servers: aiohttp makes one for all who wait for the same name.
+    There are at most as many look-ups at once as servers: aiohttp shares one for the same name.
     """
 
     async def resolve(
@@ -198,12 +198,12 @@ class _OwnThreads(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """There is nothing to close."""
 
 
 def _addresses(host: str, port: int, family: socket.AddressFamily) -> list[tuple[int, int, str]]:
-    """Of each address of this host its family, its protocol and itself."""
-    flags = 0 if host == "localhost" else socket.AI_ADDRCONFIG  # a machine without a network has that one too
+    """Family, protocol and text of each address of this host."""
+    flags = 0 if host == "localhost" else socket.AI_ADDRCONFIG  # `localhost` also exists on a machine without a network
     found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, flags=flags)
     return [
         (kind, proto, socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)[0])
@@ -212,17 +212,17 @@ def _addresses(host: str, port: int, family: socket.AddressFamily) -> list[tuple
 
 
 class Connector(aiohttp.TCPConnector):
-    """aiohttp's pool of connections, which keeps what is worth keeping."""
+    """aiohttp's connection pool, with the rules above."""
 
     def __init__(self, keep: Keep, **settings: Any) -> None:
         super().__init__(**{"resolver": _OwnThreads(), **settings, "keepalive_timeout": keep.seconds})
         self._keep = keep
         self._factory: Any = partial(_Handler, loop=self._loop)
         self._servers: dict[Any, _Server] = {}
-        """By host, port and the like: as many as are configured."""
+        """By host, port and the like: no more than are configured."""
 
     def follow(self, keep: Keep) -> None:
-        """From now on keep so many."""
+        """Applies a new limit for idle connections."""
         self._keep, self._keepalive_timeout = keep, keep.seconds
 
     async def _get(self, key: Any, traces: Any) -> Any:
@@ -246,7 +246,7 @@ class Connector(aiohttp.TCPConnector):
             self._loop.call_later(server.settle, self._settle, key, protocol)
 
     def _settle(self, key: Any, protocol: Any) -> None:
-        """Take a connection into the pool if it has proved to stay open."""
+        """Puts a connection into the pool if it has stayed open."""
         if self._closed:
             return
         server = self._server(key)
@@ -265,7 +265,7 @@ class Connector(aiohttp.TCPConnector):
 
 
 def _is_quiet(protocol: ResponseHandler) -> bool:
-    """Whether this idle connection is open, and nothing has come."""
+    """Whether this idle connection is open and has nothing to read."""
     transport = protocol.transport
     if transport is None or not protocol.is_connected():
         return False
@@ -281,12 +281,12 @@ def _is_quiet(protocol: ResponseHandler) -> bool:
 
 
 def _acknowledged(transport: Any) -> int | None:
-    """How many bytes of all that was written the other side has acknowledged, if the system says."""
+    """How many of the written bytes the other side has acknowledged, if the system reports it."""
     held = None if transport is None else transport.get_extra_info("socket")
     if held is None or _TCP_INFO is None:
         return None
     try:
-        told = held.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _ACKNOWLEDGED + 8)
-        return int(struct.unpack_from("Q", told, _ACKNOWLEDGED)[0])
+        info = held.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _ACKNOWLEDGED + 8)
+        return int(struct.unpack_from("Q", info, _ACKNOWLEDGED)[0])
     except (OSError, ValueError, struct.error):
         return None

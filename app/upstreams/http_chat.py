@@ -16,9 +16,9 @@ from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.http_server import (
     CONNECT,
     TROUBLE,
-    Answer,
     HttpRefusedError,
     HttpServer,
+    ResponseBody,
     did_not_answer_as_it_must,
 )
 from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke
@@ -33,7 +33,7 @@ STREAMED: Final = frozenset({"stream", "stream_options"})
 """What of an ask has no meaning where nothing is answered."""
 
 
-class _ToldError(Exception):
+class _ReportedError(Exception):
     """The upstream reported an error inside its answer."""
 
     def __init__(self, chunk: Json) -> None:
@@ -91,7 +91,7 @@ class HttpChat:
             async for data in answer:
                 for chunk in lines.read(data):
                     if is_error(chunk):
-                        raise _ToldError(chunk)  # noqa: TRY301 — told below, with all the others
+                        raise _ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
                     spoken = True
                     yield chunk
                     del chunk  # what was told does not wait here for what comes next
@@ -100,10 +100,10 @@ class HttpChat:
                     return
             for chunk in lines.end():
                 if is_error(chunk):
-                    raise _ToldError(chunk)  # noqa: TRY301 — as above
+                    raise _ReportedError(chunk)  # noqa: TRY301 — as above
                 spoken = True
                 yield chunk
-        except (*TROUBLE, NotAStreamError, _ToldError) as error:
+        except (*TROUBLE, NotAStreamError, _ReportedError) as error:
             problem = self._problem(error, model, key or self._secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             if spoken:
@@ -111,7 +111,7 @@ class HttpChat:
             raise self._server.refused(error, problem) from None
         finally:
             if answer is not None:
-                answer.let_go(heard_out=lines.done)
+                answer.release(complete=lines.done)
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
         """How long the ask is, by llama.cpp's own address for that, or by vLLM's; None from any other server."""
@@ -132,7 +132,7 @@ class HttpChat:
             if server is not None:
                 await server.close()
 
-    async def _ask(self, ask: Json, key: str | None) -> Answer:
+    async def _ask(self, ask: Json, key: str | None) -> ResponseBody:
         """Ask. A server that refuses `stream_options` is asked without, now and from now on."""
         try:
             return await self._server.ask(msgspec.json.encode(shaped(ask, self._compat)), key)
@@ -147,7 +147,7 @@ class HttpChat:
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
-            case _ToldError():
+            case _ReportedError():
                 return problem_in_stream(error.chunk, model=model, secret=secret)
             case NotAStreamError():
                 return did_not_answer_as_it_must(str(error))

@@ -1,15 +1,16 @@
-"""A model's server spoken to over HTTP: one POST, an answer read as it comes. Shared by all lanes but litellm's.
+"""The HTTP client for one model server: one POST, an answer read as it arrives. Used by all lanes but litellm's.
 
 Theory of operation
 -------------------
-There is one pool of connections per server, without a bound: a turn that waits for another turn's connection would be
-a turn that waits for another client. A connection goes back to the pool only when its answer was read to the end. So
-that the last event need not wait for that end, an answer whose last word was heard is **let go**: what little still
-comes is read beside the turn, for a second at most. Any other answer is closed at once, which is what stops the model.
+There is one pool of connections per server, without a bound: a turn that waited for a connection would wait for
+another client. A connection goes back to the pool only when its answer was read to the end. The last event does not
+wait for that end: when it was read, a task of its own reads the rest of the answer, for a second at most. Any other
+answer is closed at once, which stops the model.
 
-Which connections are used again, and when a request may be sent twice, is said in `connections.py`.
+`connections.py` describes which connections are used again, and when a request may be sent twice.
 
-No redirect is followed, for the key would go with it; cookies are not kept; a compressed stream would come in lumps.
+Redirects are not followed, because the key would be sent to the new address. Cookies are not kept. Compressed streams
+are refused, because they would arrive in large blocks.
 """
 
 import asyncio
@@ -31,15 +32,15 @@ from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 from app.upstreams.sse_lines import TooLongError
 
 CONNECT: Final = 5
-"""Seconds for finding and reaching a server, TLS included, unless told otherwise."""
-LAST_WORDS: Final = 1
-"""Seconds that an answer has to end after its last word."""
+"""Seconds to look up and connect to a server, TLS included, if the configuration names no other time."""
+DRAIN_TIMEOUT: Final = 1
+"""Seconds that an answer has to end after its last event."""
 LONGEST_WHOLE: Final = 64 * 1024 * 1024
 """Bytes of an answer that is not streamed."""
 NOT_THERE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
-"""How a server says that it has no such address."""
-MOST_OF_A_REFUSAL: Final = 64 * 1024
-"""Bytes of an error's body that are read."""
+"""Statuses of servers that do not have this address."""
+MOST_ERROR_BYTES: Final = 64 * 1024
+"""Bytes of an error body that are read."""
 
 
 class HttpRefusedError(Exception):
@@ -57,10 +58,10 @@ class CompressedError(Exception):
 
 
 LOST: Final = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
-"""What an ask ends with whose connection ended before an answer."""
+"""Errors of a request whose connection ended before an answer."""
 
 TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, aiohttp.ClientError, OSError)
-"""Whatever can go wrong between us and a server. `problem` says what it means."""
+"""Every error of a request to a server. `problem` translates it."""
 
 
 class _Pieces:
@@ -75,48 +76,48 @@ class _Pieces:
     async def __anext__(self) -> bytes:
         try:
             piece = await self._content.read(LARGE)
-        except RuntimeError as error:  # so aiohttp says it where nobody reads while the connection ends
+        except RuntimeError as error:  # aiohttp raises this if no read is waiting when the connection ends
             raise aiohttp.ClientPayloadError from error
         if not piece:
             raise StopAsyncIteration
         if len(piece) == LARGE:
-            await asyncio.sleep(0)  # there is more already, and others have waited while this was read
+            await asyncio.sleep(0)  # more data is waiting: let other tasks run first
         return piece
 
 
-class Answer:
-    """The body of a success, piece by piece. Whoever has one lets it go."""
+class ResponseBody:
+    """The body of a successful answer, piece by piece. Its owner calls `release`."""
 
-    def __init__(self, response: aiohttp.ClientResponse, leaving: set[asyncio.Task[None]]) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, draining: set[asyncio.Task[None]]) -> None:
         self._response = response
-        self._leaving = leaving
+        self._draining = draining
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Bytes as they arrive."""
         return _Pieces(self._response)
 
-    def let_go(self, *, heard_out: bool) -> None:
-        """Done with it. `heard_out`: its last word was heard, and its end is near."""
-        if not heard_out or self._response.content.at_eof():
+    def release(self, *, complete: bool) -> None:
+        """Ends reading. `complete`: the last event was read, and the end of the body is near."""
+        if not complete or self._response.content.at_eof():
             self._response.close()
             return
-        task = asyncio.get_running_loop().create_task(self._hear_out())
-        self._leaving.add(task)
-        task.add_done_callback(self._left)  # not at the end of the task, which may be cancelled before it began
+        task = asyncio.get_running_loop().create_task(self._drain())
+        self._draining.add(task)
+        task.add_done_callback(self._drained)  # not at the end of the task, which may be cancelled before it began
 
-    async def _hear_out(self) -> None:
+    async def _drain(self) -> None:
         with suppress(aiohttp.ClientError, OSError):
-            async with asyncio.timeout(LAST_WORDS):
+            async with asyncio.timeout(DRAIN_TIMEOUT):
                 async for _ in self:
                     pass
 
-    def _left(self, task: asyncio.Task[None]) -> None:
-        self._leaving.discard(task)
+    def _drained(self, task: asyncio.Task[None]) -> None:
+        self._draining.discard(task)
         self._response.close()
 
 
 class HttpServer:
-    """One address that is asked. It must be closed, on the loop it was used on."""
+    """One address of a model server. It must be closed on the event loop on which it was used."""
 
     def __init__(
         self, url: str, *, api_key: str | None, timeout: float, connect: float = CONNECT, keep: Keep = KEEP
@@ -134,30 +135,30 @@ class HttpServer:
         if api_key is not None:
             self._headers["authorization"] = f"Bearer {api_key}"
         self._session: aiohttp.ClientSession | None = None
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._draining: set[asyncio.Task[None]] = set()
 
-    async def ask(self, body: bytes | None, key: str | None = None) -> Answer:
-        """Post this, or get if there is none, and give the answer once its head is there. Raises one of `TROUBLE`.
+    async def ask(self, body: bytes | None, key: str | None = None) -> ResponseBody:
+        """POST this body, or GET if there is none; returns with the head of the answer. Raises one of `TROUBLE`.
 
-        `key` takes the place of the server's own, for this ask alone.
+        `key` replaces the server's own key for this request only.
         """
         response = await sent(lambda: self._send(body, key), lost=LOST)
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
-                raise HttpRefusedError(response.status, await _words(response), response.headers)  # noqa: TRY301 — closed below
+                raise HttpRefusedError(response.status, await _error_text(response), response.headers)  # noqa: TRY301 — closed below
             if response.headers.get("content-encoding", "identity").lower() != "identity":
                 raise CompressedError  # noqa: TRY301 — as above
         except BaseException:
             response.close()
             raise
-        return Answer(response, self._leaving)
+        return ResponseBody(response, self._draining)
 
     async def close(self) -> None:
         """Close every connection."""
         session, self._session = self._session, None
-        for task in list(self._leaving):
+        for task in list(self._draining):
             task.cancel()
-        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await asyncio.gather(*self._draining, return_exceptions=True)
         if session is not None:
             await session.close()
 
@@ -241,7 +242,7 @@ class HttpServer:
         )
 
 
-async def json_object(answer: Answer) -> dict[str, Any] | None:
+async def json_object(answer: ResponseBody) -> dict[str, Any] | None:
     """An answer that is one JSON object; None if it is anything else."""
     pieces: list[bytes] = []
     held = 0
@@ -254,12 +255,12 @@ async def json_object(answer: Answer) -> dict[str, Any] | None:
                 return None
         ended = True
     finally:
-        answer.let_go(heard_out=ended)
+        answer.release(complete=ended)
     try:
-        told = json.loads(b"".join(pieces))
+        decoded = json.loads(b"".join(pieces))
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return decoded if isinstance(decoded, dict) else None
 
 
 def did_not_answer_as_it_must(how: str) -> Problem:
@@ -271,20 +272,20 @@ def _failed(message: str) -> Problem:
     return Problem(code="upstream_error", message=message)
 
 
-async def _words(response: aiohttp.ClientResponse) -> str:
-    """What an error says, as far as it is worth reading."""
+async def _error_text(response: aiohttp.ClientResponse) -> str:
+    """The body of an error, up to a limit."""
     pieces: list[bytes] = []
     with suppress(aiohttp.ClientError, OSError):
         async with asyncio.timeout(CONNECT):
             async for piece in _Pieces(response):
                 pieces.append(piece)
-                if sum(map(len, pieces)) > MOST_OF_A_REFUSAL:
+                if sum(map(len, pieces)) > MOST_ERROR_BYTES:
                     break
     return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for this address; none for this machine's own."""
+    """The proxy that the environment names for this address; none for loopback addresses."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host == "localhost" or _is_loopback(host) or proxy_bypass(parts.netloc):

@@ -1,4 +1,4 @@
-"""A server that speaks Responses itself: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
+"""A server with the Responses API: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -17,27 +17,27 @@ from app.upstreams.http_server import (
     CONNECT,
     NOT_THERE,
     TROUBLE,
-    Answer,
     HttpRefusedError,
     HttpServer,
+    ResponseBody,
     did_not_answer_as_it_must,
     json_object,
 )
 from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke, UpstreamRefused
-from app.upstreams.response_events import EventReader, NotEventsError, ToldError
+from app.upstreams.response_events import EventReader, NotEventsError, ReportedError
 
 Json = dict[str, Any]
 
 LONGEST_PARAM: Final = 200
-BEHIND_AN_ERROR: Final = 2
-"""Seconds that `response.failed` may take to follow an `error` event: it says more."""
+AFTER_AN_ERROR: Final = 2
+"""Seconds that `response.failed`, which has more details, may take to follow an `error` event."""
 
 _COUNTED: Final = ("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text")
-"""What of an ask may be counted: servers refuse the rest there."""
+"""The fields of a request that are sent to be counted: servers refuse the others there."""
 
 
 class NativeResponses:
-    """A server at `base_url` that speaks Responses. The key goes nowhere but to it."""
+    """A server at `base_url` with the Responses API. The key is sent only to it."""
 
     def __init__(
         self,
@@ -64,32 +64,32 @@ class NativeResponses:
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
         model = str(ask["model"])
-        answer: Answer | None = None
+        answer: ResponseBody | None = None
         secret = key or self._secret
         reading = EventReader()
         try:
             answer = await self._server.ask(msgspec.json.encode(ask), key)
-            del ask  # it may be long, and so may the answer take
+            del ask  # it may be large, and the answer may take long
             pieces = aiter(answer)
             while (data := await _next(pieces, in_time=reading.error is not None)) is not None:
                 for event in reading.read(data):
                     if event["type"] == "response.failed":
                         _clean(event, secret)
                     yield event
-                    del event  # what was told does not wait here for what comes next
+                    del event  # it is not kept in memory until the next one comes
                 del data
                 if reading.done:
                     return
             reading.end()
-        except (*TROUBLE, NotEventsError, ToldError) as error:
-            problem = self._problem(error if reading.error is None else ToldError(reading.error), model, secret)
+        except (*TROUBLE, NotEventsError, ReportedError) as error:
+            problem = self._problem(error if reading.error is None else ReportedError(reading.error), model, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
-            if reading.spoken:
+            if reading.started:
                 raise UpstreamBroke(problem) from None
             raise self._server.refused(error, problem) from None
         finally:
             if answer is not None:
-                answer.let_go(heard_out=reading.done)
+                answer.release(complete=reading.done)
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
         """How long the ask is, by the server itself; None if it has no such address. `UpstreamRefused` as in `open`."""
@@ -110,12 +110,12 @@ class NativeResponses:
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
-            case ToldError():
-                return problem_in_stream(error.told, model=model, secret=secret)
+            case ReportedError():
+                return problem_in_stream(error.body, model=model, secret=secret)
             case NotEventsError():
                 return did_not_answer_as_it_must(str(error))
             case HttpRefusedError():
-                return _as_told(error, self._server.problem(error, model, secret), secret)
+                return _in_upstreams_words(error, self._server.problem(error, model, secret), secret)
             case _:
                 return self._server.problem(error, model, secret)
 
@@ -145,18 +145,18 @@ class _Compactor:
         await self._server.close()
 
 
-async def _whole(answer: Answer) -> Json:
+async def _whole(answer: ResponseBody) -> Json:
     """An answer that is one JSON object."""
-    told = await json_object(answer)
-    if told is None:
+    body = await json_object(answer)
+    if body is None:
         raise NotEventsError("the answer is not a JSON object")
-    return told
+    return body
 
 
 async def _next(pieces: AsyncIterator[bytes], *, in_time: bool) -> bytes | None:
     """The next piece of an answer; None at its end. `in_time`: only if it comes soon."""
     try:
-        async with asyncio.timeout(BEHIND_AN_ERROR if in_time else None):
+        async with asyncio.timeout(AFTER_AN_ERROR if in_time else None):
             return await anext(pieces)
     except StopAsyncIteration:
         return None
@@ -167,7 +167,7 @@ async def _next(pieces: AsyncIterator[bytes], *, in_time: bool) -> bytes | None:
 
 
 def _clean(event: Json, secret: str | None) -> None:
-    """Why it failed, without keys and addresses."""
+    """Removes keys and addresses from the error message of a failed response."""
     response = event.get("response")
     error = response.get("error") if isinstance(response, dict) else None
     if isinstance(error, dict) and isinstance(error.get("message"), str):
@@ -178,16 +178,16 @@ def _has_status(code: str, status: int) -> bool:
     return code in ANSWERS and ANSWERS[code].status == status
 
 
-def _as_told(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:
-    """The client spoke the upstream's own language: what no word of ours fits is told in the upstream's."""
+def _in_upstreams_words(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:
+    """The problem with the upstream's own code and message, where ours are less exact: the client uses the same API."""
     if problem.code not in {"invalid_value", "upstream_error"}:
         return problem
     body = read(refusal.text)
-    told = decoded(refusal.text)
-    error = told.get("error") if isinstance(told, dict) else None
+    whole = decoded(refusal.text)
+    error = whole.get("error") if isinstance(whole, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     param = body.param
-    if code == "model_not_found":  # OpenAI says so with 400
+    if code == "model_not_found":  # OpenAI answers 400 then
         param = "model"
     if isinstance(code, str) and (code == "model_not_found" or _has_status(code, refusal.status)):
         wait = retry_seconds(refusal.headers) if code == "overloaded" else None

@@ -22,12 +22,12 @@ class NotEventsError(Exception):
     """The upstream's answer cannot be read as what it must be."""
 
 
-class ToldError(Exception):
+class ReportedError(Exception):
     """The upstream reported an error inside its answer."""
 
-    def __init__(self, told: Json) -> None:
+    def __init__(self, body: Json) -> None:
         super().__init__()
-        self.told = told
+        self.body = body
 
 
 class EventReader:
@@ -35,18 +35,18 @@ class EventReader:
 
     def __init__(self) -> None:
         self._events = SseEvents()
-        self._begun = b""
-        """What came before the first event: the body, if this is no stream."""
-        self.spoken = False
+        self._head = b""
+        """The bytes before the first event: the body, if this is no stream."""
+        self.started = False
         self.done = False
-        """The last event was heard: nothing that follows is read."""
+        """The last event was read: nothing after it is read."""
         self.error: Json | None = None
-        """The `error` event, of which the `response.failed` behind it may say more."""
+        """The `error` event; a `response.failed` after it may hold more details."""
 
     def read(self, data: bytes) -> Iterator[Json]:
-        """The events that end in this piece. Raises behind the last sound one."""
-        if not self.spoken and len(self._begun) < LONGEST_ERROR:
-            self._begun += data
+        """The events that end in this piece. Raises after the last valid one."""
+        if not self.started and len(self._head) < LONGEST_ERROR:
+            self._head += data
         for text in self._events.feed(data):
             if self.done:
                 return
@@ -55,18 +55,18 @@ class EventReader:
                 yield event
 
     def end(self) -> None:
-        """Nothing more comes. Without any event, the body is looked at: it may be an error."""
+        """Nothing more comes. If there was no event, the body may be an error."""
         if self.error is not None:
-            raise ToldError(self.error)
-        if self.spoken:
+            raise ReportedError(self.error)
+        if self.started:
             return
-        body = self._begun.strip()
+        body = self._head.strip()
         try:
-            told = json.loads(body)
+            decoded = json.loads(body)
         except (ValueError, RecursionError):
-            told = None
-        if isinstance(told, dict) and told.get("error"):
-            raise ToldError(told)
+            decoded = None
+        if isinstance(decoded, dict) and decoded.get("error"):
+            raise ReportedError(decoded)
         if body:
             raise NotEventsError("the answer is not a stream of events")
 
@@ -76,32 +76,32 @@ class EventReader:
             return None
         event = _parsed(text)
         kind = event.get("type")
-        if kind == "keepalive":  # strict clients break on it, and an upstream that says nothing else is silent
+        if kind == "keepalive":  # strict clients break on it, and an upstream that sends nothing else is silent
             return None
         if self.error is not None:
-            return self._behind_error(self.error, event)
+            return self._after_error(self.error, event)
         if kind == "error":
             self.error = event
             return None
         if event.get("error") and kind is None:
-            raise ToldError(event)
+            raise ReportedError(event)
         if not isinstance(kind, str) or not kind.isprintable() or not kind:
             raise NotEventsError("an event of the stream has no type")
-        if not self.spoken:
-            self.spoken, self._begun = True, b""
+        if not self.started:
+            self.started, self._head = True, b""
         self.done = kind in LAST
         return event
 
-    def _behind_error(self, error: Json, event: Json) -> Json:
-        """The `response.failed` that follows an error, with that error where it names none itself."""
+    def _after_error(self, error: Json, event: Json) -> Json:
+        """The `response.failed` that follows an error, with that error if it has none of its own."""
         response = event.get("response")
         if event.get("type") != "response.failed" or not isinstance(response, dict):
-            raise ToldError(error)
+            raise ReportedError(error)
         if not isinstance(response.get("error"), dict):
             held = error.get("error")
-            told = held if isinstance(held, dict) else error
-            response["error"] = {"code": told.get("code"), "message": told.get("message")}
-        self.spoken = self.done = True
+            source = held if isinstance(held, dict) else error
+            response["error"] = {"code": source.get("code"), "message": source.get("message")}
+        self.started = self.done = True
         return event
 
 
@@ -111,7 +111,7 @@ def _parsed(text: bytes) -> Json:
     try:
         event = _decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
-        try:  # half of a character in UTF-16, NaN: a model's text is not refused for that
+        try:  # half of a UTF-16 character, NaN: a model's text is not refused for that
             event = json.loads(text)
         except (ValueError, RecursionError):
             raise NotEventsError("an event of the stream is not JSON") from None

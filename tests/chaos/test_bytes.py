@@ -16,7 +16,7 @@ from app.protocol.problems import Problem
 from app.protocol.request.create_response import parse_request
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
-from app.upstreams.response_events import EventReader, NotEventsError, ToldError
+from app.upstreams.response_events import EventReader, NotEventsError, ReportedError
 from tests.support.grammar import check
 from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
 from tests.support.servers.responses import answer, call, message, reasoning
@@ -109,7 +109,7 @@ def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
         reading.end()
         if not turn.over:
             told.extend(turn.end())
-    except (NotEventsError, ToldError):
+    except (NotEventsError, ReportedError):
         if not turn.over:
             told.extend(turn.fail(BROKE))
     return [json.loads(event.data) for event in told], turn.over  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from aiohttp.base_protocol import BaseProtocol
 
 from app.upstreams.connections import LARGE as PIECE
 from app.upstreams.connections import in_pieces
-from app.upstreams.http_server import Answer
+from app.upstreams.http_server import ResponseBody
 from tests.upstreams.lane import answers
 from tests.upstreams.test_litellm_connections import LANES, client, greeting, server
 
@@ -59,7 +59,7 @@ async def test_an_answer_that_is_there_at_once_is_read_in_pieces() -> None:
 
     waiting = asyncio.create_task(others())
     response: Any = SimpleNamespace(content=content)
-    pieces = [piece async for piece in Answer(response, set())]
+    pieces = [piece async for piece in ResponseBody(response, set())]
     waiting.cancel()
     assert [len(piece) for piece in pieces] == [PIECE] * 10
     assert turns >= len(pieces)

@@ -165,7 +165,7 @@ async def test_why_the_upstream_failed_is_cleaned() -> None:
 async def test_a_consumer_that_is_cancelled_closes_the_upstream(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_server, "LAST_WORDS", 60)  # whoever is left has none
+    monkeypatch.setattr(http_server, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
     with ResponsesUpstream(script) as upstream:
         native = NativeResponses(upstream.url)
         consumer = asyncio.create_task(answers(native, ASK))
