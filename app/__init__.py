@@ -22,6 +22,7 @@ The map
     dialects/           what an upstream understands: requests become asks, payloads become deltas
     prompt/             what a model is asked, in no dialect: a conversation, and the rules for it
     compaction/         summing a conversation up, and going on from the summary
+    parsing/            from a posted body to nouns, or to a refusal by the exact path of the first fault
     bridges/            one file per tool type: how it rides on a function
     emitter/            deltas in, events out
     fetching/           which addresses may be fetched, and pictures and files from there

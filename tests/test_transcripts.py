@@ -24,9 +24,9 @@ from msgspec.structs import replace
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.problems import Problem
-from app.protocol.request.create_response import parse_request
 from app.upstreams.chat_lines import Progress
 from app.upstreams.faults import problem_in_stream
 from tests.support.consumer import check_heard

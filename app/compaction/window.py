@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from app.compaction.prompt import SUM_UP, TOLD, Window, opened_window
+from app.parsing.items import parse_item
 from app.protocol.ids import Mint
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import CompactionItem, CompactionTriggerItem, InputItem, MessageItem, parse_item
+from app.protocol.request.input_items import CompactionItem, CompactionTriggerItem, InputItem, MessageItem
 from app.protocol.request.text_format import PlainFormat
 from app.protocol.seals import Sealer
 

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple, assert_never
 
 from app.fetching.media_types import image_fault
 from app.fetching.url_policy import check_url, is_data_uri
+from app.parsing.validation import missing
 from app.prompt.model_limits import ModelLimits
 from app.prompt.nouns import AskWarning, Audio, File, Image, Part, Parts, Refusal, Text
 from app.prompt.rules import PromptRules
@@ -18,7 +19,6 @@ from app.protocol.request.input_parts import (
     TextPart,
     UnknownPart,
 )
-from app.protocol.request.posted import missing
 
 _MEDIA_TYPES: Final = {
     "csv": "text/csv",

@@ -2,8 +2,7 @@
 
 from typing import Any, Final, assert_never
 
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.policy import SERVICE_TIERS
+from app.protocol.request.create_response import SERVICE_TIERS, CreateResponse
 from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
 from app.protocol.request.tool_choice import AllowedTools
 from app.protocol.response import Response

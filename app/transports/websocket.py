@@ -30,10 +30,10 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from app.off_loop import off_loop
+from app.parsing.create_frame import Frame, parse_frame
 from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.frame import Frame, parse_frame
 from app.settings import Key, Server
 from app.transports.auth import Auth
 from app.transports.draining import DRAIN, SHARE

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
+from app.parsing.bounds import MAX_JSON_VALUES, too_many_values
 from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.json_bytes import json_value, whole_json_bytes
 from app.protocol.problems import Problem, refuse
-from app.protocol.request.create_response import MAX_JSON_VALUES, too_many_values
 from app.protocol.request.json_values import count_values
 from app.turns.quota import Share
 

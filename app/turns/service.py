@@ -10,11 +10,14 @@ from app.compaction.window import kept_messages
 from app.emitter.prepared import prepared
 from app.fetching.url_policy import is_data_uri
 from app.off_loop import off_loop
+from app.parsing.bounds import Bounds
+from app.parsing.json_object import decode_object
+from app.parsing.request_body import parse_compaction, parse_object
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
-from app.protocol.request.create_response import Bounds, CreateResponse, decode_object, parse_compaction, parse_object
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.warnings import bounded
 from app.settings import Key, Server
 from app.turns.attempts import Attempts

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from app.protocol.request.policy import STEERING, STEERING_PREFIXES
+from app.parsing.unsupported import STEERING, STEERING_PREFIXES
 from tests.abuse.house import INVALID, LANES, PROMPT, SERVER, UNKNOWN, House, Refusal, refusal_of
 
 STEERS: Final = sorted(STEERING) + [f"{prefix}{word}" for prefix in STEERING_PREFIXES for word in ("x", "y_z")]

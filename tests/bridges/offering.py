@@ -8,8 +8,9 @@ import pytest
 from app.bridges.table import BridgeTable
 from app.emitter.deltas import CallArguments, CallOpened, Delta, Stopped
 from app.emitter.emitter import Emitter
+from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
-from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import InputItem
 from app.protocol.response import Response
 from tests.support.stage import COMPLETED_AT, CREATED_AT, counting_mint, plain

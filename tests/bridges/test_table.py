@@ -8,8 +8,8 @@ import pytest
 from app.bridges.base import FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.table import BridgeTable, Choice
 from app.emitter.open_items import ItemPosition, OpenFunctionCall
+from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
-from app.protocol.request.create_response import parse_request
 
 F = {"type": "function", "name": "f"}
 G = {"type": "function", "name": "g", "description": "G.", "parameters": {"type": "object"}, "strict": True}

@@ -12,8 +12,8 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem
-from app.protocol.request.create_response import parse_request
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
 from app.upstreams.response_events import EventReader, NotEventsError, ReportedError

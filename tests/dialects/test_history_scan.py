@@ -13,7 +13,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.emitter.open_reasoning import StatePiece
-from app.protocol.request.create_response import parse_request
+from app.parsing.request_body import parse_request
 from tests.support.scan import assert_linear
 from tests.support.stage import OpenBook
 

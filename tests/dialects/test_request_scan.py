@@ -8,7 +8,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
-from app.protocol.request.create_response import parse_request
+from app.parsing.request_body import parse_request
 from tests.support.scan import FIXED, assert_lean, assert_linear
 from tests.support.shapes import SHAPES, body
 from tests.support.stage import CREATED_AT, counting_mint

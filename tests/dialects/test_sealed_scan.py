@@ -11,8 +11,9 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
-from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse
 from app.sealing import MOST_OPENED, EnvelopeSealer
 from tests.support.scan import assert_lean, assert_linear
 

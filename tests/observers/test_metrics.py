@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.observers.metrics import Metrics, Served
-from app.protocol.request.create_response import parse_request
+from app.parsing.request_body import parse_request
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.running import ROOT
 from tests.support.serving import serving

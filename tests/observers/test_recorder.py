@@ -11,8 +11,8 @@ from app.observers import recorder as module
 from app.observers.in_order import BUSY
 from app.observers.recorder import Note, Recorded, Recorder
 from app.observers.redaction import LONGEST, blotted
+from app.parsing.request_body import parse_request
 from app.protocol.problems import refuse
-from app.protocol.request.create_response import parse_request
 from tests.support.stage import new_emitter
 
 PLENTY = 100_000_000

@@ -8,9 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from app.fetching.url_policy import check_url
+from app.parsing.bounds import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS
+from app.parsing.request_body import parse_request
 from app.protocol.json_bytes import is_json_object
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.create_response import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS, parse_request
 from app.protocol.request.json_values import count_values
 from app.protocol.request.tool_items import ShellCallItem
 from tests.support.scan import peak_of
@@ -125,9 +126,8 @@ def test_all_parts_of_a_request_are_counted_together() -> None:
 )
 def test_what_is_too_much_is_refused_before_it_is_read(given: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
-    monkeypatch.setattr("app.protocol.request.posted.validated", read.append)
-    monkeypatch.setattr("app.protocol.request.input_parts.validated", read.append)
-    monkeypatch.setattr("app.protocol.request.tools.validated", read.append)
+    monkeypatch.setattr("app.parsing.shaped.validated", read.append)
+    monkeypatch.setattr("app.parsing.chosen_tools.validated", read.append)
     assert problem_of(given).code == "invalid_value"
     assert not read
 

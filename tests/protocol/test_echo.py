@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.parsing.request_body import parse_request
 from app.protocol.echo import opening_response
-from app.protocol.request.create_response import parse_request
 from tests.support.judges import judge_response
 
 

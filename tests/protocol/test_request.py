@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.parsing.request_body import parse_request
+from app.parsing.unsupported import STEERING
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import MessageItem, ReasoningItem, UnknownItem
 from app.protocol.request.input_parts import InputImagePart, TextPart, UnknownPart
-from app.protocol.request.policy import STEERING
 from app.protocol.request.text_format import JsonSchemaFormat
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool
 from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import AgentMessageItem
 from app.protocol.request.input_parts import TextPart
 from app.protocol.request.tool_items import ToolSearchOutputItem

@@ -11,11 +11,11 @@ import pytest
 import app.transports.last_response
 import app.transports.sse
 import app.transports.websocket as endpoint
+from app.parsing.request_body import parse_request
 from app.protocol.echo import opening_response
 from app.protocol.event_sizes import _TEXTS, _VALUES, LONG, size_of
 from app.protocol.events import Event, LifecycleEvent, Relayed, ResponseCompleted
 from app.protocol.output_items import Message, OutputText
-from app.protocol.request.create_response import parse_request
 from app.settings import Model, Settings, Upstream
 from app.transports.sse import is_short
 from tests.support.script import opens, stops, talk

@@ -2,9 +2,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.emitter.deltas import TextDelta
+from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.problems import Problem, refuse
-from app.protocol.request.create_response import CreateResponse, parse_request
+from app.protocol.request.create_response import CreateResponse
 from app.turns.log import TurnLog
 from tests.support.stage import COUNTED, END, new_emitter
 

@@ -10,10 +10,10 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.parsing.request_body import parse_request
 from app.protocol.events import Event, LastEvent, ResponseFailed
 from app.protocol.output_items import Message, OutputText
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.create_response import parse_request
 from app.turns.pump import QUEUE, Pump
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused

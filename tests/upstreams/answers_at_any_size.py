@@ -9,8 +9,8 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.parsing.request_body import parse_request
 from app.protocol.events import Event
-from app.protocol.request.create_response import parse_request
 from app.transports import sse
 from app.upstreams.chat_lines import ChatLines
 from app.upstreams.response_events import EventReader

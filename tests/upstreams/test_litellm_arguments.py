@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.parsing.unsupported import STEERING
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.create_response import KNOWN
-from app.protocol.request.policy import STEERING
 from app.upstreams import litellm_chat
 from app.upstreams.litellm_ask import MANY, SETTINGS, arguments
 from app.upstreams.litellm_chat import load

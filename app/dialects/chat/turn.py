@@ -24,13 +24,13 @@ from app.dialects.chat.sealed_state import carrying, hidden, sealing
 from app.dialects.chat.summary import NO_SEAL, Summary, together
 from app.emitter.deltas import Compacted, Delta, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
+from app.parsing.items import parse_item
 from app.prompt.nouns import AskWarning
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import parse_item
 from app.protocol.response import Usage
 from app.protocol.seals import Sealer
 

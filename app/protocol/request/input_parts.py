@@ -1,8 +1,10 @@
 """Content parts of messages and of tool outputs."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from app.protocol.request.posted import Shape, an_object, missing, type_of, validated, wrong_type
+from pydantic import SkipValidation
+
+from app.protocol.request.shape import Holds, Shape
 
 
 class TextPart(Shape):
@@ -60,6 +62,8 @@ class UnknownPart(Shape):
 
 InputPart = TextPart | RefusalPart | InputImagePart | InputFilePart | InputAudioPart | UnknownPart
 Content = str | list[InputPart]
+ParsedContent = Annotated[Content, SkipValidation, Holds.PARTS]
+"""Content as a member: its parts are validated one by one, each by its own type."""
 
 PARTS: Final[dict[str, type[InputPart]]] = {
     "input_text": TextPart,
@@ -70,19 +74,3 @@ PARTS: Final[dict[str, type[InputPart]]] = {
     "input_file": InputFilePart,
     "input_audio": InputAudioPart,
 }
-
-
-def parse_content(raw: object, path: str) -> Content:
-    """A string or content parts."""
-    if isinstance(raw, str):
-        return raw
-    if isinstance(raw, list):
-        return [_parse_part(part, f"{path}[{index}]") for index, part in enumerate(raw)]
-    if raw is None:
-        raise missing(path)
-    raise wrong_type(path, "a string or an array of content parts", raw)
-
-
-def _parse_part(raw: object, path: str) -> InputPart:
-    part = an_object(raw, path)
-    return validated(PARTS.get(type_of(part, path), UnknownPart), part, path)

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.problems import refuse
-from app.protocol.request.posted import Shape, an_object, type_of, validated
+from app.protocol.request.shape import OneOf, Shape
 
 
 class PlainFormat(Shape):
@@ -32,7 +31,7 @@ class JsonSchemaFormat(Shape):
 
 TextFormat = PlainFormat | JsonObjectFormat | JsonSchemaFormat
 
-_FORMATS: Final[dict[str, type[TextFormat]]] = {
+FORMATS: Final[dict[str, type[TextFormat]]] = {
     "text": PlainFormat,
     "json_object": JsonObjectFormat,
     "json_schema": JsonSchemaFormat,
@@ -42,22 +41,5 @@ _FORMATS: Final[dict[str, type[TextFormat]]] = {
 class TextConfig(Shape):
     """Format and length of the answer's text."""
 
-    format: Annotated[TextFormat, SkipValidation] = PlainFormat()
+    format: Annotated[TextFormat, SkipValidation, OneOf(FORMATS)] = PlainFormat()
     verbosity: Literal["low", "medium", "high"] | None = None
-
-
-def parse_text(raw: object) -> TextConfig:
-    """The `text` parameter."""
-    text = {key: value for key, value in an_object(raw, "text").items() if value is not None}
-    if "format" in text:
-        text["format"] = _parse_format(text["format"])
-    return validated(TextConfig, text, "text")
-
-
-def _parse_format(raw: object) -> TextFormat:
-    path = "text.format"
-    kind = type_of(an_object(raw, path), path)
-    if kind not in _FORMATS:
-        names = "', '".join(_FORMATS)
-        raise refuse("invalid_value", f"Invalid value for '{path}.type': expected one of '{names}'.", f"{path}.type")
-    return validated(_FORMATS[kind], an_object(raw, path), path)

@@ -2,17 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
-from app.protocol.request.input_parts import Content
-from app.protocol.request.posted import Shape
-from app.protocol.request.tools import Tool
-
-ParsedContent = Annotated[Content, SkipValidation]
-"""Content whose parts were validated one by one, each by its own type."""
-
-ParsedTools = Annotated[list[Tool], SkipValidation]
-"""Tools that were validated one by one."""
+from app.protocol.request.input_parts import ParsedContent
+from app.protocol.request.shape import Shape
+from app.protocol.request.tools import ParsedTools
 
 
 class ToolItem(Shape):

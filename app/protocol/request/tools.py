@@ -4,8 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.problems import refuse
-from app.protocol.request.posted import Shape, an_array, an_object, missing, type_of, validated
+from app.protocol.request.shape import Holds, OneOf, Shape
 
 ToolNameText = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,128}\z")]
 """A name that a client may give. What a chat server finds too long is shortened on its way there."""
@@ -42,7 +41,9 @@ class CustomTool(Shape):
     type: Literal["custom"]
     name: ToolNameText
     description: str | None = None
-    format: Annotated[PlainInput | GrammarInput | None, SkipValidation] = None
+    format: Annotated[
+        PlainInput | GrammarInput | None, SkipValidation, OneOf({"text": PlainInput, "grammar": GrammarInput})
+    ] = None
     defer_loading: bool | None = None
 
 
@@ -52,7 +53,7 @@ class NamespaceTool(Shape):
     type: Literal["namespace"]
     name: ToolNameText
     description: str | None = None
-    tools: Annotated[list["Tool"], SkipValidation]
+    tools: Annotated[list["Tool"], SkipValidation, Holds.TOOLS]
 
 
 class ToolSearchTool(Shape):
@@ -99,8 +100,10 @@ class OtherTool(Shape):
 Tool = (
     FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | OtherTool
 )
+ParsedTools = Annotated[list[Tool], SkipValidation, Holds.TOOLS]
+"""Tools as a member: they are validated one by one."""
 
-_TOOLS: Final[dict[str, type[Tool]]] = {
+TOOLS: Final[dict[str, type[Tool]]] = {
     "function": FunctionTool,
     "custom": CustomTool,
     "namespace": NamespaceTool,
@@ -109,30 +112,3 @@ _TOOLS: Final[dict[str, type[Tool]]] = {
     "shell": ShellTool,
     "apply_patch": ApplyPatchTool,
 }
-_FORMATS: Final[dict[str, type[PlainInput | GrammarInput]]] = {"text": PlainInput, "grammar": GrammarInput}
-
-
-def parse_tool(raw: object, path: str) -> Tool:
-    """One tool, by its `type`."""
-    tool = an_object(raw, path)
-    kind = type_of(tool, path)
-    if kind == "custom" and tool.get("format") is not None:
-        tool = {**tool, "format": _parse_format(tool["format"], f"{path}.format")}
-    if kind == "namespace":
-        if tool.get("tools") is None:
-            raise missing(f"{path}.tools")
-        tool = {**tool, "tools": parse_tools(tool["tools"], f"{path}.tools")}
-    return validated(_TOOLS.get(kind, OtherTool), tool, path)
-
-
-def parse_tools(raw: object, path: str) -> list[Tool]:
-    """A list of tools."""
-    return [parse_tool(tool, f"{path}[{index}]") for index, tool in enumerate(an_array(raw, path))]
-
-
-def _parse_format(raw: object, path: str) -> PlainInput | GrammarInput:
-    form = an_object(raw, path)
-    kind = type_of(form, path)
-    if kind not in _FORMATS:
-        raise refuse("invalid_value", f"Invalid value for '{path}.type': expected 'text' or 'grammar'.", f"{path}.type")
-    return validated(_FORMATS[kind], form, path)

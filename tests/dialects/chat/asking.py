@@ -8,8 +8,8 @@ import pytest
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import to_chat
+from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
-from app.protocol.request.create_response import parse_request
 
 DEFAULT = ChatOptions()
 

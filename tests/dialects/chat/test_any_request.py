@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import to_chat
+from app.parsing.request_body import parse_request
 from app.prompt.conversation import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
-from app.protocol.request.create_response import parse_request
 from tests.dialects.chat.asking import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 
 TRANSCRIPTS: Final = Path(__file__).parents[2] / "transcripts"

@@ -12,8 +12,8 @@ from app.compaction.prompt import CUT, SUM_UP, TOLD, Window, opened_window, seal
 from app.compaction.window import LETTER
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
-from app.protocol.request.create_response import parse_request
 from app.sealing import EnvelopeSealer
 from tests.dialects.chat.asking import assistant, call, output, user
 from tests.support import grammar

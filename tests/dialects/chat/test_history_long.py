@@ -10,7 +10,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.protocol.request.create_response import parse_request
+from app.parsing.request_body import parse_request
 
 Items = list[dict[str, Any]]
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.parsing.request_body import parse_request
 from app.prompt.conversation import UNREADABLE
-from app.protocol.request.create_response import parse_request
 from app.sealing import EnvelopeSealer
 from tests.support.grammar import check
 from tests.support.judges import judge

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.protocol.request.create_response import parse_request
+from app.parsing.request_body import parse_request
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge

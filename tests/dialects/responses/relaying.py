@@ -7,8 +7,8 @@ from typing import Any
 
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.parsing.request_body import parse_request
 from app.protocol.events import Event, Relayed
-from app.protocol.request.create_response import parse_request
 from app.transports.sse import frame
 
 Json = dict[str, Any]

@@ -2,8 +2,8 @@
 
 from typing import Any, Final, NamedTuple
 
+from app.parsing.validation import missing, wrong_type
 from app.protocol.problems import refuse
-from app.protocol.request.posted import missing, wrong_type
 
 NOT_HERE: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and none runs on without its client."""

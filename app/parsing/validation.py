@@ -1,11 +1,12 @@
-"""The base of every posted object, and how a fault becomes a problem with its exact path."""
+"""From posted JSON to an object of a shape, or to a problem with the exact path of the first fault."""
 
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from app.protocol.problems import ProblemError, refuse
+from app.protocol.request.shape import Shape
 
 _JSON_NAMES: Final[dict[type, str]] = {
     dict: "an object",
@@ -20,12 +21,6 @@ _JSON_NAMES: Final[dict[type, str]] = {
 
 SHOWN: Final = 64
 """Characters of a client's own name for something that are repeated in a problem."""
-
-
-class Shape(BaseModel):
-    """Something a client posts. Nothing is converted on the way in; unknown keys are kept, not refused."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
 
 AnyShape = TypeVar("AnyShape", bound=Shape)

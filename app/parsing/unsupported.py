@@ -1,10 +1,11 @@
-"""Parameters that are refused, ignored aloud or ignored in silence, each with its reason."""
+"""Parameters that this server refuses, ignores with a warning or ignores without one, each with its reason."""
 
 from collections.abc import Container
 from typing import Any, Final
 
+from app.parsing.validation import SHOWN
 from app.protocol.problems import refuse
-from app.protocol.request.posted import SHOWN
+from app.protocol.request.create_response import SERVICE_TIERS
 
 STEERING: Final = frozenset(
     {
@@ -23,7 +24,7 @@ STEERING: Final = frozenset(
     }
 )
 STEERING_PREFIXES: Final = ("litellm_", "aws_")
-"""Keys that would steer the machinery behind this server, for instance send its own key to another address."""
+"""Keys that would steer the libraries behind this server, for instance send its own key to another address."""
 
 _SEND_HISTORY: Final = (
     "This server is stateless and keeps nothing between requests: send the whole history in 'input' instead, "
@@ -50,7 +51,6 @@ QUIET: Final = frozenset(
         "prompt_cache_options",  # how long a cache lives changes cost, never the answer
     }
 )
-SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
 EFFECTIVE_INCLUDES: Final = frozenset(
     {
         "message.output_text.logprobs",
@@ -67,7 +67,7 @@ def refuse_steering(raw: dict[str, Any]) -> None:
 
 
 def refuse_stateful(given: dict[str, Any]) -> None:
-    """Refuses what would need a memory, and says how to do without it."""
+    """Refuses what would need stored state, and says how to do without it."""
     for key, message in STATEFUL.items():
         if key in given:
             raise refuse("unsupported_parameter", message, key)

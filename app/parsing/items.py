@@ -1,0 +1,91 @@
+"""Input items: each by its `type`."""
+
+from typing import Any, Final
+
+from app.parsing.bounds import Bounds, by_setting, within
+from app.parsing.shaped import shaped
+from app.parsing.validation import an_object, type_of, wrong_type
+from app.protocol.problems import ProblemError, refuse
+from app.protocol.request.input_items import ITEMS, InputItem, UnknownItem
+
+_LISTS: Final = ("content", "output", "summary", "tools")
+_LISTS_OF_ACTIONS: Final = ("command", "commands")
+
+
+def entries_of(raw: object) -> int:
+    """How many parts, thoughts, commands, outputs or tools stand in this item, or tools in this tool."""
+    if not isinstance(raw, dict):
+        return 0
+    count = 0
+    for name in _LISTS:
+        held = raw.get(name)
+        if isinstance(held, list):
+            count += len(held)
+            if name == "tools":
+                count += sum(map(entries_of, held))
+    action = raw.get("action")
+    if isinstance(action, dict):
+        count += sum(len(held) for name in _LISTS_OF_ACTIONS if isinstance(held := action.get(name), list))
+    return count
+
+
+def parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
+    """The `input` of a request. All entries are counted before any item is read."""
+    if isinstance(raw, str):
+        return raw
+    if not isinstance(raw, list):
+        raise wrong_type("input", "a string or an array of items", raw)
+    items = within(raw, bounds.max_items, "input", "max_items")
+    entries = 0
+    for index, item in enumerate(items):
+        entries += entries_of(item)
+        if entries > bounds.max_parts:
+            path = f"input[{index}]"
+            message = (
+                f"Invalid value for '{path}': up to here the input holds {entries} content parts and other list "
+                f"entries, and at most {bounds.max_parts} are allowed{by_setting('max_parts')}."
+            )
+            raise refuse("invalid_value", message, path)
+    return [parse_item(item, f"input[{index}]") for index, item in enumerate(items)]
+
+
+def parse_item(raw: object, path: str) -> InputItem:
+    """One item, by its `type`; without one it is a message."""
+    item = an_object(raw, path)
+    kind = _kind(item, path)
+    if kind == "item_reference":
+        raise _reference(path)
+    if item.get("type") is None:
+        item = {**item, "type": kind}
+    if kind == "agent_message":
+        item = {**item, "content": _unsealed(item.get("content"))}
+    return shaped(ITEMS.get(kind, UnknownItem), item, path)
+
+
+def _kind(item: dict[str, Any], path: str) -> str:
+    if item.get("type") is not None:
+        return type_of(item, path)
+    if "role" not in item and "content" not in item and item.get("id") is not None:
+        return "item_reference"  # its type may be left out, by the API's own types
+    return "message"
+
+
+def _unsealed(content: object) -> object:
+    """The parts of an agent's message, those in `encrypted_content` as what they are."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {"type": "input_text", "text": part.get("encrypted_content")}
+        if isinstance(part, dict) and part.get("type") == "encrypted_content"
+        else part
+        for part in content
+    ]
+
+
+def _reference(path: str) -> ProblemError:
+    return refuse(
+        "unsupported_parameter",
+        f"'{path}' refers to an item stored by an earlier response. This server is stateless and stores nothing: "
+        "send the items themselves in 'input', and set `store: false` so that your client keeps them.",
+        path,
+    )

@@ -1,0 +1,49 @@
+"""The JSON object in a body, within its bounds."""
+
+from typing import Any
+
+import msgspec
+
+from app.parsing.bounds import MAX_DEPTH, MAX_JSON_VALUES, too_many_values
+from app.parsing.validation import wrong_type
+from app.protocol.problems import ProblemError, refuse
+from app.protocol.request.json_values import holds_more_values
+
+
+def decode_object(body: bytes, max_json_values: int = MAX_JSON_VALUES) -> dict[str, Any]:
+    """The JSON object in these bytes. Refuses anything else, and what is nested too deeply to be written again."""
+    if holds_more_values(body, max_json_values):
+        raise refuse("invalid_value", too_many_values("body", max_json_values), "body")
+    try:
+        raw = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise refuse("invalid_json", f"The body is not valid JSON: {_reason(error)}.") from None
+    except RecursionError:
+        raise _too_deep() from None
+    if not isinstance(raw, dict):
+        raise wrong_type("body", "an object", raw)
+    _refuse_depth(raw)
+    return raw
+
+
+def _reason(error: Exception) -> str:
+    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _too_deep() -> ProblemError:
+    return refuse("invalid_json", f"The body is nested too deeply: more than {MAX_DEPTH} levels.")
+
+
+def _refuse_depth(raw: dict[str, Any]) -> None:
+    """What is nested deeper could be read, but not written again: the response echoes tools and formats."""
+    level: list[Any] = [raw]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return
+    raise _too_deep()

@@ -1,0 +1,107 @@
+"""The body of `POST /v1/responses`."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from app.parsing.bounds import BOUNDS, MAX_ENTRIES, MAX_PAIRS, Bounds, by_setting, within
+from app.parsing.chosen_tools import parse_tool_choice
+from app.parsing.items import entries_of, parse_input
+from app.parsing.json_object import decode_object
+from app.parsing.shaped import parse_tools, shaped
+from app.parsing.unsupported import refuse_stateful, refuse_steering, warnings_about
+from app.parsing.validation import an_array, an_object, missing, validated
+from app.protocol.problems import ProblemError, refuse
+from app.protocol.request.create_response import KNOWN, CreateResponse
+from app.protocol.request.input_items import InputItem
+from app.protocol.request.text_format import TextConfig
+from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
+from app.protocol.request.tools import NamespaceTool, Tool
+
+_LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "metadata": MAX_PAIRS}
+
+
+def parse_request(body: bytes, **bounds: int) -> CreateResponse:
+    """The request in this body. Refuses whatever this server could not serve honestly, by the path of the fault."""
+    allowed = Bounds(**bounds)
+    return parse_object(decode_object(body, allowed.max_json_values), allowed)
+
+
+def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
+    """The same, of a body of `size` bytes that `decode_object` has read."""
+    refuse_steering(raw)
+    given = {key: value for key, value in raw.items() if value is not None}
+    refuse_stateful(given)
+    if given.get("model", "") == "":
+        raise missing("model")
+    if "input" not in given:
+        raise missing("input")
+    known = {key: value for key, value in given.items() if key in KNOWN}
+    known["input"] = parse_input(known["input"], bounds)
+    if "tools" in known:
+        known["raw_tools"] = within(an_array(known["tools"], "tools"), bounds.max_tools, "tools", "max_tools")
+        _refuse_full_namespaces(known["raw_tools"], bounds.max_tools)
+        known["tools"] = parse_tools(known["raw_tools"], "tools")
+    _count_tools(known.get("tools", []), known["input"], bounds.max_tools)
+    if "tool_choice" in known:
+        known["raw_tool_choice"] = known["tool_choice"]
+        known["tool_choice"] = parse_tool_choice(known["tool_choice"], bounds.max_tools)
+    for name, most in _LISTED.items():
+        if isinstance(known.get(name), list | dict):
+            within(known[name], most, name)
+    if "text" in known:
+        known["text"] = _parse_text(known["text"])
+    known["raw"] = raw
+    known["size"] = size
+    known["warnings"] = []
+    request = validated(CreateResponse, known)
+    request.warnings.extend(warnings_about(given, KNOWN, request.include))
+    return request
+
+
+def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
+    """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
+    given = raw.get("input")
+    items = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
+    if isinstance(items, list):
+        raw = {**raw, "input": [*items, {"type": "compaction_trigger"}]}
+    request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1), size)
+    return request.model_copy(update={"compacts": True})
+
+
+def _parse_text(raw: object) -> TextConfig:
+    text = {key: value for key, value in an_object(raw, "text").items() if value is not None}
+    return shaped(TextConfig, text, "text")
+
+
+def _refuse_full_namespaces(tools: list[Any], limit: int) -> None:
+    """Refuses more tools in namespaces than there may be, before any of them is read."""
+    held = sum(map(entries_of, tools))
+    if held > limit:
+        raise _too_many_tools(held, limit)
+
+
+def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) -> None:
+    """All tools of a turn together, wherever they stand and however they are nested."""
+    names = _names(tools)
+    for index, item in enumerate(given if isinstance(given, list) else ()):
+        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
+            names |= _names(within(item.tools, limit, f"input[{index}].tools", "max_tools"))
+    if len(names) > limit:
+        raise _too_many_tools(len(names), limit)
+
+
+def _too_many_tools(count: int, limit: int) -> ProblemError:
+    most = f"at most {limit} are allowed{by_setting('max_tools')}"
+    message = f"Invalid value for 'tools': there are {count} in all, and {most}."
+    return refuse("invalid_value", message, "tools")
+
+
+def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
+    """What a model would be told of: a namespace is as many as it holds, a tool that is found twice is one."""
+    return {
+        (space, tool.type, str(getattr(tool, "name", "")))  # a tool without names may bring anything under that key
+        for outer in tools
+        for space, tool in (
+            [(outer.name, inner) for inner in outer.tools] if isinstance(outer, NamespaceTool) else [("", outer)]
+        )
+    }

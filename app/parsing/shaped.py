@@ -1,0 +1,77 @@
+"""From a posted object to the noun of its `type`, with all that is nested in it: content parts, tools, formats."""
+
+from functools import cache
+from typing import Any
+
+from app.parsing.validation import AnyShape, an_array, an_object, missing, type_of, validated, wrong_type
+from app.protocol.problems import refuse
+from app.protocol.request.input_parts import PARTS, Content, InputPart, UnknownPart
+from app.protocol.request.shape import Holds, OneOf, Shape
+from app.protocol.request.tools import TOOLS, OtherTool, Tool
+
+
+def shaped(shape: type[AnyShape], raw: dict[str, Any], path: str) -> AnyShape:
+    """The object of this shape. Members that are marked as objects of several shapes are read first."""
+    for name, mark in _nested(shape):
+        held = raw.get(name)
+        if held is not None or isinstance(mark, Holds):
+            raw = {**raw, name: _member(mark, held, f"{path}.{name}")}
+    return validated(shape, raw, path)
+
+
+def parse_content(raw: object, path: str) -> Content:
+    """A string or content parts."""
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, list):
+        return [_parse_part(part, f"{path}[{index}]") for index, part in enumerate(raw)]
+    if raw is None:
+        raise missing(path)
+    raise wrong_type(path, "a string or an array of content parts", raw)
+
+
+def parse_tools(raw: object, path: str) -> list[Tool]:
+    """A list of tools."""
+    return [_parse_tool(tool, f"{path}[{index}]") for index, tool in enumerate(an_array(raw, path))]
+
+
+def _parse_part(raw: object, path: str) -> InputPart:
+    part = an_object(raw, path)
+    return validated(PARTS.get(type_of(part, path), UnknownPart), part, path)
+
+
+def _parse_tool(raw: object, path: str) -> Tool:
+    tool = an_object(raw, path)
+    return shaped(TOOLS.get(type_of(tool, path), OtherTool), tool, path)
+
+
+@cache
+def _nested(shape: type[Shape]) -> tuple[tuple[str, Holds | OneOf], ...]:
+    """The marked members of a shape, by their names."""
+    return tuple(
+        (name, mark)
+        for name, field in shape.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, Holds | OneOf)
+    )
+
+
+def _member(mark: Holds | OneOf, raw: object, path: str) -> object:
+    """What a marked member holds."""
+    if isinstance(mark, OneOf):
+        return _one_of(mark, raw, path)
+    if mark is Holds.PARTS:
+        return parse_content(raw, path)
+    if raw is None:
+        raise missing(path)
+    return parse_tools(raw, path)
+
+
+def _one_of(mark: OneOf, raw: object, path: str) -> Shape:
+    held = an_object(raw, path)
+    kind = type_of(held, path)
+    if kind in mark.shapes:
+        return validated(mark.shapes[kind], held, path)
+    names = [f"'{name}'" for name in mark.shapes]
+    expected = " or ".join(names) if len(names) == 2 else f"one of {', '.join(names)}"  # noqa: PLR2004 — a pair
+    raise refuse("invalid_value", f"Invalid value for '{path}.type': expected {expected}.", f"{path}.type")

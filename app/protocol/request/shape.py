@@ -1,0 +1,29 @@
+"""The base of every posted object, and marks for members that hold objects of several shapes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Shape(BaseModel):
+    """Something a client posts. Nothing is converted on the way in; unknown keys are kept, not refused."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+
+class Holds(Enum):
+    """Marks a member that must be there and holds a list of objects, each of which is read by its own `type`."""
+
+    PARTS = auto()
+    """Content parts, or a string."""
+    TOOLS = auto()
+    """Tools."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a member that is an object of one of these shapes, by its `type`, or null."""
+
+    shapes: Mapping[str, type[Shape]]
