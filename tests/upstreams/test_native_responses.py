@@ -205,7 +205,7 @@ async def test_an_error_keeps_its_code_and_the_failure_behind_it_is_read(
     script: list[Step], events: list[Json], expected: Problem | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OpenAI says `error`, then `response.failed`. Agents repeat what they take for a server's fault."""
-    monkeypatch.setattr(native_responses, "BEHIND_AN_ERROR", 0.2)
+    monkeypatch.setattr(native_responses, "AFTER_AN_ERROR", 0.2)
     heard, problem = await hear(*script)
     assert ([event["type"] for event in heard], problem) == ([event["type"] for event in events], expected)
     if events[-1]["type"] == "response.failed":
