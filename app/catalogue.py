@@ -19,6 +19,7 @@ from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer, Sealers
+from app.protocol.warnings import ClientWarning, no_effect
 from app.settings import Key, Secret
 from app.upstreams.breaker import Breaker
 from app.upstreams.callers_key import at_callers_expense, callers_fault
@@ -119,7 +120,7 @@ class Route(NamedTuple):
                     now=now,
                     for_codex=for_codex,
                 )
-                turn.warnings += await self._left_out(turn)
+                turn.warnings = (*turn.warnings, *await self._left_out(turn))
                 return turn
             case RelayOptions() as relay if request.compacts:
                 return await off_loop(
@@ -156,11 +157,11 @@ class Route(NamedTuple):
     async def _known(self, model: str) -> Capabilities:
         return ANYTHING if self.entry.knowing is None else await self.entry.knowing.capabilities(model)
 
-    async def _left_out(self, turn: ChatTurn) -> list[str]:
-        """A sentence for the caller about each setting that the upstream will leave out of this ask."""
+    async def _left_out(self, turn: ChatTurn) -> list[ClientWarning]:
+        """A warning about each setting that the upstream will leave out of this ask."""
         dropped = [] if self.entry.knowing is None else await self.entry.knowing.dropped(turn.ask)
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
-        return [f"'{name}' has no effect on this model." for name in names]
+        return [no_effect(name) for name in names]
 
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""

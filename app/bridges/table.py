@@ -21,6 +21,7 @@ from app.protocol.request.input_items import InputItem
 from app.protocol.request.tool_choice import ToolChoice
 from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
 from app.protocol.request.tools import CustomTool, FunctionTool, Tool, ToolSearchTool
+from app.protocol.warnings import ClientWarning
 
 __all__ = ["BRIDGES", "BridgeTable", "Choice"]
 
@@ -64,8 +65,8 @@ class BridgeTable:
         web_search: bool = False,
         image_output: bool = False,
     ) -> None:
-        self.warnings: list[str] = []
-        """A sentence for each tool that was left out."""
+        self.warnings: tuple[ClientWarning, ...] = ()
+        """One for each tool that was left out."""
         self.web_search: Tool | None = None
         """The search that the model's own server runs, where it has one and the client wants and permits it."""
         self._called = False
@@ -161,9 +162,15 @@ class BridgeTable:
         can_search = any(_searches(offer) for offer in offers)
         offered: dict[str, Carrier] = {}
         seen: set[tuple[str, ToolName]] = set()
+        left_out: list[ClientWarning] = []
         for offer in offers:
             member = offer.member
+            if self._is_hosted(member.tool.type):
+                self._use_hosted(member.tool)
+                continue
             if (carrier := self._declare(member)) is None:
+                details = f"its type '{member.tool.type[:64]}' cannot be offered to this model."
+                left_out.append(ClientWarning(member.path, "tool", f"{member.path} was left out: {details}"))
                 continue
             if not offer.found and (offer.place, member.name) in seen:
                 name = member.name.name
@@ -176,19 +183,20 @@ class BridgeTable:
             waits = can_search and not offer.found and _may_load_later(member.tool)
             if not waits or carrier.spec.name in offered:
                 offered[carrier.spec.name] = carrier
+        self.warnings = tuple(left_out)
         return offered
 
+    def _use_hosted(self, tool: Tool) -> None:
+        """Keeps the first search that the model's own server runs. Other hosted tools need nothing."""
+        if tool.type != "image_generation":
+            self.web_search = self.web_search or tool
+
     def _declare(self, member: Member) -> Carrier | None:
-        """The carrier of a tool; None, and a warning, if none can carry it."""
-        tool, kind = member.tool, member.tool.type
-        if self._is_hosted(kind):
-            if kind != "image_generation":
-                self.web_search = self.web_search or tool
-            return None
-        bridge = _BY_TOOL.get(kind)
+        """The carrier of a tool; None if no function can carry it."""
+        tool = member.tool
+        bridge = _BY_TOOL.get(tool.type)
         spec = None if bridge is None else bridge.declare(tool, self._names.of(member.name))
         if bridge is None or spec is None:
-            self.warnings.append(f"{member.path} was left out: its type '{kind[:64]}' cannot be offered to this model.")
             return None
         if member.about:
             spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))

@@ -1,7 +1,7 @@
 """Everything that was said, in the log: for whoever hunts a fault and may read it. Off unless it is asked for."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -39,7 +39,7 @@ class LoggedTurn:
         self._request_id = str(fields.get("request_id", ""))
         self._lines = InOrder(backlog, fields)
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — the log has the warnings already
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — the log has the warnings already
         """What the client wanted, and what this upstream is asked."""
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
         instead = brief(request, BUSY)

@@ -4,7 +4,7 @@ Labels come from the configuration alone: whatever name a client sends, a model 
 """
 
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request
@@ -195,7 +195,7 @@ class CountedTurn:
         self._metrics = metrics
         self._asked = False
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — nothing of it is counted
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — nothing of it is counted
         """From here on it is the upstream that refuses."""
         self._asked = True
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from weakref import WeakSet
@@ -59,7 +59,7 @@ class Recorded:
         """Whose turn it is: `Key.owner`. Empty before the caller was known, and where no keys are configured."""
         return str(self._fields.get("owner", ""))
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """What the client wanted, and what this upstream is asked."""
         more = {"upstream": upstream, "warnings": warnings}
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long

@@ -4,7 +4,7 @@ The span takes its place under the client's own, if the client sent a `tracepare
 the upstream's spans to stand under it. No prompt and no answer is in any of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -64,7 +64,7 @@ class TracedTurn:
         self._span = span
         self._providers = providers
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:  # noqa: ARG002 — no prompt goes out
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — no prompt goes out
         """What kind of turn it is; whatever is asked from here on takes the span along."""
         self._span.add_event("ask", {"am_proxy.upstream": upstream})
         headers: dict[str, str] = {}

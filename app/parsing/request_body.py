@@ -52,10 +52,8 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
         known["text"] = _parse_text(known["text"])
     known["raw"] = raw
     known["size"] = size
-    known["warnings"] = []
     request = validated(CreateResponse, known)
-    request.warnings.extend(warnings_about(given, KNOWN, request.include))
-    return request
+    return request.model_copy(update={"warnings": warnings_about(given, KNOWN, request.include)})
 
 
 def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from app.parsing.validation import SHOWN
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import SERVICE_TIERS
+from app.protocol.warnings import ClientWarning
 
 STEERING: Final = frozenset(
     {
@@ -75,22 +76,30 @@ def refuse_stateful(given: dict[str, Any]) -> None:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def warnings_about(given: dict[str, Any], known: Container[str], include: list[str]) -> list[str]:
-    """A sentence for each parameter that a caller could miss the effect of."""
+def warnings_about(given: dict[str, Any], known: Container[str], include: list[str]) -> tuple[ClientWarning, ...]:
+    """A warning for each parameter whose effect a client could miss."""
     unknown = [key for key in given if key not in known and key not in QUIET]
-    warnings = [f"'{key[:SHOWN]}' has no effect on this server." for key in unknown[:MOST_NAMED]]
+    warnings = [_unknown(key[:SHOWN], f"'{key[:SHOWN]}' has no effect on this server.") for key in unknown[:MOST_NAMED]]
     if len(unknown) > MOST_NAMED:
-        warnings.append(f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either.")
+        details = f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either."
+        warnings.append(_unknown("", details))
     if given.get("truncation") == "auto":
-        warnings.append("'truncation: auto' has no effect on this server: an input that is too long is an error.")
+        details = "'truncation: auto' has no effect on this server: an input that is too long is an error."
+        warnings.append(ClientWarning("truncation", "truncation", details))
     for index, entry in enumerate(given.get("context_management") or ()):
         if entry["type"] != "compaction" or entry.get("compact_threshold") is None:
-            warnings.append(f"'context_management[{index}]' has no effect: it is no compaction with a threshold.")
+            path = f"context_management[{index}]"
+            details = f"'{path}' has no effect: it is no compaction with a threshold."
+            warnings.append(ClientWarning(path, "context_management", details))
     if given.get("service_tier", "auto") not in SERVICE_TIERS:
-        warnings.append("'service_tier' names a tier that this server does not know.")
-    warnings.extend(
-        f"'include[{index}]' has no effect on this server."
-        for index, name in enumerate(include)
-        if name not in EFFECTIVE_INCLUDES
-    )
-    return warnings
+        details = "'service_tier' names a tier that this server does not know."
+        warnings.append(ClientWarning("service_tier", "service_tier", details))
+    for index, name in enumerate(include):
+        if name not in EFFECTIVE_INCLUDES:
+            path = f"include[{index}]"
+            warnings.append(ClientWarning(path, "include", f"'{path}' has no effect on this server."))
+    return tuple(warnings)
+
+
+def _unknown(param: str, details: str) -> ClientWarning:
+    return ClientWarning(param, "unknown parameter", details)

@@ -6,7 +6,7 @@ from app.fetching.media_types import image_fault
 from app.fetching.url_policy import check_url, is_data_uri
 from app.parsing.validation import missing
 from app.prompt.model_limits import ModelLimits
-from app.prompt.nouns import AskWarning, Audio, File, Image, Part, Parts, Refusal, Text
+from app.prompt.nouns import Audio, File, Image, Part, Parts, Refusal, Text
 from app.prompt.rules import PromptRules
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.input_parts import (
@@ -19,6 +19,7 @@ from app.protocol.request.input_parts import (
     TextPart,
     UnknownPart,
 )
+from app.protocol.warnings import ClientWarning
 
 _MEDIA_TYPES: Final = {
     "csv": "text/csv",
@@ -36,7 +37,7 @@ class ReadParts(NamedTuple):
     """The parts that say something, and what was changed or left out."""
 
     parts: Parts
-    warnings: list[AskWarning]
+    warnings: list[ClientWarning]
 
 
 class PartReader:
@@ -51,7 +52,7 @@ class PartReader:
         if isinstance(content, str):
             return ReadParts((Text(content),) if content.strip() else (), [])
         read: list[Part] = []
-        warnings: list[AskWarning] = []
+        warnings: list[ClientWarning] = []
         for index, part in enumerate(content):
             one, warning = self._part(part, f"{path}[{index}]")
             if warning is not None:
@@ -60,7 +61,7 @@ class PartReader:
                 read.append(one)
         return ReadParts(tuple(read), warnings)
 
-    def _part(self, part: InputPart, path: str) -> tuple[Part, AskWarning | None]:
+    def _part(self, part: InputPart, path: str) -> tuple[Part, ClientWarning | None]:
         if (instead := self._limits.in_place_of(part, path)) is not None:
             return instead
         match part:
@@ -89,7 +90,7 @@ class PartReader:
             raise refuse("invalid_value", f"Invalid image in '{path}.image_url': {fault}.", f"{path}.image_url")
         return Image(part.image_url, part.detail)
 
-    def _file(self, part: InputFilePart, path: str) -> tuple[Part, AskWarning | None]:
+    def _file(self, part: InputFilePart, path: str) -> tuple[Part, ClientWarning | None]:
         name = part.filename or "file"
         if part.file_data:
             data = part.file_data
@@ -100,7 +101,7 @@ class PartReader:
         details = (
             f"'{path}.file_url' is told to the model as a link only: chat servers fetch no files. Send 'file_data'."
         )
-        return Text(f"[{name}: {part.file_url}]"), AskWarning(f"{path}.file_url", "file address", details)
+        return Text(f"[{name}: {part.file_url}]"), ClientWarning(f"{path}.file_url", "file address", details)
 
 
 def text_only(content: Content, path: str, speaker: str) -> tuple[Text | Refusal, ...]:

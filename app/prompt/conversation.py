@@ -10,7 +10,6 @@ from app.fetching.media_types import sniffed_base64
 from app.prompt.content_parts import PartReader, text_only
 from app.prompt.history import History
 from app.prompt.nouns import (
-    AskWarning,
     Conversation,
     Image,
     Message,
@@ -36,6 +35,7 @@ from app.protocol.request.input_items import (
     UnknownItem,
 )
 from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
+from app.protocol.warnings import ClientWarning
 
 SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000
@@ -81,7 +81,7 @@ def to_conversation(
     if (blank := _empty_prompt(request)) is not None:
         return Conversation([User((Text(blank),))], [])
     reader = _ItemReader(table, rules, open_state)
-    warnings: list[AskWarning] = []
+    warnings: list[ClientWarning] = []
     if request.instructions:
         warnings += reader.instruct(request.instructions, "instructions")
     if isinstance(request.input, str):
@@ -136,7 +136,7 @@ class _ItemReader:
         head = [System("\n\n".join(self._head))] if self._head else []
         return Conversation([*head, *found.entries], found.warnings)
 
-    def read(self, item: InputItem, path: str) -> list[AskWarning]:  # noqa: PLR0911 — one for each kind of item
+    def read(self, item: InputItem, path: str) -> list[ClientWarning]:  # noqa: PLR0911 — one for each kind of item
         match item:
             case MessageItem():
                 return self._read_message(item, path)
@@ -150,16 +150,16 @@ class _ItemReader:
                 return []  # their tools are among the turn's, and the last update is among its settings
             case CompactionItem():
                 details = f"{path} was left out: only the server that summed this conversation up can read it."
-                return [AskWarning(path, "compaction", details)]
+                return [ClientWarning(path, "compaction", details)]
             case CompactionTriggerItem():
                 details = f"{path} was left out: it has its effect only at the end of 'input'."
-                return [AskWarning(path, "compaction", details)]
+                return [ClientWarning(path, "compaction", details)]
             case UnknownItem():
                 return self._read_unknown(item, path)
             case _:
                 assert_never(item)
 
-    def instruct(self, text: str, path: str) -> list[AskWarning]:
+    def instruct(self, text: str, path: str) -> list[ClientWarning]:
         if not text.strip():
             return [_empty(path)]
         match self._system_messages:
@@ -173,13 +173,13 @@ class _ItemReader:
                 assert_never(self._system_messages)
         return []
 
-    def add_user(self, parts: Parts, path: str) -> list[AskWarning]:
+    def add_user(self, parts: Parts, path: str) -> list[ClientWarning]:
         if not parts:
             return [_empty(path)]
         self._history.add(User(parts))
         return []
 
-    def _read_message(self, item: MessageItem, path: str) -> list[AskWarning]:
+    def _read_message(self, item: MessageItem, path: str) -> list[ClientWarning]:
         content = f"{path}.content"
         match item.role:
             case "user":
@@ -197,8 +197,8 @@ class _ItemReader:
             case _:
                 assert_never(item.role)
 
-    def _read_bridged(self, item: ToolItem, path: str) -> list[AskWarning]:
-        warnings: list[AskWarning] = []
+    def _read_bridged(self, item: ToolItem, path: str) -> list[ClientWarning]:
+        warnings: list[ClientWarning] = []
         if (call := self._table.retell_call(item)) is not None:
             warnings += self._history.call(call, path)
         if (output := self._table.retell_output(item)) is not None:
@@ -206,12 +206,12 @@ class _ItemReader:
             warnings += read.warnings + self._history.answer(output.call_id, read.parts, path)
         return warnings
 
-    def _read_agent(self, item: AgentMessageItem, path: str) -> list[AskWarning]:
+    def _read_agent(self, item: AgentMessageItem, path: str) -> list[ClientWarning]:
         read = self._parts.parts(item.content, f"{path}.content")
         author = f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
         return read.warnings + self.add_user((Text(author), *read.parts) if read.parts else (), path)
 
-    def _read_reasoning(self, item: ReasoningItem, path: str) -> list[AskWarning]:
+    def _read_reasoning(self, item: ReasoningItem, path: str) -> list[ClientWarning]:
         shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
         sealed, sealed_path = item.encrypted_content, f"{path}.encrypted_content"
         opened = self._open_state(sealed, sealed_path) if sealed and self._open_state else None
@@ -221,9 +221,9 @@ class _ItemReader:
             self._history.think(Thought(text, continued=False), path)
             if opened is None and sealed:
                 details = f"{sealed_path} was ignored: {UNREADABLE} Its text is told instead."
-                return [AskWarning(sealed_path, "reasoning", details)]
+                return [ClientWarning(sealed_path, "reasoning", details)]
         elif sealed and (opened is None or opened.fields):
-            return [AskWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")]
+            return [ClientWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")]
         return []
 
     def _keep(self, opened: OpenedState, text: str, path: str) -> None:
@@ -234,7 +234,7 @@ class _ItemReader:
             self._history.keep(ProviderState(opened.fields), path)
         self._history.keep_of_calls(opened.calls)
 
-    def _read_unknown(self, item: UnknownItem, path: str) -> list[AskWarning]:
+    def _read_unknown(self, item: UnknownItem, path: str) -> list[ClientWarning]:
         kind = item.type
         if kind == "image_generation_call":
             return self._read_image(item, path)
@@ -244,17 +244,17 @@ class _ItemReader:
             self._history.add(User((Text(_as_context(item, OUTPUTS_AS_TEXT[kind])),)))
         elif kind in SKIPPED:
             details = f"{path} was left out: a chat model cannot be told of '{kind}'."
-            return [AskWarning(path, kind, details)]
+            return [ClientWarning(path, kind, details)]
         else:
             message = f"'{path}.type' is '{kind[:64]}', which this server cannot tell the model."
             raise refuse("invalid_value", message, f"{path}.type")
-        return [AskWarning(path, kind, f"{path} is told as text: a chat model does not know '{kind}'.")]
+        return [ClientWarning(path, kind, f"{path} is told as text: a chat model does not know '{kind}'.")]
 
-    def _read_image(self, item: UnknownItem, path: str) -> list[AskWarning]:
+    def _read_image(self, item: UnknownItem, path: str) -> list[ClientWarning]:
         """An image the assistant made. No server takes one from an assistant, so the user shows it."""
         data = (item.model_extra or {}).get("result")
         if not isinstance(data, str) or not data:
-            return [AskWarning(path, item.type, f"{path} was left out: it holds no image.")]
+            return [ClientWarning(path, item.type, f"{path} was left out: it holds no image.")]
         kind = sniffed_base64(data) or "image/png"
         if not kind.startswith("image/"):
             raise refuse("invalid_value", f"'{path}.result' is no image in base64.", f"{path}.result")
@@ -262,8 +262,8 @@ class _ItemReader:
         return []
 
 
-def _empty(path: str) -> AskWarning:
-    return AskWarning(path, "empty content", f"{path} was left out: it is empty.")
+def _empty(path: str) -> ClientWarning:
+    return ClientWarning(path, "empty content", f"{path} was left out: it is empty.")
 
 
 def _as_context(item: UnknownItem, keys: tuple[str, ...]) -> str:

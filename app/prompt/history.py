@@ -31,7 +31,6 @@ import msgspec
 from app.bridges.base import RetoldCall
 from app.prompt.call_ids import id_for
 from app.prompt.nouns import (
-    AskWarning,
     Assistant,
     Call,
     Conversation,
@@ -50,6 +49,7 @@ from app.prompt.nouns import (
 )
 from app.prompt.rules import CallIds
 from app.protocol.json_bytes import is_json_object
+from app.protocol.warnings import ClientWarning
 
 NO_OUTPUT: Final = "no output recorded"
 EMPTY_OUTPUT: Final = "(no output)"
@@ -157,12 +157,12 @@ class History:
         """The upstream gave something to be brought back with each of these calls."""
         self._state_of_calls |= states
 
-    def call(self, call: RetoldCall, path: str) -> list[AskWarning]:
+    def call(self, call: RetoldCall, path: str) -> list[ClientWarning]:
         """The assistant called a tool."""
         block = self._block(path)
         if call.call_id and call in block.calls:
             details = f"{path} was left out: it repeats a call word for word."
-            return [AskWarning(path, "repeated call", details)]
+            return [ClientWarning(path, "repeated call", details)]
         new_id, warnings = self._id_for(call.call_id, path)
         past = _PastCall(new_id, call, path)
         block.pieces.append(past)
@@ -172,7 +172,7 @@ class History:
         self._last[call.call_id] = past
         return warnings
 
-    def answer(self, call_id: str, output: Parts, path: str) -> list[AskWarning]:
+    def answer(self, call_id: str, output: Parts, path: str) -> list[ClientWarning]:
         """A tool gave its output."""
         waiting = self._waiting[call_id].latest()
         if waiting is not None:
@@ -182,23 +182,23 @@ class History:
             if block is self._entries[-1]:
                 return []
             details = f"{path} was moved: an output must stand right behind its call."
-            return [AskWarning(path, "output order", details)]
+            return [ClientWarning(path, "output order", details)]
         if call_id in self._last:
             self._last[call_id].outputs[output] = None
             details = f"{path} was merged with an earlier output of the same call."
-            return [AskWarning(path, "second output", details)]
+            return [ClientWarning(path, "second output", details)]
         self._entries.append(_Orphan(call_id, output, path))
         return []
 
     def conversation(self) -> Conversation:
         """Everything, in order, and what was changed at the end."""
-        warnings: list[AskWarning] = []
+        warnings: list[ClientWarning] = []
         settled: list[_Block | _Orphan | System | User] = []
         for entry in self._entries:
             if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id].earliest()) is not None:
                 waiting[1].outputs[entry.output] = None
                 details = f"{entry.path} was moved: it stood before its call."
-                warnings.append(AskWarning(entry.path, "output order", details))
+                warnings.append(ClientWarning(entry.path, "output order", details))
             else:
                 settled.append(entry)
         entries: list[Entry] = []
@@ -210,7 +210,7 @@ class History:
                     warnings += changed
                 case _Orphan():
                     details = f"{entry.path} is told as a message: its call is not in the history."
-                    warnings.append(AskWarning(entry.path, "output without call", details))
+                    warnings.append(ClientWarning(entry.path, "output without call", details))
                     entries.append(_as_user(entry))
                 case _:
                     entries.append(entry)
@@ -224,7 +224,7 @@ class History:
         self._entries.append(block)
         return block
 
-    def _id_for(self, call_id: str, path: str) -> tuple[str, list[AskWarning]]:
+    def _id_for(self, call_id: str, path: str) -> tuple[str, list[ClientWarning]]:
         count = self._uses[call_id] + 1
         while (new := id_for(call_id or "call", self._call_ids, count)) in self._ids:
             count += 1
@@ -233,14 +233,14 @@ class History:
         if not call_id or count == 1:
             return new, []
         details = f"{path} was given an id of its own: its call_id was used before."
-        return new, [AskWarning(path, "call id", details)]
+        return new, [ClientWarning(path, "call id", details)]
 
-    def _ended(self, block: _Block) -> tuple[list[Entry], list[AskWarning]]:
+    def _ended(self, block: _Block) -> tuple[list[Entry], list[ClientWarning]]:
         """The entries of this block."""
         if not block.speaks:
             details = f"{block.path} was left out: no words and no call follow this reasoning."
-            return [], [AskWarning(block.path, "reasoning", details)]
-        warnings: list[AskWarning] = []
+            return [], [ClientWarning(block.path, "reasoning", details)]
+        warnings: list[ClientWarning] = []
         pieces: list[Piece] = []
         for piece in block.pieces:
             if isinstance(piece, _PastCall):
@@ -256,13 +256,13 @@ class History:
                 parts = tuple([part for output in piece.outputs for part in output])
                 if not piece.outputs:
                     details = f"{piece.path} has no output in the history; the model is told so."
-                    warnings.append(AskWarning(piece.path, "missing output", details))
+                    warnings.append(ClientWarning(piece.path, "missing output", details))
                     parts = (Text(NO_OUTPUT),)
                 entries.append(ToolOutput(piece.id, parts))
         return entries, warnings
 
 
-def _arguments(past: _PastCall) -> tuple[str, list[AskWarning]]:
+def _arguments(past: _PastCall) -> tuple[str, list[ClientWarning]]:
     arguments = past.call.arguments
     if arguments.strip() in {"", "null"}:  # some models write `null` for a tool without parameters
         return "{}", []
@@ -270,7 +270,7 @@ def _arguments(past: _PastCall) -> tuple[str, list[AskWarning]]:
         return arguments, []
     details = f"{past.path}.arguments were wrapped: chat servers refuse what is not a JSON object."
     wrapped = msgspec.json.encode({"arguments": arguments}).decode()
-    return wrapped, [AskWarning(f"{past.path}.arguments", "arguments", details)]
+    return wrapped, [ClientWarning(f"{past.path}.arguments", "arguments", details)]
 
 
 def _as_user(orphan: _Orphan) -> User:

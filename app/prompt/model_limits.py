@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.bridges.base import FunctionSpec
-from app.prompt.nouns import AskWarning, Text
+from app.prompt.nouns import Text
 from app.prompt.rules import PromptRules
 from app.protocol.problems import refuse
 from app.protocol.request.input_parts import InputAudioPart, InputFilePart, InputImagePart, InputPart
+from app.protocol.warnings import ClientWarning, no_effect
 
 _PARTS: Final[dict[type[InputPart], tuple[str, str, str]]] = {
     InputImagePart: ("vision", "An image", "see images"),
@@ -24,7 +25,7 @@ class ModelLimits:
         self._can = rules.can
         self._lenient = rules.lenient
 
-    def in_place_of(self, part: InputPart, path: str) -> tuple[Text, AskWarning] | None:
+    def in_place_of(self, part: InputPart, path: str) -> tuple[Text, ClientWarning] | None:
         """None for a part that the model takes; otherwise the words to send instead, or a refusal."""
         if type(part) not in _PARTS:
             return None
@@ -37,7 +38,7 @@ class ModelLimits:
 
     def tools(
         self, specs: Sequence[FunctionSpec], *, demanded: bool
-    ) -> tuple[Sequence[FunctionSpec], list[AskWarning]]:
+    ) -> tuple[Sequence[FunctionSpec], list[ClientWarning]]:
         """Those that may be offered. `demanded`: the client insists on a call."""
         if not specs or self._can.tools is not False:
             return specs, self._strictness(specs)
@@ -46,28 +47,28 @@ class ModelLimits:
             raise refuse("unsupported_value", message, "tool_choice")
         return [], [self._lack(message, "tools", "tools", "They were left out.")]
 
-    def parallel_calls(self, asked: bool | None) -> tuple[bool | None, list[AskWarning]]:  # noqa: FBT001 — the client's own value
+    def parallel_calls(self, asked: bool | None) -> tuple[bool | None, list[ClientWarning]]:  # noqa: FBT001 — the client's own value
         """`parallel_tool_calls` as it is to be asked."""
         if self._can.parallel_calls is not False:
             return asked, []
         if asked is not False:
             return None, []
         details = "'parallel_tool_calls: false' has no effect: this model cannot be told so."
-        return None, [AskWarning("parallel_tool_calls", "parallel_tool_calls", details)]
+        return None, [ClientWarning("parallel_tool_calls", "parallel_tool_calls", details)]
 
-    def verbosity(self, asked: str | None) -> tuple[str | None, list[AskWarning]]:
+    def verbosity(self, asked: str | None) -> tuple[str | None, list[ClientWarning]]:
         """`text.verbosity` as it is to be asked."""
         if asked is None or self._can.verbosity is not False:
             return asked, []
-        return None, [AskWarning("text.verbosity", "verbosity", "'text.verbosity' has no effect on this model.")]
+        return None, [no_effect("text.verbosity", "verbosity")]
 
-    def _lack(self, message: str, path: str, feature: str, otherwise: str) -> AskWarning:
+    def _lack(self, message: str, path: str, feature: str, otherwise: str) -> ClientWarning:
         if not self._lenient:
             raise refuse("unsupported_value", message, path)
-        return AskWarning(path, feature, f"{message} {otherwise}")
+        return ClientWarning(path, feature, f"{message} {otherwise}")
 
-    def _strictness(self, specs: Sequence[FunctionSpec]) -> list[AskWarning]:
+    def _strictness(self, specs: Sequence[FunctionSpec]) -> list[ClientWarning]:
         if self._can.strict_tools is not False or not any(spec.strict for spec in specs):
             return []
         details = "'strict' on tools has no effect: this model's server does not enforce schemas."
-        return [AskWarning("tools", "strict", details)]
+        return [ClientWarning("tools", "strict", details)]

@@ -4,16 +4,7 @@ from typing import Any
 
 import msgspec
 
-
-class AskWarning(msgspec.Struct, frozen=True):
-    """Something of a request that the model does not get as it was given."""
-
-    param: str
-    """Where it stands in the request, such as `input[3]`."""
-    feature: str
-    """What is missing, in one or two words that do not change, such as `verbosity` or `output order`."""
-    details: str
-    """The sentence for the client."""
+from app.protocol.warnings import ClientWarning
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
@@ -136,7 +127,7 @@ class Conversation(msgspec.Struct, frozen=True):
     """What was said and done up to now. Never empty; every call has its output."""
 
     entries: list[Entry]
-    warnings: list[AskWarning]
+    warnings: list[ClientWarning]
 
 
 def text_of(parts: Parts) -> str:

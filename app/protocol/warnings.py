@@ -1,7 +1,8 @@
-"""Warnings, told to the caller: nobody should have to read the server's log to learn why a tool was not used."""
+"""Warnings for the client: it need not read the server's log to learn why a tool was not used."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 HEADER: Final = "x-am-warnings"
@@ -9,41 +10,60 @@ MEMBER: Final = "x_am_warnings"
 ROOM: Final = 4000
 """Bytes of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
 MOST: Final = 100
-"""Warnings that are told or logged of one turn; the others are counted."""
+"""Warnings of one turn that are sent or logged; the others are counted."""
 LONGEST: Final = 500
 """Characters of one."""
 
 
-def in_header(warnings: Sequence[str]) -> dict[str, str]:
-    """As a header of the answer, if there are any."""
-    told = _told(warnings)
-    return {HEADER: json.dumps(told)} if told else {}
+@dataclass(frozen=True, slots=True)
+class ClientWarning:
+    """Something that a client asked for and does not get as it asked."""
+
+    param: str
+    """Where it stands in the request, such as `input[3]`."""
+    feature: str
+    """What is missing, in one or two words that do not change, such as `verbosity` or `output order`."""
+    details: str
+    """The sentence for the client."""
 
 
-def in_event(warnings: Sequence[str], event: bytes) -> bytes:
-    """As one more member of an event, where there is no header. Clients read past what they do not know."""
-    told = _told(warnings)
-    return event[:-1] + f',"{MEMBER}":{json.dumps(told)}}}'.encode() if told else event
+def no_effect(param: str, feature: str = "") -> ClientWarning:
+    """The warning about a parameter that this model ignores."""
+    return ClientWarning(param, feature or param, f"'{param}' has no effect on this model.")
 
 
-def bounded(warnings: Sequence[str]) -> list[str]:
-    """The first of them, none of them long, and how many more there are."""
-    first = [_short(warning) for warning in warnings[:MOST]]
+def in_header(warnings: Sequence[ClientWarning]) -> dict[str, str]:
+    """The warnings as a header of the answer; empty if there are none."""
+    sentences = _within_room(warnings)
+    return {HEADER: json.dumps(sentences)} if sentences else {}
+
+
+def in_event(warnings: Sequence[ClientWarning], event: bytes) -> bytes:
+    """The event with the warnings as one more member, where there is no header. Clients ignore unknown members."""
+    sentences = _within_room(warnings)
+    return event[:-1] + f',"{MEMBER}":{json.dumps(sentences)}}}'.encode() if sentences else event
+
+
+def bounded(warnings: Sequence[ClientWarning]) -> list[str]:
+    """The sentences of the first warnings, none of them long, and how many more there are."""
+    first = list(_sentences(warnings))
     return first if len(warnings) <= MOST else [*first, f"and {len(warnings) - MOST} more"]
 
 
-def _told(warnings: Sequence[str]) -> list[str]:
-    told: list[str] = []
+def _within_room(warnings: Sequence[ClientWarning]) -> list[str]:
+    sentences: list[str] = []
     room = ROOM
-    for warning in map(_short, warnings[:MOST]):
-        room -= len(json.dumps(warning)) + len(", ")  # as it is written: what is not ASCII takes six bytes
+    for sentence in _sentences(warnings):
+        room -= len(json.dumps(sentence)) + len(", ")  # as it is written: a character outside ASCII takes six bytes
         if room < 0:
             break
-        told.append(warning)
-    if len(told) < len(warnings):
-        told.append(f"and {len(warnings) - len(told)} more, in the server's log")
-    return told
+        sentences.append(sentence)
+    if len(sentences) < len(warnings):
+        sentences.append(f"and {len(warnings) - len(sentences)} more, in the server's log")
+    return sentences
 
 
-def _short(warning: str) -> str:
-    return warning if len(warning) <= LONGEST else f"{warning[: LONGEST - 1]}…"
+def _sentences(warnings: Sequence[ClientWarning]) -> Iterable[str]:
+    for warning in warnings[:MOST]:
+        details = warning.details
+        yield details if len(details) <= LONGEST else f"{details[: LONGEST - 1]}…"

@@ -10,13 +10,13 @@ from app.protocol.event_sizes import size_of
 from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
-from app.protocol.warnings import in_header
+from app.protocol.warnings import ClientWarning, in_header
 from app.transports import last_response as whole
 from app.transports.turn_response import Answering
 from app.turns.log import TurnLog
 from app.turns.service import RunningTurn
 
-CUT = "The summary was cut off at a limit of the model."
+CUT = ClientWarning("max_output_tokens", "summary", "The summary was cut off at a limit of the model.")
 
 
 class Compacting(Answering):

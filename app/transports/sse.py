@@ -12,7 +12,7 @@ from starlette.types import Message
 from app.off_loop import off_loop
 from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
-from app.protocol.warnings import in_event
+from app.protocol.warnings import ClientWarning, in_event
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""
@@ -43,14 +43,14 @@ def data_of(event: Event) -> bytes:
     return data
 
 
-def frame(event: Event, warnings: Sequence[str] = ()) -> bytes:
+def frame(event: Event, warnings: Sequence[ClientWarning] = ()) -> bytes:
     """One event, with these warnings in it. LF only: the reference suite finds no event behind CRLF."""
     name = event.name if isinstance(event, Relayed) else _name(type(event))
     data = data_of(event)
     return b"event: %b\ndata: %b\n\n" % (name, in_event(warnings, data) if warnings else data)
 
 
-def frames(batch: list[Event], warnings: Sequence[str] = ()) -> bytes:
+def frames(batch: list[Event], warnings: Sequence[ClientWarning] = ()) -> bytes:
     """A batch as one piece of bytes, with these warnings in its last event."""
     if not warnings:
         return b"".join([frame(event) for event in batch])
@@ -66,7 +66,7 @@ def is_short(batch: Sequence[Event], echoed: int) -> bool:
 
 
 async def frames_apart(
-    batch: Sequence[Event], warnings: Sequence[str], echoed: int, send: Callable[[bytes], Awaitable[None]]
+    batch: Sequence[Event], warnings: Sequence[ClientWarning], echoed: int, send: Callable[[bytes], Awaitable[None]]
 ) -> None:
     """Sends the frames of a batch that is not short, each made when the one before it has left."""
     for event in batch:

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from app.protocol.events import Event
-from app.protocol.warnings import in_event
+from app.protocol.warnings import ClientWarning, in_event
 from app.transports import sse
 
-Warned = dict[int, Sequence[str]]
+Warned = dict[int, Sequence[ClientWarning]]
 """The warnings that stand in an event, by its position in the batch."""
 
 
-def warned(batch: Sequence[Event], first: Sequence[str], late: Sequence[str]) -> Warned:
+def warned(batch: Sequence[Event], first: Sequence[ClientWarning], late: Sequence[ClientWarning]) -> Warned:
     """`first` stand in the first event of this batch, `late` in its last one."""
     last = len(batch) - 1
     return {0: [*first, *late]} if not last else {0: first, last: late}
@@ -34,6 +34,6 @@ async def at_once(events: list[Event]) -> AsyncIterator[list[Event]]:
     yield events
 
 
-def _text(event: Event, warnings: Sequence[str]) -> str:
+def _text(event: Event, warnings: Sequence[ClientWarning]) -> str:
     data = sse.data_of(event)
     return (in_event(warnings, data) if warnings else data).decode()

@@ -21,6 +21,7 @@ from app.loop_delay import loop_delay
 from app.off_loop import off_loop
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
+from app.protocol.warnings import ClientWarning
 from app.turns.pump import SILENT, too_slow
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
@@ -39,7 +40,7 @@ OWN_DELAY: Final = 0.5
 """Share of the time given to an upstream; if this process itself was late by as much, a time-out counts for nothing."""
 
 Begin = Callable[[Route], Awaitable[AnyTurn]]
-Observe = Callable[[str, Any, list[str]], None]
+Observe = Callable[[str, Any, Sequence[ClientWarning]], None]
 """Called with the name of an upstream, what it is asked, and what could not be said to it."""
 
 
@@ -224,12 +225,12 @@ class Attempts:
         return self._turn.ask
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of what was not asked."""
         return self._turn.warnings
 
     @property
-    def late_warnings(self) -> list[str]:
+    def late_warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of what could not be told."""
         return self._turn.late_warnings
 

@@ -46,7 +46,7 @@ class TurnLog:
         """Whose turn it is. The log names the key; the owner is for observers that show turns to their owners."""
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """An upstream is asked."""
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
 

@@ -14,7 +14,7 @@ log = logging.getLogger("am_proxy")
 class TurnObserver(Protocol):
     """What an observer records of one turn."""
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """What the client wants, what this upstream is asked for it now, and what could not be said to it.
 
         Called once for each ask: again where another upstream is asked, or the same one after a summary.

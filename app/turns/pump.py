@@ -8,12 +8,13 @@ How long an upstream may take for its first payload is measured where it is aske
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Final, Protocol
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
+from app.protocol.warnings import ClientWarning
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
@@ -34,12 +35,12 @@ class Turn(Protocol):
         ...
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of what was not asked."""
         ...
 
     @property
-    def late_warnings(self) -> list[str]:
+    def late_warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of what was answered and could not be told. Complete when the turn is over."""
         ...
 

@@ -18,7 +18,7 @@ from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, refuse
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.warnings import bounded
+from app.protocol.warnings import ClientWarning, bounded
 from app.settings import Key, Server
 from app.turns.attempts import Attempts
 from app.turns.limits import LEAVING, Limits, Slot
@@ -47,12 +47,12 @@ class RunningTurn:
         slot.on_end(pump.interrupt)
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of what was not asked, of whichever upstream it is by now."""
         return self._turn.warnings
 
     @property
-    def late_warnings(self) -> list[str]:
+    def late_warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of the answer, once it is there."""
         return self._turn.late_warnings
 
@@ -193,7 +193,7 @@ class TurnService:
 
     async def count(
         self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str
-    ) -> tuple[Counted, list[str]]:
+    ) -> tuple[Counted, Sequence[ClientWarning]]:
         """How long this request is for its model, and what of it the model is not told. Raises as `begin` does.
 
         All of it is counted, also where it would be summed up first: a client asks before it decides that.
@@ -216,7 +216,11 @@ class TurnService:
         route = self._catalogue.route_for(create.model, caller)
         face = _Face(self._mint, self._now)
         turn = await self._logged_turn(route.without_fetching(), create, unheard, originator, face)
-        unfetched = [UNFETCHED] if _names_addresses(create) and route.entry.resolved is not None else []
+        unfetched = (
+            [ClientWarning("input", "fetching", UNFETCHED)]
+            if _names_addresses(create) and route.entry.resolved is not None
+            else []
+        )
         return turn.ask, bounded([*unfetched, *turn.warnings])
 
     async def _translate(
@@ -257,7 +261,9 @@ def _note(turn_log: TurnLog, **fields: Any) -> None:
     turn_log.note(**fields)
 
 
-def _observe(turn_log: TurnLog, create: CreateResponse, upstream: str, ask: Any, warnings: list[str]) -> None:
+def _observe(
+    turn_log: TurnLog, create: CreateResponse, upstream: str, ask: Any, warnings: Sequence[ClientWarning]
+) -> None:
     """An upstream is asked this."""
     turn_log.asked(create, ask, bounded(warnings), upstream)
 

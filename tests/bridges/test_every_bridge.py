@@ -12,6 +12,7 @@ from tests.bridges.offering import called, names, offered, parsed
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
+from tests.support.warned import sentences
 
 
 class Case(NamedTuple):
@@ -159,7 +160,7 @@ def test_every_bridge_has_a_case() -> None:
 def test_a_tool_is_declared_as_one_function_of_an_object(case: Case) -> None:
     """Nothing is left out, and a strict chat server takes it."""
     table = offered(tool_of(case))
-    assert table.warnings == []
+    assert sentences(table.warnings) == []
     assert names(table) == [case.carrier]
     parameters = table.specs[0].parameters
     assert parameters is not None

@@ -8,6 +8,7 @@ import pytest
 from app.bridges.table import BridgeTable, Choice
 from app.emitter.deltas import Stopped
 from tests.bridges.offering import called, names, offered, parsed, refused, request_of
+from tests.support.warned import sentences
 
 F: dict[str, Any] = {"type": "function", "name": "f"}
 G: dict[str, Any] = {"type": "function", "name": "g"}
@@ -54,7 +55,7 @@ def test_tools_join_in_the_order_in_which_they_appear(tools: list[Any], items: l
     """So that what was sent before stays as it was, for prompt caches."""
     table = offered(*tools, items=items)
     assert names(table) == on_offer
-    assert table.warnings == []
+    assert sentences(table.warnings) == []
 
 
 def test_a_search_at_the_apis_own_server_is_left_out_and_nothing_waits_for_it() -> None:
@@ -62,7 +63,9 @@ def test_a_search_at_the_apis_own_server_is_left_out_and_nothing_waits_for_it() 
     for search in ({"type": "tool_search"}, {"type": "tool_search", "execution": "server"}):
         table = offered(LATER, search)
         assert names(table) == ["f"]
-        assert table.warnings == ["tools[1] was left out: its type 'tool_search' cannot be offered to this model."]
+        assert sentences(table.warnings) == [
+            "tools[1] was left out: its type 'tool_search' cannot be offered to this model."
+        ]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_a_search_at_the_apis_own_server_is_left_out_and_nothing_waits_for_it() 
 )
 def test_what_cannot_be_carried_is_left_out_with_a_warning(tools: list[Any], items: list[Any], warning: str) -> None:
     """By its path, wherever it stands."""
-    assert offered(*tools, items=items).warnings == [f"{warning} cannot be offered to this model."]
+    assert sentences(offered(*tools, items=items).warnings) == [f"{warning} cannot be offered to this model."]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_the_models_own_web_search_is_offered_where_it_has_one() -> None:
     """It is allowed like any tool, and nobody is warned."""
     search = {"type": "web_search_preview", "search_context_size": "low"}
     table = offered(search, F, web_search=True)
-    assert table.warnings == []
+    assert sentences(table.warnings) == []
     assert table.web_search is not None
     assert (table.web_search.model_extra, names(table)) == ({"search_context_size": "low"}, ["f"])
     allowed = {"type": "allowed_tools", "mode": "auto", "tools": [search, F]}

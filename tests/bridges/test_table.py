@@ -10,6 +10,7 @@ from app.bridges.table import BridgeTable, Choice
 from app.emitter.open_items import ItemPosition, OpenFunctionCall
 from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
+from tests.support.warned import sentences
 
 F = {"type": "function", "name": "f"}
 G = {"type": "function", "name": "g", "description": "G.", "parameters": {"type": "object"}, "strict": True}
@@ -38,14 +39,16 @@ def test_functions_are_offered_in_the_clients_order() -> None:
         FunctionSpec(name="g", description="G.", parameters={"type": "object"}, strict=True),
         FunctionSpec(name="f"),
     ]
-    assert offered.warnings == []
+    assert sentences(offered.warnings) == []
 
 
 def test_a_tool_without_a_bridge_is_left_out_with_a_warning() -> None:
     """The caller learns which, and why."""
     offered = table([SEARCH, F])
     assert offered.specs == [FunctionSpec(name="f")]
-    assert offered.warnings == ["tools[0] was left out: its type 'web_search' cannot be offered to this model."]
+    assert sentences(offered.warnings) == [
+        "tools[0] was left out: its type 'web_search' cannot be offered to this model."
+    ]
 
 
 def test_two_tools_that_cannot_be_told_apart_are_refused() -> None:

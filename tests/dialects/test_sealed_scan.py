@@ -16,6 +16,7 @@ from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import CreateResponse
 from app.sealing import MOST_OPENED, EnvelopeSealer
 from tests.support.scan import assert_lean, assert_linear
+from tests.support.warned import sentences
 
 Json = dict[str, Any]
 Work = Callable[[bytes], object]
@@ -105,7 +106,9 @@ def test_only_the_last_window_that_opens_is_opened() -> None:
     turn = ChatTurn(request, options=chat_options(MOST), **stage())
     told = [message["content"] for message in turn.ask["messages"]]
     assert [text.rpartition("\n")[2] for text in told] == ["Hi", "The last.", "Yes.", "Hi"]
-    assert turn.warnings == ["input[101] was left out: only the server that summed this conversation up can read it."]
+    assert sentences(turn.warnings) == [
+        "input[101] was left out: only the server that summed this conversation up can read it."
+    ]
 
 
 @pytest.mark.parametrize("item", [LONG_THOUGHT, VALUES], ids=["long", "values"])
@@ -133,5 +136,5 @@ def test_a_conversation_that_is_summed_up_first_may_open_the_same_seals_for_both
     items = [USER, *[thought("hm " * 60_000)] * 9, SAYS, USER]
     request = parse_request(json.dumps({"model": "m", "input": items, **wanted}).encode())
     turn = ChatTurn(request, options=chat_options(MOST), **stage())
-    assert turn.warnings == []
+    assert sentences(turn.warnings) == []
     assert len(turn.ask["messages"]) == 3

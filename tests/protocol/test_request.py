@@ -15,6 +15,7 @@ from app.protocol.request.text_format import JsonSchemaFormat
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool
 from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem
 from app.protocol.request.tools import CustomTool, FunctionTool, PlainInput
+from tests.support.warned import sentences
 
 
 def parse(**fields: object) -> CreateResponse:
@@ -336,13 +337,13 @@ def test_the_number_of_items_and_tools_is_limited() -> None:
 )
 def test_what_is_ignored_is_warned_of_where_a_caller_could_miss_it(fields: dict[str, Any], warnings: list[str]) -> None:
     """Silence only where nothing is lost."""
-    assert parse(**fields).warnings == warnings
+    assert sentences(parse(**fields).warnings) == warnings
 
 
 def test_a_client_cannot_set_what_is_ours() -> None:
     """Our own fields are unknown parameters on the wire."""
     request = parse(warnings=["x"], raw_tools=[{"type": "x"}])
-    assert (request.warnings, request.raw_tools) == (
+    assert (sentences(request.warnings), request.raw_tools) == (
         ["'warnings' has no effect on this server.", "'raw_tools' has no effect on this server."],
         [],
     )

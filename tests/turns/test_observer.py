@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.emitter.deltas import TextDelta
@@ -20,7 +20,7 @@ class Diary:
         self.pages.append(("began", dict(fields)))
         return self
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: list[str], upstream: str) -> None:
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         self.pages.append(("asked", request.model, ask, warnings, upstream))
 
     def sent(self, events: list[Event]) -> None:

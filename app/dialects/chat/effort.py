@@ -1,10 +1,10 @@
 """How much to think, in the words of this model."""
 
-from app.prompt.nouns import AskWarning
 from app.protocol.capabilities import EFFORTS, Capabilities
+from app.protocol.warnings import ClientWarning
 
 
-def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> tuple[str | None, list[AskWarning]]:
+def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> tuple[str | None, list[ClientWarning]]:
     """The effort to ask for: the one that was asked, else the nearest below that the model knows, else its least.
 
     `limit` is that of the whole answer, into which some models' thoughts must fit. None: nothing is asked.
@@ -30,8 +30,8 @@ def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> 
     return best, _warning(f"'reasoning.effort' was {verb} from '{asked}' to '{best}': {reason}.")
 
 
-def _warning(details: str) -> list[AskWarning]:
-    return [AskWarning("reasoning.effort", "reasoning.effort", details)]
+def _warning(details: str) -> list[ClientWarning]:
+    return [ClientWarning("reasoning.effort", "reasoning.effort", details)]
 
 
 def _nearest(asked: str, known: list[str]) -> str | None:

@@ -13,12 +13,12 @@ from app.dialects.chat.response_format import instructed, to_format
 from app.dialects.chat.roles import alternating, must_alternate
 from app.prompt.conversation import Opener, to_conversation
 from app.prompt.model_limits import ModelLimits
-from app.prompt.nouns import AskWarning
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import ConfigurationUpdateItem
 from app.protocol.request.text_format import JsonSchemaFormat
 from app.protocol.request.tools import Tool
+from app.protocol.warnings import ClientWarning, no_effect
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 HINTS: Final = (
@@ -38,7 +38,7 @@ class ChatAsk(NamedTuple):
     """A chat-completions body, and what of the request it could not say as it was given."""
 
     body: dict[str, Any]
-    warnings: list[AskWarning]
+    warnings: list[ClientWarning]
 
 
 def to_chat(
@@ -82,7 +82,7 @@ def to_chat(
         tools = to_tools(past_tools(messages), Choice("none"))
     effort, changed = known_effort(_effort(request), options.can, limit=request.max_output_tokens)
     warnings += changed
-    warnings += [AskWarning(name, name, f"'{name}' has no effect on this model.") for name in _lost(request, options)]
+    warnings += [no_effect(name) for name in _lost(request, options)]
     settings, ignored = _settings(request, limits)
     warnings += ignored
     body = {
@@ -125,7 +125,7 @@ def _lost(request: CreateResponse, options: ChatOptions) -> list[str]:
     return [name for name in given if name not in options.hints | UNMISSED]
 
 
-def _settings(request: CreateResponse, limits: ModelLimits) -> tuple[dict[str, Any], list[AskWarning]]:
+def _settings(request: CreateResponse, limits: ModelLimits) -> tuple[dict[str, Any], list[ClientWarning]]:
     """What shapes the answer, under the names chat servers know. What the client did not give is not sent."""
     settings = _given(request, SAME_NAME)
     if request.max_output_tokens is not None:

@@ -5,9 +5,9 @@ from typing import Any, Final, NamedTuple, assert_never
 import msgspec
 
 from app.dialects.chat.messages import ChatMessage
-from app.prompt.nouns import AskWarning
 from app.protocol.capabilities import Capabilities
 from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from app.protocol.warnings import ClientWarning
 
 _JSON_ONLY: Final = "Answer with one JSON object and nothing else: no words before or after it, no code fence."
 _BY_SCHEMA: Final = "It must be valid by this JSON schema"
@@ -19,7 +19,7 @@ class ChatFormat(NamedTuple):
 
     response_format: dict[str, Any] | None = None
     instruction: str | None = None
-    warnings: tuple[AskWarning, ...] = ()
+    warnings: tuple[ClientWarning, ...] = ()
 
 
 def to_format(form: TextFormat, can: Capabilities, *, tools: bool) -> ChatFormat:
@@ -63,10 +63,10 @@ def _named(form: JsonSchemaFormat) -> dict[str, Any]:
     return named
 
 
-def _unenforced(form: TextFormat, *, tools: bool) -> tuple[AskWarning]:
+def _unenforced(form: TextFormat, *, tools: bool) -> tuple[ClientWarning]:
     reason = "its server does not enforce it beside tools" if tools else "its server does not enforce it"
     details = f"'text.format: {form.type}' is told to the model as an instruction: {reason}."
-    return (AskWarning("text.format", form.type, details),)
+    return (ClientWarning("text.format", form.type, details),)
 
 
 def _instruction(schema: JsonSchemaFormat | None, *, tools: bool) -> str:

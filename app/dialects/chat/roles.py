@@ -5,7 +5,7 @@ from itertools import groupby, takewhile
 from typing import Any, Final
 
 from app.dialects.chat.messages import ChatMessage
-from app.prompt.nouns import AskWarning
+from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
@@ -18,15 +18,15 @@ def must_alternate(model: str, setting: bool | None) -> bool:  # noqa: FBT001 â€
     return any(piece in model.lower() for piece in DEMAND_TURNS) if setting is None else setting
 
 
-def alternating(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[AskWarning]]:
+def alternating(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[ClientWarning]]:
     """The same messages: one system message at the head, later ones as the user's, and one user message at a time."""
     head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
     late = sum(message["role"] == "system" for message in messages[head:])
-    warnings: list[AskWarning] = []
+    warnings: list[ClientWarning] = []
     if late:
         reason = "this model takes system messages at the beginning only"
         details = f"System messages after the beginning are sent as user messages ({late}): {reason}."
-        warnings.append(AskWarning("input", "system messages", details))
+        warnings.append(ClientWarning("input", "system messages", details))
     mixed = [*messages[:head], *[_as_user(message) for message in messages[head:]]]
     return [_merged(role, group) for role, group in _runs(mixed)], warnings
 

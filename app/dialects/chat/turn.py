@@ -25,7 +25,6 @@ from app.dialects.chat.summary import NO_SEAL, Summary, together
 from app.emitter.deltas import Compacted, Delta, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
 from app.parsing.items import parse_item
-from app.prompt.nouns import AskWarning
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
@@ -33,6 +32,7 @@ from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Usage
 from app.protocol.seals import Sealer
+from app.protocol.warnings import ClientWarning
 
 KEPT: Final = 80_000
 """Characters of what the user said that are kept to the letter beside a summary, at most."""
@@ -75,7 +75,7 @@ class ChatTurn:
         self.ask = chat.body
         """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
         self._asked = 0
-        self.warnings = [*request.warnings, *self._table.warnings, *(warning.details for warning in chat.warnings)]
+        self.warnings = (*request.warnings, *self._table.warnings, *chat.warnings)
         self._dropped_tools = len(self._table.warnings)
         self._usage_is_estimated = False
         seal = sealing(request, options, model)
@@ -129,19 +129,23 @@ class ChatTurn:
         return tokens_of(self.ask)
 
     @property
-    def late_warnings(self) -> list[str]:
-        """What of the answer could not be told. Only a client that waits for all of it can still hear of it."""
-        told: list[str] = []
+    def late_warnings(self) -> list[ClientWarning]:
+        """What was left out of the answer. In a streamed answer this stands in the last event, not in a header."""
+        warnings: list[ClientWarning] = []
         if self._emitter.ruled_out:
             names = ", ".join(dict.fromkeys(self._emitter.ruled_out))
-            told.append(f"Calls that 'tool_choice' does not allow were left out: {names}.")
+            details = f"Calls that 'tool_choice' does not allow were left out: {names}."
+            warnings.append(ClientWarning("tool_choice", "calls ruled out", details))
         if self._lacks_demanded_call:
-            told.append("'tool_choice' demands a tool call, and the model made none that it allows.")
+            details = "'tool_choice' demands a tool call, and the model made none that it allows."
+            warnings.append(ClientWarning("tool_choice", "demanded call", details))
         if left_out := self._left_out:
-            told.append(f"Citations without an address or a place in the text were left out: {left_out}.")
+            details = f"Citations without an address or a place in the text were left out: {left_out}."
+            warnings.append(ClientWarning("output", "citations", details))
         if self._reader.wordless_sound:
-            told.append("Sound that the model made was left out: no words came with it.")
-        return told
+            details = "Sound that the model made was left out: no words came with it."
+            warnings.append(ClientWarning("output", "sound", details))
+        return warnings
 
     @property
     def _lacks_demanded_call(self) -> bool:
@@ -248,7 +252,7 @@ class ChatTurn:
         if parts is None or (why := self._why_not(parts, threshold)):
             why = NOTHING_BEFORE if parts is None else why
             details = f"'context_management' has no effect on this conversation. {why}"
-            warning = AskWarning("context_management", "compaction", details)
+            warning = ClientWarning("context_management", "compaction", details)
             return ChatAsk(chat.body, [*chat.warnings, warning])
         self._summary, self._then, self._compacts = Summary(), (request, parts), "threshold"
         return ChatAsk(self._said(summing(request, parts.head), self._fresh_sealer()).body, chat.warnings)

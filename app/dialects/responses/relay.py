@@ -63,6 +63,7 @@ from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
@@ -85,10 +86,10 @@ class RelayTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        self.warnings: list[str] = []
-        self.ask = to_responses(request, model=model, options=options, warnings=self.warnings)
+        relayed = to_responses(request, model=model, options=options)
+        self.warnings = tuple(relayed.warnings)
+        self.ask = relayed.body
         self._tool_choice = ToolChoiceFilter(request.tool_choice)
-        self.late_warnings = self._tool_choice.warnings
         self.problem: Problem | None = None
         """Why it failed."""
         self.notes: dict[str, Any] = {}
@@ -112,6 +113,11 @@ class RelayTurn:
         self._items = OpenItems()
         self._positions = Positions(lambda prefix: original(mint(prefix)))
         self._call_ends = CallEnds(for_codex=for_codex)
+
+    @property
+    def late_warnings(self) -> list[ClientWarning]:
+        """What was left out of the answer. Complete when the turn is over."""
+        return self._tool_choice.warnings
 
     @property
     def over(self) -> bool:

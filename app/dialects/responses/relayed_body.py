@@ -10,7 +10,7 @@ this server summed up is told in plain words.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from app.compaction.window import FOLDED, unfolded
 from app.dialects.responses.marked_ids import original
@@ -19,6 +19,7 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.fetching.url_policy import check_url, is_data_uri
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import ENVELOPES
+from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
@@ -33,9 +34,17 @@ UNREADABLE: Final = "only the server and the model that wrote this reasoning can
 UNREADABLE_SUMMARY: Final = "only the server that summed this conversation up can read it."
 
 
-def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, warnings: list[str]) -> Json:
+class RelayedBody(NamedTuple):
+    """The body for the upstream, and what of the request it does not hold."""
+
+    body: Json
+    warnings: list[ClientWarning]
+
+
+def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
     """The ask. Raises `ProblemError` for an address that no upstream should be made to fetch."""
     body = {**request.raw, "model": model, "stream": True}
+    warnings: list[ClientWarning] = []
     items = body["input"]
     if isinstance(items, list):
         found = unfolded(items, lambda item: item, options.sealer)
@@ -43,36 +52,36 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions, 
             if not is_data_uri(url):
                 check_url(url, path, allow_private=options.allow_private_urls)
         tag = tag_of(options.origin)
-        told = [
-            _readable(item, f"input[{seat}]", tag, options, warnings)
-            for item, seat in zip(found.items, found.seats, strict=True)
+        read = [
+            _readable(item, f"input[{seat}]", tag, options) for item, seat in zip(found.items, found.seats, strict=True)
         ]
-        items = [item for item in told if item is not None]
+        warnings = [warning for _, warning in read if warning is not None]
+        items = [item for item, _ in read if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
-    return body
+    return RelayedBody(body, warnings)
 
 
-def _readable(item: Json, path: str, tag: str, options: RelayOptions, warnings: list[str]) -> Json | None:
-    """The item as this upstream can read it. None if there is nothing in it that it could."""
+def _readable(item: Json, path: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
+    """The item as this upstream can read it; None if it can read nothing of it."""
     sealed = item.get("encrypted_content")
     if item.get("type") in FOLDED and str(sealed).startswith(ENVELOPES) and options.ids == "am":
-        warnings.append(f"{path} was left out: {UNREADABLE_SUMMARY}")
-        return None
+        return None, ClientWarning(path, "compaction", f"{path} was left out: {UNREADABLE_SUMMARY}")
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
-        return item
+        return item, None
     sealer = options.sealer
     opens = sealer is not None and sealer.open("reasoning", sealed, f"{path}.encrypted_content") is not None
     # where nothing is marked, what does not open here may be of an AM Proxy behind us
     strange = sealed.startswith(ENVELOPES) and not opens and options.ids == "am"
     theirs = None if opens or strange else original_seal(sealed, tag)
     if theirs is not None:
-        return {**item, "encrypted_content": theirs}
-    shown = bool(item.get("summary") or item.get("content"))
-    if not opens and shown:
-        warnings.append(f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is told instead.")
-    elif not opens:
-        warnings.append(f"{path} was left out: {UNREADABLE}")
-    return {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}} if shown else None
+        return {**item, "encrypted_content": theirs}, None
+    if not (item.get("summary") or item.get("content")):
+        return None, None if opens else ClientWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")
+    shown = {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
+    if opens:
+        return shown, None
+    details = f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is told instead."
+    return shown, ClientWarning(f"{path}.encrypted_content", "reasoning", details)
 
 
 def _restored(item: Json) -> Json:

@@ -19,6 +19,7 @@ from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
@@ -57,9 +58,9 @@ class RelayedCompaction:
         mint: Mint,
         now: Callable[[], int],
     ) -> None:
-        self.warnings = list(request.warnings)
-        self.late_warnings: list[str] = []
-        asked = to_responses(request, model=model, options=options, warnings=self.warnings)
+        asked, warnings = to_responses(request, model=model, options=options)
+        self.warnings = (*request.warnings, *warnings)
+        self.late_warnings: list[ClientWarning] = []
         asked["input"] = asked["input"][:-1]  # the trigger is our own
         said = [*asked["input"], {"type": "message", "role": "user", "content": SUM_UP}]
         settled = {key: value for key, value in asked.items() if key in (*TAKEN, "tools", "reasoning")}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from app.dialects.responses.positions import ADDED, DONE
 from app.protocol.request.tool_choice import NAMED, AllowedTools, ChosenTool, ToolChoice
+from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
@@ -27,8 +28,20 @@ class ToolChoiceFilter:
         self._left_out: list[int] = []
         """Positions of the calls that were left out, in their order."""
         self._names: dict[str, None] = {}
-        self.warnings: list[str] = []
+        self._lacks_call = False
+        """Whether the answer is over without the call that the client demands."""
+
+    @property
+    def warnings(self) -> list[ClientWarning]:
         """What the client must know of the answer, as far as it has come."""
+        warnings: list[ClientWarning] = []
+        if self._names:
+            details = f"Calls that 'tool_choice' does not allow were left out: {', '.join(self._names)}."
+            warnings.append(ClientWarning("tool_choice", "calls ruled out", details))
+        if self._lacks_call:
+            details = "'tool_choice' demands a tool call, and the model made none that it allows."
+            warnings.append(ClientWarning("tool_choice", "demanded call", details))
+        return warnings
 
     def leaves_out(self, name: str, event: Json) -> bool:
         """Whether this event is about a call that is left out. Any other event gets its new position."""
@@ -40,8 +53,6 @@ class ToolChoiceFilter:
             self._left_out.insert(at, index)
             if len(self._names) < MOST_NAMES:
                 self._names[str(event["item"].get("name"))[:LONGEST_NAME]] = None
-                names = ", ".join(self._names)
-                self.warnings[:] = [f"Calls that 'tool_choice' does not allow were left out: {names}."]
             return True
         event["output_index"] = index - at
         return False
@@ -53,8 +64,7 @@ class ToolChoiceFilter:
     def end(self, status: str, items: list[Any]) -> None:
         """The answer is over, with these items. A hosted tool may be the one that was demanded."""
         called = any(isinstance(item, dict) and str(item.get("type")).endswith("_call") for item in items)
-        if self._demands and status == "completed" and not called:
-            self.warnings.append("'tool_choice' demands a tool call, and the model made none that it allows.")
+        self._lacks_call = self._demands and status == "completed" and not called
 
     def _rules_out(self, item: Any) -> bool:
         if self._allowed is None or not isinstance(item, dict) or item.get("type") not in CALLS:

@@ -9,6 +9,7 @@ from app.protocol.request.shape import Shape
 from app.protocol.request.text_format import TextConfig
 from app.protocol.request.tool_choice import ToolChoice
 from app.protocol.request.tools import Tool
+from app.protocol.warnings import ClientWarning
 
 MAX_NAME: Final = 256
 """Characters of a model's name, as in the configuration."""
@@ -77,8 +78,8 @@ class CreateResponse(Shape, extra="ignore"):
     """The body as it was posted, for upstreams that speak Responses themselves."""
     size: int = 0
     """Bytes of the body, which say how long it takes to translate."""
-    warnings: Annotated[list[str], SkipValidation] = Field(default_factory=list)
-    """What was posted and has no effect here, in words for the caller."""
+    warnings: Annotated[tuple[ClientWarning, ...], SkipValidation] = ()
+    """What was posted and has no effect here."""
 
     @property
     def compact_threshold(self) -> int | None:

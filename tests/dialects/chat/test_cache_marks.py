@@ -11,6 +11,7 @@ from app.settings import Hint
 from tests.dialects.chat.asking import ask, assistant, call, output, user
 from tests.dialects.chat.hearing import heard, turn
 from tests.support.script import counts, delta, says, stops
+from tests.support.warned import sentences
 
 MARKING = ChatOptions(cache_control=True)
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -81,13 +82,13 @@ SOUND = delta(audio={"id": "a1", "data": "AAAA"})
 def test_sound_beside_its_words_is_not_missed() -> None:
     said = turn()
     heard(said, SOUND, delta(audio={"transcript": "Hello"}), SOUND, stops())
-    assert (said.late_warnings, said.notes) == ([], {"usage": "estimated"})
+    assert (sentences(said.late_warnings), said.notes) == ([], {"usage": "estimated"})
 
 
 def test_sound_that_comes_beside_an_answer_is_left_out_with_a_warning() -> None:
     said = turn()
     heard(said, says("Listen:"), SOUND, stops(), counts(1, 1))
-    assert said.late_warnings == ["Sound that the model made was left out: no words came with it."]
+    assert sentences(said.late_warnings) == ["Sound that the model made was left out: no words came with it."]
     assert said.notes == {"sound_left_out": True}
 
 

@@ -19,6 +19,7 @@ from tests.dialects.chat.asking import assistant, call, output, user
 from tests.support import grammar
 from tests.support.script import says, stops, thinks
 from tests.support.stage import OpenBook, plain
+from tests.support.warned import sentences
 
 Json = dict[str, Any]
 
@@ -107,7 +108,7 @@ def test_a_trigger_asks_for_a_summary_and_nothing_else() -> None:
     assert turn.ask["tool_choice"] == "none"
     assert [tool["function"]["name"] for tool in turn.ask["tools"]] == ["f"]
     assert turn.ask.keys().isdisjoint({"max_tokens", "response_format"})
-    assert turn.warnings == []
+    assert sentences(turn.warnings) == []
 
 
 def test_a_trigger_is_answered_with_one_item() -> None:
@@ -167,7 +168,7 @@ def test_nothing_cannot_be_summed_up(items: list[Json]) -> None:
             new_turn(items)
         assert raised.value.problem.param == "input"
     else:
-        assert new_turn(items).warnings == []
+        assert sentences(new_turn(items).warnings) == []
 
 
 def test_where_nothing_is_sealed_nothing_can_be_summed_up() -> None:
@@ -178,7 +179,7 @@ def test_where_nothing_is_sealed_nothing_can_be_summed_up() -> None:
 
 def test_a_trigger_that_is_not_the_end_is_left_out_aloud() -> None:
     turn = new_turn([TRIGGER, *SAID])
-    assert turn.warnings == ["input[0] was left out: it has its effect only at the end of 'input'."]
+    assert sentences(turn.warnings) == ["input[0] was left out: it has its effect only at the end of 'input'."]
     assert asked(turn)[-1] == ("user", "Well done.")
 
 
@@ -186,7 +187,7 @@ def test_a_trigger_that_is_not_the_end_is_left_out_aloud() -> None:
 def test_a_compaction_item_is_told_as_what_it_holds(kind: str) -> None:
     turn = new_turn([user("Do it."), compaction("Notes.") | {"type": kind, "id": "cmp_1"}, user("Go on.")])
     assert asked(turn) == [("user", "Do it."), told("Notes."), ("user", "Go on.")]
-    assert turn.warnings == []
+    assert sentences(turn.warnings) == []
 
 
 def test_what_a_summary_covers_is_not_told_again() -> None:
@@ -209,13 +210,13 @@ def test_a_whole_window_takes_the_place_of_all_that_was_before_it() -> None:
         ("tool", "done"),
         ("user", "Go on."),
     ]
-    assert turn.warnings == []
+    assert sentences(turn.warnings) == []
 
 
 def test_problems_and_warnings_name_the_seats_of_the_client() -> None:
     window = compaction("Notes.", whole=True, before=[user("Do it.")])
     turn = new_turn([user("Forgotten."), window, {"type": "mcp_list_tools"}])
-    assert [warning[:8] for warning in turn.warnings] == ["input[2]"]
+    assert [warning.param for warning in turn.warnings] == ["input[2]"]
     with pytest.raises(ProblemError) as raised:
         new_turn([user("Forgotten."), window, {"type": "from_the_future"}])
     assert raised.value.problem.param == "input[2].type"
@@ -226,7 +227,9 @@ def test_what_was_sealed_elsewhere_is_left_out_aloud() -> None:
     for options in (OPEN, ChatOptions()):
         turn = new_turn([user("Do it."), foreign, user("Go on.")], options)
         assert asked(turn) == [("user", "Do it."), ("user", "Go on.")]
-        assert turn.warnings == ["input[1] was left out: only the server that summed this conversation up can read it."]
+        assert sentences(turn.warnings) == [
+            "input[1] was left out: only the server that summed this conversation up can read it."
+        ]
 
 
 LOOP = [user("Do it."), assistant("Looking."), call("a"), output("a", LONG), call("b"), output("b", "B.")]
@@ -236,7 +239,7 @@ def test_a_conversation_that_is_short_enough_is_left_alone() -> None:
     turn = managed(SAID)
     assert asked(turn)[-1] == ("user", "Well done.")
     assert turn.go_on() is None
-    assert turn.warnings == []
+    assert sentences(turn.warnings) == []
 
 
 def test_a_conversation_that_is_too_long_is_summed_up_first_and_then_answered() -> None:
@@ -275,7 +278,7 @@ def test_the_item_alone_is_enough_to_go_on_with() -> None:
     for history in ([], said):
         turn = new_turn([*history, *output_items, user("And now?")])
         assert asked(turn) == expected
-        assert turn.warnings == []
+        assert sentences(turn.warnings) == []
 
 
 def test_the_last_step_of_a_tool_loop_is_kept_to_the_letter() -> None:
@@ -322,7 +325,7 @@ def test_a_last_step_of_too_many_calls_is_summed_up_as_well(count: int, kept: in
 def test_what_cannot_be_summed_up_is_said(items: list[Json], options: ChatOptions) -> None:
     threshold = [{"type": "compaction", "compact_threshold": 1_000}]
     turn = new_turn(items, options, context_management=threshold)
-    [warning] = turn.warnings
+    [warning] = sentences(turn.warnings)
     assert warning.startswith("'context_management' has no effect on this conversation. ")
     assert turn.go_on() is None
 
@@ -332,7 +335,7 @@ def test_what_cannot_be_summed_up_is_said(items: list[Json], options: ChatOption
 )
 def test_other_ways_to_manage_a_context_are_warned_of(entry: Json) -> None:
     turn = new_turn([assistant(LONG), user("Hi")], context_management=[entry])
-    assert turn.warnings == ["'context_management[0]' has no effect: it is no compaction with a threshold."]
+    assert sentences(turn.warnings) == ["'context_management[0]' has no effect: it is no compaction with a threshold."]
 
 
 @pytest.mark.parametrize("answer", [[stops()], [says("Half")], [{"error": {"message": "x", "code": "y"}}]])
@@ -388,5 +391,5 @@ def test_the_ask_is_the_same_in_every_turn(history: list[Json], summary: str) ->
 def test_tools_behind_a_compaction_item_are_named_by_the_position_at_which_they_were_posted() -> None:
     added = {"type": "additional_tools", "tools": [{"type": "of_tomorrow"}]}
     turn = new_turn([assistant("Before."), compaction("So.", whole=True, after=[user("Hi")] * 3), added])
-    [warning] = turn.warnings
+    [warning] = sentences(turn.warnings)
     assert warning.startswith("input[2].tools[0] was left out: ")

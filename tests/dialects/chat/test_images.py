@@ -96,4 +96,4 @@ def test_a_model_that_writes_images_is_asked_for_them_and_its_tool_is_no_surpris
     assert "modalities" not in plain.ask
     assert len(plain.warnings) == 1
     assert painter.ask["modalities"] == ["image", "text"]
-    assert painter.warnings == []
+    assert len(painter.warnings) == 0

@@ -18,6 +18,7 @@ from app.sealing import EnvelopeSealer
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.stage import OpenBook
+from tests.support.warned import sentences
 
 Json = dict[str, Any]
 
@@ -79,7 +80,7 @@ def asked_again(output: list[Json], options: ChatOptions = HOME, **fields: Any) 
     ]
     bare = [{key: value for key, value in item.items() if key not in {"id", "status"}} for item in output]
     again = turn([HI, *bare, *outputs], options, **fields)
-    return [message for message in again.ask["messages"] if message["role"] == "assistant"], again.warnings
+    return [message for message in again.ask["messages"] if message["role"] == "assistant"], sentences(again.warnings)
 
 
 def call(call_id: str, name: str = "f", arguments: str = "{}", **fields: Any) -> Json:

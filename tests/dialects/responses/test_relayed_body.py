@@ -10,6 +10,7 @@ from app.protocol.problems import ProblemError
 from tests.dialects.responses.relaying import heard, new_turn
 from tests.support.servers.responses import answer, reasoning
 from tests.support.stage import OpenBook
+from tests.support.warned import sentences
 
 BODY: dict[str, Any] = {
     "input": [
@@ -40,7 +41,7 @@ def test_the_body_is_passed_on_as_received_with_the_originals_of_our_ids() -> No
         items[seat]["id"] = theirs
     items[5]["approval_request_id"] = "mcpr_7"
     assert turn.ask == {**BODY, "model": "theirs", "input": items, "stream": True}
-    assert turn.warnings == []
+    assert sentences(turn.warnings) == []
 
 
 def test_where_ids_are_kept_they_come_back_as_they_went() -> None:
@@ -83,7 +84,7 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: OpenBook 
     turn = new_turn(body={"input": unread}, origin="responses https://other.test/v1", sealer=sealer)
     left = {"type": "reasoning", "status": "completed", "summary": sealed["summary"]}
     assert turn.ask["input"] == [left, left, left]
-    assert turn.warnings == [
+    assert sentences(turn.warnings) == [
         f"input[0].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
         f"input[1] was left out: {UNREADABLE}",
         f"input[2].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
@@ -91,7 +92,7 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: OpenBook 
     ]
     back = new_turn(body={"input": [sealed]}, origin="responses https://one.test/v1", sealer=sealer)
     assert back.ask["input"] == [reasoning("rs_1", "hm").done]
-    assert back.warnings == []
+    assert sentences(back.warnings) == []
 
 
 def test_a_plain_string_stays_one() -> None:

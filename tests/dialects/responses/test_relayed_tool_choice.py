@@ -13,6 +13,7 @@ from tests.support.judges import judge
 from tests.support.servers import ResponsesUpstream
 from tests.support.servers.responses import Said, answer, call, hosted, message
 from tests.support.serving import serving
+from tests.support.warned import sentences
 
 TOOLS: list[Json] = [{"type": "function", "name": name, "parameters": {}} for name in ("weather", "clock", "map")]
 CLOCK = {"type": "function", "name": "clock"}
@@ -48,7 +49,7 @@ def told(choice: Any, *said: Said) -> tuple[list[str], list[str]]:
     assert [event["output_index"] for event in events if event["type"].endswith("added") and "item" in event] == [
         *range(len(done))
     ]
-    return [item.get("name", item["type"]) for item in done], turn.late_warnings
+    return [item.get("name", item["type"]) for item in done], sentences(turn.late_warnings)
 
 
 @pytest.mark.parametrize(
