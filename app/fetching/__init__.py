@@ -1,1 +1,1 @@
-"""Pictures and files that a client names by address, fetched here for upstreams that fetch none themselves."""
+"""Fetches images and files that a client gives by URL, for upstreams that cannot fetch them."""

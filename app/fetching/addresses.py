@@ -1,4 +1,4 @@
-"""From a name to the addresses that are connected to: looked up here, each of them checked, none looked up again."""
+"""Looks up and checks the addresses of a host name. The connection is made to a checked address."""
 
 import socket
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,20 +12,20 @@ from app.off_loop import OWNER
 from app.own_thread import in_own_thread
 
 LOOK_UPS: Final = 32
-"""Names that are looked up at once, for all callers."""
+"""Names that are looked up at the same time, for all callers."""
 
 LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
 """A name and a port -> every address it has."""
 
 
 class PrivateAddressError(OSError):
-    """A name leads to an address that is not for everybody."""
+    """A name has an address that is not public."""
 
 
 class LookUps:
-    """Looks names up, each in a thread of its own: slow names of one owner take no more than its share of them.
+    """Looks up names, each in a thread of its own. Slow names of one owner use no more than its share of the threads.
 
-    A look-up that nobody waits for any more keeps its slot until the system has answered. Whose it is says `OWNER`.
+    A look-up whose caller has gone keeps its slot until the system has answered. `OWNER` names its owner.
     """
 
     def __init__(self, ask: Callable[[str, int], Sequence[str]] | None = None) -> None:
@@ -41,14 +41,14 @@ class LookUps:
 
 def _system(name: str, port: int) -> Sequence[str]:
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    # an address with a scope is one of this machine's own links: it keeps its mark, and is refused by it
+    # an address with a scope belongs to a local link; the scope is kept, so that the check refuses it
     return list(dict.fromkeys(socket.getnameinfo(entry[4], socket.NI_NUMERICHOST)[0] for entry in found))
 
 
 class CheckedAddresses(AbstractResolver):
-    """What a connection is made to is what was checked: nothing is looked up twice.
+    """A resolver for aiohttp that returns checked addresses, so that no name is looked up a second time.
 
-    One bad address spoils the name: which of them is used would be chance.
+    If one address is private, the whole name is refused, because any of its addresses could be used.
     """
 
     def __init__(self, is_public: Callable[[str], bool], look_up: LookUp) -> None:
@@ -76,4 +76,4 @@ class CheckedAddresses(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """There is nothing to close."""

@@ -1,4 +1,4 @@
-"""A request whose attachments lie elsewhere becomes one that holds them."""
+"""Replaces the URLs of images and files in a request by their data."""
 
 import asyncio
 from binascii import b2a_base64
@@ -16,24 +16,24 @@ from app.protocol.request.input_items import InputItem
 from app.protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
 
 MOST: Final = 64
-"""Different addresses of one request that are fetched."""
+"""Different URLs of one request that are fetched."""
 SIDE_BY_SIDE: Final = 4
 PIECE: Final = 256 * 1024
-"""A third of the bytes that are written as base64 at once: the event loop waits for each single step."""
+"""A third of the bytes that are encoded as base64 in one step, during which the event loop waits."""
 
 _CONTENT: Final = ("content", "output")
-"""Where items hold parts."""
+"""The members of items that hold parts."""
 
 
 _Address: TypeAlias = tuple[str, Wanted]
 
 
-class _Place(NamedTuple):
-    """A part that lies elsewhere, and where it stands."""
+class _UrlPart(NamedTuple):
+    """A part that is given by URL, and its position in the request."""
 
     item: int
     position: int
-    """That of its item in the `input` that was posted."""
+    """The index of its item in the `input` of the request."""
     key: str
     part: int
     wanted: Wanted
@@ -46,7 +46,7 @@ class _Place(NamedTuple):
 
 
 class Attachments:
-    """Fetches what an upstream would not. `fetches_image` says which pictures: files are fetched by no chat server."""
+    """Fetches what the upstream does not. `fetches_image` selects the images; chat servers never fetch files."""
 
     def __init__(self, fetcher: Fetcher, *, fetches_image: Callable[[str], bool], most_bytes: int) -> None:
         self._fetcher = fetcher
@@ -54,43 +54,43 @@ class Attachments:
         self._most_bytes = most_bytes
 
     async def resolved(self, request: CreateResponse, can: Capabilities = ANYTHING, owner: str = "") -> CreateResponse:
-        """The same request, all of it at hand that the model can take: the rest is not asked for.
+        """The same request with the data of every attachment that the model can read; others are not fetched.
 
-        `owner` is who asks.
+        `owner` is the caller.
 
-        Raises `ProblemError` by the path of what cannot be fetched.
+        Raises `ProblemError` with the path of a part that cannot be fetched.
         """
-        places = list(self._places(request.items, request.positions or range(len(request.items)), can))
-        if not places:
+        parts = list(self._url_parts(request.items, request.positions or range(len(request.items)), can))
+        if not parts:
             return request
         wanted: dict[_Address, list[str]] = {}
-        for place in places:
-            wanted.setdefault((place.url, place.wanted), []).append(place.path)
+        for part in parts:
+            wanted.setdefault((part.url, part.wanted), []).append(part.path)
         if len(wanted) > MOST:
             message = f"'input' names {len(wanted)} addresses to be fetched, and at most {MOST} are. Send the data."
             raise refuse("invalid_value", message, "input")
         found = await self._fetch_all(wanted, owner)
         items = list(request.items)
-        for place in places:
-            items[place.item] = _with(items[place.item], place, found[place.url, place.wanted])
-        size = request.size + sum(len(found[place.url, place.wanted]) for place in places)
+        for part in parts:
+            items[part.item] = _with(items[part.item], part, found[part.url, part.wanted])
+        size = request.size + sum(len(found[part.url, part.wanted]) for part in parts)
         return request.model_copy(update={"input": items, "size": size})
 
-    def _places(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_Place]:
-        for seat, (item, position) in enumerate(zip(items, positions, strict=True)):
+    def _url_parts(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_UrlPart]:
+        for index, (item, position) in enumerate(zip(items, positions, strict=True)):
             for key in _CONTENT:
                 content = getattr(item, key, None)
-                for index, part in enumerate(content if isinstance(content, list) else ()):
+                for number, part in enumerate(content if isinstance(content, list) else ()):
                     if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
                         if can.vision is not False and self._fetches_image(part.image_url):
-                            yield _Place(seat, position, key, index, "image", part.image_url)
+                            yield _UrlPart(index, position, key, number, "image", part.image_url)
                     elif not isinstance(part, InputFilePart) or can.files is False:
                         continue
                     elif part.file_url and not part.file_data:
-                        yield _Place(seat, position, key, index, "file", part.file_url)
+                        yield _UrlPart(index, position, key, number, "file", part.file_url)
 
     async def _fetch_all(self, wanted: dict[_Address, list[str]], owner: str) -> dict[_Address, str]:
-        """Of each address a data URI, which all of its places share. `wanted` has their paths."""
+        """A data URI for each URL. `wanted` has the paths of the parts that use it."""
         budget = Budget(self._most_bytes)
         side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
 
@@ -109,13 +109,13 @@ class Attachments:
 
 
 def data_uri(found: Fetched) -> str:
-    """The address that holds this file."""
+    """The data URI of this file."""
     step = 3 * PIECE
     pieces = (b2a_base64(found.data[at : at + step], newline=False) for at in range(0, len(found.data), step))
     return "".join((f"data:{found.kind};base64,", *(piece.decode() for piece in pieces)))
 
 
-def _with(item: InputItem, place: _Place, found: str) -> InputItem:
+def _with(item: InputItem, place: _UrlPart, found: str) -> InputItem:
     content: list[InputPart] = list(getattr(item, place.key))
     part = content[place.part]
     if isinstance(part, InputFilePart):
@@ -127,6 +127,6 @@ def _with(item: InputItem, place: _Place, found: str) -> InputItem:
 
 
 def _name_in(url: str) -> str | None:
-    """The file's name, as its address has it."""
+    """The name of the file in its URL."""
     name = unquote(urlsplit(url).path.rpartition("/")[2])
     return name if name.isprintable() and name else None

@@ -1,20 +1,19 @@
-"""Fetches what lies at a client's address, and trusts nothing of it.
+"""Fetches a URL that a client gave, without trust in the URL or in what it returns.
 
 Theory of operation
 -------------------
-An address a client gives may be a way into the network this server stands in. So:
+A URL from a client may lead into the private network of this server. Therefore:
 
 - only http and https, without user information, and no private host in any spelling (`fetching/url_policy.py`);
-- a name is looked up here, every address of it is checked, and the connection goes to one of these (`addresses.py`);
-- a redirect is another address: it is checked the same way, and there are three at most;
-- no proxy, no cookies, no key, nothing compressed;
-- each within a time, all within a size, which all addresses of a request share;
-- slow addresses of one caller take no more than that caller's share of the slots (`app/fair_slots.py`), and slow names
-  no more than its share of the threads that look them up (`addresses.py`);
-- what it is, its bytes say. A picture is a picture, a file is a PDF, a picture or text, and nothing else is passed on.
+- the name is looked up here, all of its addresses are checked, and the connection goes to one of them (`addresses.py`);
+- a redirect is checked in the same way, and at most three are followed;
+- no proxy, no cookies, no key and no compression are used;
+- each fetch has a time limit, and all fetches of a request share a size limit;
+- slow URLs of one caller use no more than its share of the slots (`app/fair_slots.py`), and slow names no more than its
+  share of the look-up threads (`addresses.py`);
+- the type of the data is read from its bytes: only images, PDFs and text are passed on.
 
-What goes wrong on the way is told by one sentence for all reasons: which names exist and which ports are open is
-nobody's to learn here.
+All errors have the same message, so that a caller cannot find out which names exist and which ports are open.
 """
 
 import asyncio
@@ -34,45 +33,45 @@ from app.protocol.problems import Problem, ProblemError, refuse
 
 MOST_REDIRECTS: Final = 3
 AT_ONCE: Final = 32
-"""Fetches of all requests together: they need no more of this server than a few connections."""
+"""Fetches at the same time, for all requests."""
 WAITS: Final = 3
-"""How many times as long as one fetch may take a fetch may wait for its slot."""
+"""The longest wait for a slot, as a multiple of the time limit of a fetch."""
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TEXTS: Final = frozenset(
     {"application/json", "application/xml", "text/css", "text/csv", "text/html", "text/markdown", "text/xml"}
 )
-"""Kinds of text that are believed where the bytes are text; any other text is plain."""
+"""Declared types that are kept if the bytes are text; other text is `text/plain`."""
 
 BUSY: Final = Problem(
     code="rate_limit_exceeded",
     message="Too many addresses are being fetched for this caller. Send the data, or try again in 5s.",
     retry_after=5,
 )
-"""What a request comes to whose addresses had to wait too long for those of others."""
+"""The problem of a request whose fetches waited too long for a slot."""
 
 Wanted = Literal["image", "file"]
 
 
 class Fetched(NamedTuple):
-    """What was found: its kind, and itself."""
+    """The media type and the data of a fetched file."""
 
     kind: str
     data: bytes
 
 
 class Budget:
-    """The bytes that a request may still fetch, counted at each place where they are sent."""
+    """The bytes that a request may still fetch. A file counts at each place where it is used."""
 
     def __init__(self, size: int) -> None:
         self.left = size
 
 
 class _CannotFetchError(Exception):
-    """Something went wrong on the way."""
+    """A fetch failed."""
 
 
 class Fetcher:
-    """Whoever has one closes it, on the loop it was used on."""
+    """Fetches URLs. It must be closed on the event loop on which it was used."""
 
     def __init__(
         self,
@@ -92,19 +91,19 @@ class Fetcher:
     async def fetch(
         self, url: str, path: str, wanted: Wanted, budget: Budget, owner: str = "", *, times: int = 1
     ) -> Fetched:
-        """What lies there. Raises `ProblemError` by the path of the address, whatever goes wrong.
+        """The data at this URL. Raises `ProblemError` with the path of the URL if anything fails.
 
-        `owner` is whose share of the slots it takes. To wait for one takes none of the time for fetching. The file
-        is sent at so many places (`times`).
+        `owner` is the caller whose share of the slots is used. Waiting for a slot does not count as fetching time.
+        `times` is the number of places where the file is used.
         """
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(WAITS * self._timeout):
                     await stack.enter_async_context(self._slots.of(owner))
-                data, told = await self._fetch(url, path, budget, times)
+                data, declared = await self._fetch(url, path, budget, times)
         except TimeoutError:
             raise ProblemError(BUSY) from None
-        kind = await off_loop(len(data), _kind, data, told)
+        kind = await off_loop(len(data), _kind, data, declared)
         if kind is None or (wanted == "image" and not kind.startswith("image/")):
             what = "an image (PNG, JPEG, GIF or WebP)" if wanted == "image" else "a PDF, an image or a text"
             raise _refuse(path, f"what lies there is not {what}")
@@ -148,7 +147,7 @@ class Fetcher:
     def _open(self) -> aiohttp.ClientSession:
         resolver = CheckedAddresses(self._is_public, self._look_up)
         return aiohttp.ClientSession(
-            # a connection that is kept, or a name that is remembered, would be one that was checked for somebody else
+            # a kept connection or a cached name would be one that was checked for another caller
             connector=aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False, force_close=True, limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={
@@ -173,10 +172,10 @@ async def _read(response: aiohttp.ClientResponse, path: str, budget: Budget, tim
     return b"".join(pieces)
 
 
-def _kind(data: bytes, told: str) -> str | None:
+def _kind(data: bytes, declared: str) -> str | None:
     kind = sniffed(data)
     if kind is None and is_text(data):
-        return told if told in _TEXTS else "text/plain"
+        return declared if declared in _TEXTS else "text/plain"
     return kind
 
 

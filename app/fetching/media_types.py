@@ -1,4 +1,4 @@
-"""What kind of picture or file bytes are, by what they begin with: names and headers may say anything. Pure."""
+"""The media type of data, read from its first bytes: names and headers are not trusted. Pure."""
 
 import re
 from base64 import b64decode
@@ -13,24 +13,24 @@ _MAGIC: Final = (
     (8, b"WEBP", "image/webp"),
     (0, b"%PDF-", "application/pdf"),
 )
-"""Where the mark stands, the mark, and what bears it."""
+"""Offset and bytes of each signature, and its media type."""
 
 _OTHER_IMAGES: Final = ((0, b"BM"), (0, b"II*\0"), (0, b"MM\0*"), (4, b"ftyp"))
-"""What else begins as a picture that some model reads: BMP, TIFF, AVIF and HEIC."""
+"""First bytes of other image types that some models read: BMP, TIFF, AVIF and HEIC."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+(?:=\s*){0,2}", re.ASCII)
-"""Base64, broken into lines or not. Of three parts, none of which can begin with what the one before it ends with."""
+"""Base64, with or without line ends, in three groups; no group can begin with the end of the one before it."""
 _BLANK: Final = re.compile(r"\s*", re.ASCII)
 _BEGINNING: Final = 64
-"""Characters of base64 that show what kind it is: a multiple of four."""
+"""Characters of base64 that are enough to find the type: a multiple of four."""
 _BEGINNING_IN_LINES: Final = 16 * _BEGINNING
-"""Characters that hold so many, however short the lines are."""
+"""Characters that contain so many, also with very short lines."""
 
 _CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
 _LOOKED_AT: Final = 4096
 
 
 def sniffed(data: bytes) -> str | None:
-    """The media type of these bytes; None if they are none of those that models read."""
+    """The media type of these bytes; None if models do not read this type."""
     for place, mark, kind in _MAGIC:
         if data[place : place + len(mark)] == mark and (kind != "image/webp" or data[:4] == b"RIFF"):
             return kind
@@ -47,7 +47,7 @@ def is_text(data: bytes) -> bool:
 
 
 def sniffed_base64(data: str) -> str | None:
-    """The same for bytes in base64; None also if it is no base64 where it begins."""
+    """The same for bytes in base64; also None if the beginning is not base64."""
     try:
         return sniffed(_beginning(data))
     except (Error, ValueError):
@@ -55,7 +55,7 @@ def sniffed_base64(data: str) -> str | None:
 
 
 def image_fault(uri: str) -> str | None:
-    """Why the data in this data URI is no picture; none if it is one, as far as can be seen from its beginning."""
+    """Why the data of this data URI is not an image; empty if its beginning is that of one."""
     _, _, data = uri.partition(",")
     if not _BASE64.fullmatch(data):
         return "its data is not base64"
@@ -73,7 +73,7 @@ def image_fault(uri: str) -> str | None:
 
 
 def _beginning(data: str) -> bytes:
-    """The first bytes of base64. Its line ends are taken out first, so that the rest can be padded."""
+    """The first bytes of base64, without its line ends, so that it can be padded."""
     blank = _BLANK.match(data)
     start = blank.end() if blank else 0
     text = "".join(data[start : start + _BEGINNING_IN_LINES].split())[:_BEGINNING]
