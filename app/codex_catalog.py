@@ -2,6 +2,8 @@
 
 from typing import Any, Final, NamedTuple
 
+from app.options import ModelOptions
+
 INSTRUCTIONS: Final = """\
 You are a coding agent that runs in the Codex CLI, on the user's own machine. You are precise, safe and helpful.
 
@@ -28,19 +30,15 @@ you changed, where, and what you could not check. Name files by their path.
 class Card(NamedTuple):
     """What a client may want to know of a model beyond its name."""
 
-    context_window: int | None = None
-    reasoning_efforts: tuple[str, ...] = ()
-    apply_patch: bool = True
-    """Whether Codex should offer its free-form `apply_patch`."""
+    model: ModelOptions = ModelOptions()
+    """What is configured for it."""
     images: bool = True
     """Whether the model may be shown any."""
-    verbosity: bool = False
-    """Whether it is known to heed it."""
 
 
 def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
     """The entry. Codex refuses the whole catalogue if one of these keys is missing."""
-    efforts = card.reasoning_efforts
+    efforts = card.model.reasoning_efforts
     entry: dict[str, Any] = {
         "slug": name,
         "display_name": name,
@@ -54,9 +52,9 @@ def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
         "upgrade": None,
         "base_instructions": INSTRUCTIONS,
         "supports_reasoning_summaries": bool(efforts),
-        "support_verbosity": card.verbosity,
+        "support_verbosity": card.model.can.verbosity is True,
         "default_verbosity": None,
-        "apply_patch_tool_type": "freeform" if card.apply_patch else None,
+        "apply_patch_tool_type": "freeform" if card.model.apply_patch else None,
         "truncation_policy": {"mode": "bytes", "limit": 10_000},
         "supports_parallel_tool_calls": True,
         "experimental_supported_tools": [],
@@ -65,6 +63,6 @@ def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
         entry["default_reasoning_level"] = "medium" if "medium" in efforts else efforts[0]
     if not card.images:
         entry["input_modalities"] = ["text"]  # Codex then shows it none, and its tools hand out none
-    if card.context_window is not None:
-        entry["context_window"] = card.context_window
+    if card.model.context_window is not None:
+        entry["context_window"] = card.model.context_window
     return entry

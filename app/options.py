@@ -1,8 +1,16 @@
 """Options of servers and models: each is declared once here, set by the configuration, and read where it is used."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+CallIds: TypeAlias = Literal["keep", "plain64", "plain40", "alphanumeric9"]
+"""Ids of calls: as the client has them; at most 64 plain characters, or 40 (OpenAI); or nine letters and digits
+(Mistral)."""
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model may be told to think, from nothing upwards."""
+Format: TypeAlias = Literal["json_schema", "json_object"]
+"""A format that a server may hold an answer to."""
 
 
 class Table(BaseModel):
@@ -28,3 +36,60 @@ class ChatCompat(Table):
     blank_reasoning: bool = False
     """True: assistant messages without reasoning get a blank one, for servers that demand it (DeepSeek). Another model
     may have written the message, or the client may have dropped the reasoning."""
+
+
+class Can(Table):
+    """What a model takes, where that is known better here than by litellm's model map. The rest is passed on."""
+
+    vision: bool | None = None
+    """Images."""
+    files: bool | None = None
+    """Files, such as PDF."""
+    audio: bool | None = None
+    """Sound."""
+    tools: bool | None = None
+    """Calling tools."""
+    parallel_calls: bool | None = None
+    """Whether it can be told to call one tool at a time (`parallel_tool_calls`)."""
+    strict_tools: bool | None = None
+    """Whether its server holds calls to the schema of a strict tool."""
+    reasoning: bool | None = None
+    """Whether it can be told how much to think; how much, say `reasoning_efforts`."""
+    structured_output: tuple[Format, ...] | None = None
+    """The formats its server holds an answer to. Others are told to the model in words."""
+    verbosity: bool | None = None
+    """Being told how much to say."""
+
+
+class ModelOptions(Table):
+    """What one model needs, where no request can say it, and what clients are told of it."""
+
+    system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
+    """System messages where they stand, all in one at the head, or as user messages."""
+    alternating_roles: bool | None = None
+    """True: its chat template demands that user and assistant take turns, so consecutive user messages become one, and
+    system messages behind the first ones become the user's. Unless given, so for models with `gemma` in their name."""
+    reasoning: Literal["summary", "text", "on_request"] = "summary"
+    """How what the model thinks is told: as a summary, which every client shows; as raw text; or, on request, as a
+    summary to clients that ask for one, or for encrypted reasoning, and not at all to others."""
+    give_back_reasoning: bool = True
+    """Whether earlier thoughts go back to the upstream."""
+    think_tags: bool = False
+    """True: `<think>…</think>` at the start of the text is reasoning."""
+    call_ids: Literal["auto", CallIds] = "auto"
+    """Ids of past calls: as litellm's provider is known to want them, as the client has them, at most 64 plain
+    characters, or 40 (OpenAI), or nine letters and digits (Mistral)."""
+    web_search: bool = False
+    """True: the upstream searches the web itself, when the client offers `web_search`."""
+    cache_control: Literal["off", "auto"] = "off"
+    """auto: mark what is to be cached (the system message, and all that was said), for Claude, wherever it runs."""
+    image_output: bool = False
+    """True: the model writes images beside text, and is asked to."""
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens; told to clients that ask for a catalogue of models, as Codex does."""
+    reasoning_efforts: tuple[Effort, ...] = ()
+    """Efforts the model knows; others are lowered to one of these. Told to the same clients."""
+    apply_patch: bool = True
+    """Whether Codex should offer this model its free-form `apply_patch`; for the same catalogue."""
+    can: Can = Can()
+    """What it is able to do, where that is not what litellm says of it; see `[models.NAME.can]`."""

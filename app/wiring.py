@@ -7,7 +7,7 @@ from app.catalogue import Catalogue, Entry
 from app.codex_catalog import Card
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
-from app.prompt.rules import CallIds
+from app.options import CallIds
 from app.protocol.capabilities import Capabilities
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
@@ -115,13 +115,7 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, breaker: Bre
         idle=told.timeout,
         turn=told.turn_timeout,
     )
-    card = Card(
-        context_window=model.context_window,
-        reasoning_efforts=model.reasoning_efforts,
-        apply_patch=model.apply_patch,
-        images=_sees(model, told),
-        verbosity=model.can.verbosity is True,
-    )
+    card = Card(model, images=_sees(model, told))
     counting = upstream if isinstance(upstream, Counting) else None
     if told.via == "responses":
         allow_private = settings.server.allow_private_urls
@@ -144,24 +138,16 @@ def _entry(model: Model, settings: Settings, upstream: AnyUpstream, breaker: Bre
             passthrough=passthrough,
         )
     options = ChatOptions(
-        system_messages=model.system_messages,
-        alternating_roles=model.alternating_roles,
-        raw_reasoning=model.reasoning == "text",
-        reasoning_on_request=model.reasoning == "on_request",
-        think_tags=model.think_tags,
-        give_back_reasoning=model.give_back_reasoning,
+        model=model,
         allow_private_urls=settings.server.allow_private_urls,
         call_ids=CALL_IDS.get(told.provider, "keep") if model.call_ids == "auto" else model.call_ids,
         named_tool_choice=told.named_tool_choice or ("required" if told.provider in WORDS_ONLY else "name"),
-        web_search=model.web_search,
-        image_output=model.image_output,
         declare_past_tools=told.provider in DEMAND_TOOLS,
-        cache_control=model.cache_control == "auto",
         hints=_hints(told),
         seal_always=settings.seal.when == "always",
         origin=_origin(told),
         one_maker=told.provider in ONE_MAKER,
-        can=Capabilities(**model.can.model_dump(), efforts=model.reasoning_efforts or None),
+        can=Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None),
         lenient=settings.server.lenient,
         max_answer_bytes=settings.server.max_answer_bytes,
     )

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from app.cli.parser import parse
-from app.settings import Can, Model, Seal, Server, Settings, Upstream, load
+from app.options import Can
+from app.settings import Model, Seal, Server, Settings, Upstream, load
 from app.settings.server import KeyTable
 from app.version import VERSION
 from tests.support.advisories import found

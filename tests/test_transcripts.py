@@ -3,7 +3,7 @@
 Each folder of `tests/transcripts` is one behaviour of a real chat server:
 
     request.json     the client's body
-    options.json     the manners of the model, where they are not the usual ones
+    options.json     the options of the model, where they are not the defaults
     ask.json         what the upstream is asked
     upstream.jsonl   what it sends, chunk by chunk; `{"silence": true}` is a pause, `{"broke": problem}` a connection
                      that was lost
@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from pydantic import TypeAdapter
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
@@ -44,12 +45,15 @@ each_transcript = pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name fo
 def new_turn(folder: Path) -> ChatTurn:
     """The turn this transcript is about: counted ids, a clock that ticks once per look."""
     options = folder / "options.json"
-    manners = msgspec.json.decode(options.read_bytes() if options.exists() else b"{}", type=ChatOptions)
+    written = options.read_bytes() if options.exists() else b"{}"
+    known = msgspec.json.decode(
+        written, type=ChatOptions, dec_hook=lambda kind, value: TypeAdapter(kind).validate_python(value)
+    )
     ticks, numbers = count(1_700_000_000), count(1)
     return ChatTurn(
         parse_request((folder / "request.json").read_bytes()),
         model="upstream-model",
-        options=replace(manners, sealer=OpenBook()),
+        options=replace(known, sealer=OpenBook()),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: next(ticks),
     )

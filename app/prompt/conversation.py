@@ -125,7 +125,7 @@ class _ItemReader:
     def __init__(self, table: BridgeTable, rules: PromptRules, open_state: Opener | None) -> None:
         self._table = table
         self._open_state = open_state
-        self._system_messages = rules.system_messages
+        self._system_messages = rules.model.system_messages
         self._parts = PartReader(rules)
         self._history = History(rules.call_ids)
         self._head: list[str] = []

@@ -3,7 +3,7 @@
 `load` is the door; everything wrong with a configuration is told at once, as `ConfigMistakesError`.
 """
 
-from app.settings.configuration import Can, Model, Settings
+from app.settings.configuration import Model, Settings
 from app.settings.load import load
 from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
@@ -14,7 +14,6 @@ from app.settings.values import is_loopback
 
 __all__ = [
     "GIVEN",
-    "Can",
     "ConfigMistakesError",
     "Hint",
     "Key",

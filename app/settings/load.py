@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from app.options import Table
-from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Can, Model, Settings, Tables
+from app.options import Can, Table
+from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Model, Settings, Tables
 from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
 from app.settings.server import KeyTable, Seal, Server
 from app.settings.sources import Sources

@@ -8,6 +8,7 @@ arrived. That stands in the tables here, and whatever a configuration says, it i
 from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal
 
+from app.options import Format
 from app.protocol.capabilities import Capabilities
 
 Json = dict[str, Any]
@@ -48,9 +49,9 @@ _CLAUDE_REPLACES_OLD: Final = frozenset({"azure_ai", "bedrock_mantle", "databric
 _ALL: Final = ("parallel_tool_calls", "reasoning_effort", "response_format", "tools", "verbosity")
 """Settings that matter here."""
 
-_JSON: Final = ("json_object",)
-_SCHEMA: Final = ("json_schema",)
-_BOTH: Final = ("json_schema", "json_object")
+_JSON: Final[tuple[Format, ...]] = ("json_object",)
+_SCHEMA: Final[tuple[Format, ...]] = ("json_schema",)
+_BOTH: Final[tuple[Format, ...]] = ("json_schema", "json_object")
 _OBJECTS_ONLY: Final = frozenset({"deepseek"})
 """Providers that refuse a schema, whatever the map says."""
 _NOT_BESIDE_TOOLS: Final = frozenset({"fireworks_ai"})
@@ -137,7 +138,7 @@ def _parallel_calls(provider: str, model: str, says: _Map, known: Collection[str
     return says("parallel_function_calling")
 
 
-def _formats(provider: str, model: str, says: _Map, known: Collection[str]) -> tuple[str, ...] | None:
+def _formats(provider: str, model: str, says: _Map, known: Collection[str]) -> tuple[Format, ...] | None:
     if "response_format" not in known:
         return ()
     if provider == "bedrock" or is_claude(provider, model):
@@ -150,7 +151,7 @@ def _formats(provider: str, model: str, says: _Map, known: Collection[str]) -> t
     return None
 
 
-def _formats_beside_tools(provider: str, model: str, says: _Map) -> tuple[str, ...] | None:
+def _formats_beside_tools(provider: str, model: str, says: _Map) -> tuple[Format, ...] | None:
     if provider in _NOT_BESIDE_TOOLS:
         return ()
     if (provider == "bedrock" or is_claude(provider, model)) and not says("native_structured_output"):

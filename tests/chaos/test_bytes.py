@@ -12,6 +12,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
@@ -72,7 +73,13 @@ def spoilt(draw: st.DrawFn, payloads: st.SearchStrategy[Any]) -> list[bytes]:
 def chat_events(pieces: list[bytes]) -> list[dict[str, Any]]:
     """What a client is told when a chat server sends these bytes: as lane and pump do it."""
     request = parse_request(REQUEST)
-    turn = ChatTurn(request, model="m", options=ChatOptions(think_tags=True), mint=counting_mint(), now=lambda: 1)
+    turn = ChatTurn(
+        request,
+        model="m",
+        options=ChatOptions(model=ModelOptions(think_tags=True)),
+        mint=counting_mint(),
+        now=lambda: 1,
+    )
     lines = ChatLines()
     told = list(turn.begin())
 

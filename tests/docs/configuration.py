@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from app.options import Table
-from app.settings import Can, Model, Seal, Server, Upstream
+from app.options import Can, Table
+from app.settings import Model, Seal, Server, Upstream
 from app.settings.secret import Secret
 from app.settings.server import KeyTable
 

@@ -9,7 +9,8 @@ import pytest
 
 from app.fetching.attachments import PIECE, data_uri
 from app.fetching.fetcher import Fetched
-from app.settings import Can, Model, Secret, Server, Settings, Upstream
+from app.options import Can
+from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.fetching.site import PDF, PNG, Site, page
 from tests.support.script import talk
 from tests.support.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream

@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Can, Model, Secret, Server, Settings, Upstream
+from app.options import Can
+from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.support.script import opens, stops, talk, thinks
 from tests.support.servers import AnthropicUpstream, ChatUpstream
 from tests.support.servers import anthropic as claude

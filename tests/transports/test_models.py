@@ -5,7 +5,8 @@ from typing import Any
 import httpx
 
 from app.codex_catalog import INSTRUCTIONS
-from app.settings import Can, Model, Settings, Upstream
+from app.options import Can
+from app.settings import Model, Settings, Upstream
 from tests.support.serving import serving
 
 SETTINGS = Settings(

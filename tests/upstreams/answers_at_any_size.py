@@ -9,6 +9,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.transports import sse
@@ -78,7 +79,7 @@ def turn_of(kind: type[Any], options: Any) -> Any:
 def chat(body: bytes) -> Work:
     """The whole way of a chat server's answer."""
     work, reader = Work(), ChatLines()
-    turn: ChatTurn = turn_of(ChatTurn, ChatOptions(sealer=OpenBook(), think_tags=True))
+    turn: ChatTurn = turn_of(ChatTurn, ChatOptions(sealer=OpenBook(), model=ModelOptions(think_tags=True)))
     work.tell(turn.begin())
     for piece in _pieces(body):
         for each in reader.read(piece):

@@ -1,4 +1,4 @@
-"""The manners of one upstream model, settled by configuration."""
+"""How one upstream model is asked and answers, settled by configuration."""
 
 from typing import Literal
 
@@ -10,24 +10,12 @@ from app.protocol.seals import Sealer
 class ChatOptions(PromptRules, frozen=True, kw_only=True):
     """What differs between chat servers and no request can say."""
 
-    alternating_roles: bool | None = None
-    """User and assistant must take turns: consecutive user messages become one. None: as the model's name says."""
-    raw_reasoning: bool = False
-    """Tell reasoning as the model wrote it, not as a summary."""
-    reasoning_on_request: bool = False
-    """Tell reasoning only to a client that asks for a summary, or for encrypted reasoning."""
-    think_tags: bool = False
-    """`<think>` at the start of the text is reasoning."""
-    give_back_reasoning: bool = True
-    """Past reasoning goes back as `reasoning_content` of the assistant message it belongs to."""
     declare_past_tools: bool = False
     """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
     past calls otherwise."""
     named_tool_choice: Literal["name", "required"] = "name"
     """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
     `required`, for servers that take words only."""
-    web_search: bool = False
-    """The upstream searches the web itself when it is asked to with `web_search_options`."""
     sealer: Sealer | None = None
     """Seals what the client carries for the upstream; without it nothing is sealed, and no seal is opened."""
     seal_always: bool = False
@@ -38,10 +26,6 @@ class ChatOptions(PromptRules, frozen=True, kw_only=True):
     """Its models are all of one maker, and take back what another of them gave."""
     max_answer_bytes: int = MAX_ANSWER
     """What one answer may hold."""
-    image_output: bool = False
-    """The model writes images beside text, when it is asked to by `modalities`."""
-    cache_control: bool = False
-    """Mark what the upstream should cache: it does so only where it is told to."""
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are (`ask.HINTS` has all there
     are). Most chat servers refuse or ignore them."""

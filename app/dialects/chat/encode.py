@@ -67,9 +67,9 @@ def to_chat(
         expansion.of_format(request.text.format.schema_, "text.format.schema")
     conversation = to_conversation(request, table=table, rules=options, open_state=open_state, positions=positions)
     warnings += conversation.warnings
-    messages = to_messages(conversation.entries, give_back_reasoning=options.give_back_reasoning)
-    messages = instructed(messages, form.instruction, as_user=options.system_messages == "as_user")
-    if must_alternate(model, options.alternating_roles):
+    messages = to_messages(conversation.entries, give_back_reasoning=options.model.give_back_reasoning)
+    messages = instructed(messages, form.instruction, as_user=options.model.system_messages == "as_user")
+    if must_alternate(model, options.model.alternating_roles):
         messages, late = alternating(messages)
         warnings += late
     tools = to_tools(specs, choice)
@@ -87,10 +87,10 @@ def to_chat(
     warnings += ignored
     body = {
         "model": model,
-        "messages": marked(messages) if options.cache_control else messages,
+        "messages": marked(messages) if options.model.cache_control == "auto" else messages,
         **tools,
         **_web_search(table.web_search),
-        **({"modalities": ["image", "text"]} if options.image_output else {}),
+        **({"modalities": ["image", "text"]} if options.model.image_output else {}),
         **settings,
         **({"reasoning_effort": effort} if effort else {}),
         **({"response_format": form.response_format} if form.response_format else {}),

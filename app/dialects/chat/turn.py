@@ -61,8 +61,8 @@ class ChatTurn:
             "none" if triggered(request) else request.tool_choice,
             items=request.items,
             positions=request.positions,
-            web_search=options.web_search,
-            image_output=options.image_output,
+            web_search=options.model.web_search,
+            image_output=options.model.image_output,
         )
         self._compacts = ""
         """Why it is summed up, if it is."""
@@ -80,17 +80,17 @@ class ChatTurn:
         self._usage_is_estimated = False
         seal = sealing(request, options, model)
         self._reader = self._read_by = ChunkReader(
-            think_tags=options.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
+            think_tags=options.model.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
         )
         if self._compacts:
             self._reader = ChunkReader(think_tags=True)
-        self._hides_reasoning = options.reasoning_on_request and not _wants_reasoning(request)
+        self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=mint("resp"), created_at=now()),
             carriers=self._table,
             mint=mint,
             now=now,
-            raw_reasoning=options.raw_reasoning,
+            raw_reasoning=options.model.reasoning == "text",
             for_codex=for_codex,
             seal=seal,
         )

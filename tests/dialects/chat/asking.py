@@ -24,7 +24,7 @@ class Asked(NamedTuple):
 def ask(options: ChatOptions = DEFAULT, **fields: object) -> Asked:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
-    table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
+    table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.model.web_search)
     asked = to_chat(request, model="m", table=table, options=options)
     return Asked(asked.body, [warning.details for warning in asked.warnings])
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.options import CallIds, ModelOptions
 from app.prompt.call_ids import id_for
-from app.prompt.rules import CallIds
 from tests.dialects.chat import asking
 from tests.dialects.chat.asking import (
     Asked,
@@ -179,10 +179,10 @@ def test_a_turn_that_sums_up_a_history_of_calls_offers_no_tools() -> None:
 )
 def test_a_model_that_searches_the_web_itself_is_asked_to(tool: dict[str, Any], told: dict[str, Any]) -> None:
     """In the words of chat completions, beside the functions."""
-    asked = ask(tools=[tool], options=ChatOptions(web_search=True))
+    asked = ask(tools=[tool], options=ChatOptions(model=ModelOptions(web_search=True)))
     assert asked.body["web_search_options"] == told
     assert "tools" not in asked.body
-    assert "web_search_options" not in ask(options=ChatOptions(web_search=True)).body
+    assert "web_search_options" not in ask(options=ChatOptions(model=ModelOptions(web_search=True))).body
 
 
 IDS = ("call_1", "toolu_01", "hist_tool_7", "x", "é.1", "a" * 200, "abcDEF123", "", "x")

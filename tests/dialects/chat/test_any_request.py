@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import to_chat
+from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.conversation import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.echo import opening_response
@@ -143,12 +144,15 @@ anything = st.recursive(
 )
 options = st.builds(
     ChatOptions,
-    system_messages=st.sampled_from(["keep", "merge_head", "as_user"]),
-    alternating_roles=st.booleans(),
-    give_back_reasoning=st.booleans(),
+    model=st.builds(
+        ModelOptions,
+        system_messages=st.sampled_from(["keep", "merge_head", "as_user"]),
+        alternating_roles=st.booleans(),
+        give_back_reasoning=st.booleans(),
+        web_search=st.booleans(),
+    ),
     declare_past_tools=st.booleans(),
     call_ids=st.sampled_from(["keep", "plain64", "plain40", "alphanumeric9"]),
-    web_search=st.booleans(),
     hints=st.frozensets(st.sampled_from(["metadata", "user", "service_tier"])),
 )
 
@@ -191,7 +195,9 @@ def test_any_body_becomes_an_ask_that_a_strict_server_accepts_or_a_problem(
     """Nothing else is ever raised, and nothing that cannot be written is ever made."""
     try:
         request = parse_request(json.dumps(body).encode())
-        table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.web_search)
+        table = BridgeTable(
+            request.tools, request.tool_choice, items=request.items, web_search=options.model.web_search
+        )
         asked = to_chat(request, model="m", table=table, options=options)
     except ProblemError as error:
         event("refused: " + error.problem.code)

@@ -6,6 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ONLY_SOUND
+from app.options import ModelOptions
 from app.protocol.problems import ProblemError
 from app.settings import Hint
 from tests.dialects.chat.asking import ask, assistant, call, output, user
@@ -13,7 +14,7 @@ from tests.dialects.chat.hearing import heard, turn
 from tests.support.script import counts, delta, says, stops
 from tests.support.warned import sentences
 
-MARKING = ChatOptions(cache_control=True)
+MARKING = ChatOptions(model=ModelOptions(cache_control="auto"))
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 

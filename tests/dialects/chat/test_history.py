@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.options import ModelOptions
 from tests.dialects.chat.asking import (
     ask,
     assistant,
@@ -268,5 +269,5 @@ def test_what_is_broken_is_mended_with_a_warning(items: list[Any], told: object,
 
 def test_reasoning_is_kept_back_where_an_upstream_does_not_want_it() -> None:
     """A setting of the model."""
-    options = ChatOptions(give_back_reasoning=False)
+    options = ChatOptions(model=ModelOptions(give_back_reasoning=False))
     assert messages(thought("hm"), assistant("Yes."), options=options) == [{"role": "assistant", "content": "Yes."}]

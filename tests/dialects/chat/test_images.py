@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.options import ModelOptions
 from tests.dialects.chat.hearing import heard, turn
 from tests.support.script import Chunk, calls, delta, more, says, stops, thinks
 from tests.support.sketch import sketch
@@ -92,7 +93,7 @@ def test_what_is_no_image_says_nothing(odd: Any) -> None:
 
 def test_a_model_that_writes_images_is_asked_for_them_and_its_tool_is_no_surprise() -> None:
     tools = [{"type": "image_generation"}]
-    plain, painter = turn(tools=tools), turn(ChatOptions(image_output=True), tools=tools)
+    plain, painter = turn(tools=tools), turn(ChatOptions(model=ModelOptions(image_output=True)), tools=tools)
     assert "modalities" not in plain.ask
     assert len(plain.warnings) == 1
     assert painter.ask["modalities"] == ["image", "text"]

@@ -6,6 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
+from app.options import ModelOptions
 from tests.dialects.chat.hearing import heard, turn
 from tests.support.script import says, stops
 
@@ -63,7 +64,7 @@ def token(text: str) -> dict[str, Any]:
 )
 def test_text_that_may_have_been_a_thought_keeps_them(pieces: list[list[str]], told: list[str]) -> None:
     """Those of thoughts have no place in any event. A token of which a part is text is told."""
-    talk = turn(ChatOptions(think_tags=True), top_logprobs=1)
+    talk = turn(ChatOptions(model=ModelOptions(think_tags=True)), top_logprobs=1)
     chunks = [says("".join(tokens), logprobs={"content": [token(text) for text in tokens]}) for tokens in pieces]
     output = heard(talk, *chunks, stops())[-1]["response"]["output"]
     parts = [part for item in output if item["type"] == "message" for part in item["content"]]

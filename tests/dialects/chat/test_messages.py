@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.options import ModelOptions
 from app.prompt.conversation import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
 from tests.dialects.chat.asking import (
     ask,
@@ -167,14 +168,14 @@ def test_system_messages_follow_the_models_policy(policy: Any, told: object) -> 
         user("Hi"),
         {"role": "system", "content": [text("Three.")]},
     ]
-    asked = ask(ChatOptions(system_messages=policy), instructions="One.", input=items)
+    asked = ask(ChatOptions(model=ModelOptions(system_messages=policy)), instructions="One.", input=items)
     assert (asked.body["messages"], asked.warnings) == (told, [])
 
 
 def test_merging_system_messages_keeps_a_turn_together() -> None:
     """One that stood between a call and its output is no longer in the way."""
     items = [call("c"), {"role": "developer", "content": "Psst."}, output("c")]
-    assert messages(*items, options=ChatOptions(system_messages="merge_head")) == [
+    assert messages(*items, options=ChatOptions(model=ModelOptions(system_messages="merge_head"))) == [
         {"role": "system", "content": "Psst."},
         told_calls(told_call("c")),
         told_output("c"),

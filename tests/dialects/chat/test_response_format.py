@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.options import Format, ModelOptions
 from app.protocol.capabilities import Capabilities
 from tests.dialects.chat.asking import ask, assistant, user
 
@@ -30,7 +31,7 @@ def warned(kind: str, reason: str = "its server does not enforce it") -> list[st
     return [f"'text.format: {kind}' is told to the model as an instruction: {reason}."]
 
 
-def options(*formats: str, beside_tools: tuple[str, ...] | None = None) -> ChatOptions:
+def options(*formats: Format, beside_tools: tuple[Format, ...] | None = None) -> ChatOptions:
     return ChatOptions(can=Capabilities(structured_output=formats, structured_beside_tools=beside_tools))
 
 
@@ -72,7 +73,7 @@ def test_an_instruction_stands_at_the_end_of_the_clients_own() -> None:
 
 
 def test_a_model_without_system_messages_hears_it_from_the_user() -> None:
-    known = ChatOptions(system_messages="as_user", can=Capabilities(structured_output=()))
+    known = ChatOptions(model=ModelOptions(system_messages="as_user"), can=Capabilities(structured_output=()))
     assert ask(known, text=ANY_OBJECT).body["messages"] == [
         {"role": "user", "content": JSON},
         {"role": "user", "content": "Hi"},

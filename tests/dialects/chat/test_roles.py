@@ -7,6 +7,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.roles import must_alternate
+from app.options import ModelOptions
 from app.protocol.capabilities import Capabilities
 from app.settings import Model, Settings, Upstream
 from tests.dialects.chat.asking import ask, assistant, call, output, told_call, told_calls, told_output, user
@@ -16,7 +17,7 @@ from tests.support.serving import serving
 
 Json = dict[str, Any]
 
-TURNS = ChatOptions(alternating_roles=True)
+TURNS = ChatOptions(model=ModelOptions(alternating_roles=True))
 RULES: Json = {"type": "message", "role": "developer", "content": "Rules."}
 SYSTEM, HI, HELLO, BYE = (
     {"role": "system", "content": "Be brief."},
@@ -120,7 +121,9 @@ def test_the_setting_comes_before_the_name(model: str, setting: bool | None, alt
 
 
 def test_a_format_told_in_words_to_a_model_without_system_messages_joins_the_first_one() -> None:
-    options = ChatOptions(alternating_roles=True, system_messages="as_user", can=Capabilities(structured_output=()))
+    options = ChatOptions(
+        model=ModelOptions(alternating_roles=True, system_messages="as_user"), can=Capabilities(structured_output=())
+    )
     asked = ask(options, instructions="Be brief.", input="Hi", text={"format": {"type": "json_object"}})
     [message] = asked.body["messages"]
     assert message["role"] == "user"

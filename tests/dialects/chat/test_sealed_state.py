@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.conversation import UNREADABLE
 from app.sealing import EnvelopeSealer
@@ -343,10 +344,9 @@ def test_it_is_carried_for_whoever_asks_or_for_all_or_for_nobody(
     assert made["call_id"] == ("call_1" if sealed else "call_1__thought__Sig")
 
 
-@pytest.mark.parametrize("raw", [False, True])
-def test_a_thought_that_is_not_shown_is_carried_all_the_same(raw: bool) -> None:  # noqa: FBT001 — one of the two
+def test_a_thought_that_is_not_shown_is_carried_all_the_same() -> None:
     """It goes back to any upstream, and the client reads nothing of it."""
-    options = replace(HOME, seal_always=True, reasoning_on_request=True, raw_reasoning=raw)
+    options = replace(HOME, seal_always=True, model=ModelOptions(reasoning="on_request"))
     chunks = [delta(reasoning_content=" h"), delta(reasoning_content="m"), delta(content="ok")]
     [thought, message] = answered(chunks, options, include=[])
     assert (thought["summary"], "content" in thought) == ([], False)
@@ -358,7 +358,7 @@ def test_a_thought_that_is_not_shown_is_carried_all_the_same(raw: bool) -> None:
 
 def test_thoughts_that_are_not_wanted_back_take_their_fields_with_them_but_not_those_of_calls() -> None:
     chunks = [delta(reasoning_content="hm", thinking_blocks=[SIGNED]), calls(0, "c", thought_signature="Sig")]
-    [told], warnings = asked_again(answered(chunks), replace(HOME, give_back_reasoning=False))
+    [told], warnings = asked_again(answered(chunks), replace(HOME, model=ModelOptions(give_back_reasoning=False)))
     assert told == {"role": "assistant", "content": None, "tool_calls": [call("c", thought_signature="Sig")]}
     assert warnings == []
 
@@ -456,7 +456,7 @@ def streamed(message: Json, size: int) -> Iterable[Json]:
 def test_whatever_an_upstream_said_is_told_to_it_again(message: Json, size: int, raw: bool) -> None:  # noqa: FBT001 — drawn
     """Through real envelopes, and through a client that keeps neither ids nor what raw reasoning says."""
     sealer = EnvelopeSealer(["k" * 32], chance=lambda size: b"\x07" * size, now=lambda: 1_700_000_000).for_owner("")
-    options = replace(HOME, sealer=sealer, raw_reasoning=raw)
+    options = replace(HOME, sealer=sealer, model=ModelOptions(reasoning="text" if raw else "summary"))
     output = answered(streamed(message, size), options)
     for item in output:
         if item["type"] == "reasoning":

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
@@ -81,7 +82,10 @@ chunks = st.one_of(
 @given(
     st.lists(chunks, max_size=12),
     st.sampled_from(["stop", "length", None]),
-    st.builds(ChatOptions, think_tags=st.booleans(), raw_reasoning=st.booleans()),
+    st.builds(
+        ChatOptions,
+        model=st.builds(ModelOptions, think_tags=st.booleans(), reasoning=st.sampled_from(["summary", "text"])),
+    ),
 )
 def test_any_chunks_make_a_sound_stream(sent: list[Any], reason: str | None, options: ChatOptions) -> None:
     """No chunk breaks the turn; every event can be written, judged and rebuilt; nothing forbidden is called."""
