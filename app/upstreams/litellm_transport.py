@@ -1,7 +1,8 @@
-"""What litellm's HTTP transport does and what it returns: no redirect, and no more of an error than is worth reading.
+"""What litellm's HTTP transport does and what it returns: no redirect, nothing compressed, and short error bodies.
 
 All of litellm's clients share one transport. They would go where an upstream sends them, key and prompt in hand; and
 litellm looks for keys in the text of an error so slowly that a few megabytes of it stop the server for many seconds.
+A few kilobytes of compressed text may be as much, so servers are asked not to compress, and nothing is decompressed.
 No import of litellm here.
 """
 
@@ -54,8 +55,10 @@ def restrain(module: Any) -> None:
     ask = transport.handle_async_request
 
     async def handle_async_request(self: Any, request: httpx.Request) -> httpx.Response:
+        request.headers["accept-encoding"] = "identity"
         answer: httpx.Response = await _sent(lambda: _asked(ask, self, request))
         answer.headers.pop("location", None)  # without one it is an error like any other
+        answer.headers.pop("content-encoding", None)  # without one it is not decompressed
         if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES and isinstance(answer.stream, httpx.AsyncByteStream):
             answer.stream = Beginning(answer.stream)
         return answer

@@ -1,0 +1,47 @@
+"""What a server sends compressed although nobody asked for that: it is not unpacked, for it may unpack to anything."""
+
+import gzip
+import time
+
+import pytest
+
+from app.protocol.problems import Problem
+from app.upstreams.litellm_chat import LitellmChat, close_connections
+from tests.support.servers import Status
+from tests.upstreams.lane import KEY, Lenient, answers, asks
+
+PACKED = {"content-encoding": "gzip"}
+NOT_READ = "The upstream did not answer as it must: the answer is neither a stream nor JSON."
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, b"data: " + b" " * 50_000_000, Problem(code="upstream_error", message=NOT_READ)),
+        (200, b'{"choices": [{"message": {"content": "Hi"}}]}', Problem(code="upstream_error", message=NOT_READ)),
+        (
+            400,
+            b'{"error": {"message": "' + b"sk-" * 10_000_000 + b'"}}',
+            Problem(code="invalid_value", message="The upstream refused the request."),
+        ),
+        (
+            500,
+            b'{"error": {"message": "' + b"Error: " * 10_000_000 + b'"}}',
+            Problem(code="upstream_error", message="The upstream failed with status 500."),
+        ),
+    ],
+    ids=["a stream", "a whole answer", "a refusal", "a failure"],
+)
+@pytest.mark.parametrize("provider", [None, "hosted_vllm"])
+async def test_a_compressed_answer_is_not_unpacked(
+    provider: str | None, status: int, body: bytes, expected: Problem
+) -> None:
+    with Lenient([Status(status, gzip.compress(body), PACKED)]) as upstream:
+        try:
+            chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
+            began = time.process_time()
+            assert await answers(chat, asks()) == ([], expected)
+            assert time.process_time() - began < 5, "what was sent is some kilobytes"
+        finally:
+            await close_connections()
+    assert [ask.headers["accept-encoding"] for ask in upstream.asks] == ["identity"]
