@@ -58,22 +58,22 @@ class Entry(NamedTuple):
     options: ChatOptions | RelayOptions
     breaker: Breaker
     """The circuit breaker: the same for all models that this upstream serves."""
-    clocks: Clocks = Clocks()
+    clocks: Clocks
     """How long the upstream may take."""
-    card: Card = Card()
-    knowing: Knowing | None = None
+    card: Card
+    knowing: Knowing | None
     """The same upstream, if it knows something of its models."""
-    counting: Counting | None = None
+    counting: Counting | None
     """The same upstream, if it can count."""
-    compactor: Upstream[dict[str, Any], dict[str, Any]] | None = None
+    compactor: Upstream[dict[str, Any], dict[str, Any]] | None
     """The same upstream, asked to sum a conversation up, if it speaks Responses itself."""
-    passthrough: bool = False
+    passthrough: bool
     """Whether this upstream is given the caller's own key."""
-    others: tuple["Entry", ...] = ()
+    others: tuple["Entry", ...]
     """Which upstreams are asked when this one fails, in this order."""
-    sealers: Sealers | None = None
+    sealers: Sealers | None
     """Make what seals and opens what clients carry; none where nothing is sealed."""
-    resolved: Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None = None
+    resolved: Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None
     """Brings what a request only names by address, where this upstream would not fetch it; for this owner."""
 
 

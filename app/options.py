@@ -1,6 +1,6 @@
 """Options of servers and models: each is declared once here, set by the configuration, and read where it is used."""
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,6 +9,16 @@ CallIds: TypeAlias = Literal["keep", "plain64", "plain40", "alphanumeric9"]
 (Mistral)."""
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model may be told to think, from nothing upwards."""
+Hint: TypeAlias = Literal[
+    "metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"
+]
+"""A parameter of a request that does not change the answer."""
+HINTS: Final[tuple[Hint, ...]] = get_args(Hint)
+NamedToolChoice: TypeAlias = Literal["name", "required"]
+"""How an upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
+`required`."""
+ResponseIds: TypeAlias = Literal["am", "keep"]
+"""Ids of responses and items: marked as this server's, with the original inside; or as the upstream gave them."""
 Format: TypeAlias = Literal["json_schema", "json_object"]
 """A format that a server may hold an answer to."""
 

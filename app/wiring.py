@@ -1,24 +1,24 @@
 """From settings to what they name: every upstream as it is spoken to, and the catalogue that leads there."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, assert_never, get_args
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from app.catalogue import Catalogue, Entry
 from app.codex_catalog import Card
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
-from app.options import CallIds
+from app.options import HINTS, CallIds
 from app.protocol.capabilities import Capabilities
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
-from app.settings import Hint, Model, Settings, Upstream
+from app.settings import Model, Settings, Upstream
 from app.upstreams.breaker import Breaker
 from app.upstreams.clocks import Clocks
 from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import KEEP, AnyUpstream, Compacting, Counting, Keep
+from app.upstreams.port import KEEP, AnyUpstream, Compacting, Counting, Keep, Knowing
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -27,7 +27,6 @@ DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai", "vertex_ai_beta"}
 """Providers that refuse a history of calls in an ask without tools."""
 TAKE_HINTS: Final = {"openai", "azure"}
 """Providers that know the parameters which do not change the answer."""
-HINTS: Final = frozenset(get_args(Hint))
 ONE_MAKER: Final = {"anthropic", "azure", "deepseek", "gemini", "mistral", "openai", "xai"}
 """Providers whose models are all of one maker: one model takes back what another one thought."""
 CALL_IDS: Final[Mapping[str | None, CallIds]] = {
@@ -62,31 +61,53 @@ def build_catalogue(
     sealers: Sealers | None = None,
     fetcher: "Fetcher | None" = None,
 ) -> Catalogue:
-    """Models as the settings name them, each with its upstream."""
-    breakers = {
-        name: Breaker(
-            name,
-            retries=told.retries,
-            failures=told.breaker_failures,
-            pause=told.breaker_pause,
-            several_callers=told.auth == "passthrough" or len({key.name for key in settings.keys}) > 1,
-        )
-        for name, told in settings.upstreams.items()
-    }
+    """Models as the settings name them, each with its upstreams."""
+    breakers = {name: _breaker(name, settings) for name in settings.upstreams}
 
-    def entry(model: Model, upstream: str) -> Entry:
-        model = model.model_copy(update={"upstream": upstream, "name": model.names.get(upstream, model.name)})
-        return _entry(model, settings, upstreams[upstream], breakers[upstream])._replace(
-            sealers=sealers, resolved=_resolving(settings, settings.upstreams[upstream], fetcher)
+    def entry(model: Model, name: str, others: tuple[Entry, ...] = ()) -> Entry:
+        configured, upstream = settings.upstreams[name], upstreams[name]
+        upstream_model = model.names.get(name, model.name)
+        return Entry(
+            upstream_name=name,
+            upstream=upstream,
+            model=upstream_model,
+            options=_options(model, configured, settings),
+            breaker=breakers[name],
+            clocks=_clocks(configured, settings),
+            card=Card(model, images=_sees(model, configured, upstream_model)),
+            knowing=upstream if isinstance(upstream, Knowing) else None,
+            counting=upstream if isinstance(upstream, Counting) else None,
+            compactor=upstream.compactor if isinstance(upstream, Compacting) else None,
+            passthrough=configured.auth == "passthrough",
+            others=others,
+            sealers=sealers,
+            resolved=_resolving(settings, configured, fetcher),
         )
 
-    return Catalogue(
-        {
-            name: entry(model, model.upstream)._replace(
-                others=tuple(entry(model, other) for other in model.upstreams[1:])
-            )
-            for name, model in settings.models.items()
-        }
+    def entries(model: Model) -> Entry:
+        others = tuple(entry(model, other) for other in model.upstreams[1:])
+        return entry(model, model.upstream, others)
+
+    return Catalogue({name: entries(model) for name, model in settings.models.items()})
+
+
+def _breaker(name: str, settings: Settings) -> Breaker:
+    configured = settings.upstreams[name]
+    return Breaker(
+        name,
+        retries=configured.retries,
+        failures=configured.breaker_failures,
+        pause=configured.breaker_pause,
+        several_callers=configured.auth == "passthrough" or len({key.name for key in settings.keys}) > 1,
+    )
+
+
+def _clocks(upstream: Upstream, settings: Settings) -> Clocks:
+    return Clocks(
+        keep_alive=settings.server.keep_alive,
+        first_payload=upstream.first_payload_timeout or upstream.timeout,
+        idle=upstream.timeout,
+        turn=upstream.turn_timeout,
     )
 
 
@@ -106,77 +127,42 @@ def _resolving(
     return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
 
 
-def _entry(model: Model, settings: Settings, upstream: AnyUpstream, breaker: Breaker) -> Entry:
-    told = settings.upstreams[model.upstream]
-    passthrough = told.auth == "passthrough"
-    clocks = Clocks(
-        keep_alive=settings.server.keep_alive,
-        first_payload=told.first_payload_timeout or told.timeout,
-        idle=told.timeout,
-        turn=told.turn_timeout,
-    )
-    card = Card(model, images=_sees(model, told))
-    counting = upstream if isinstance(upstream, Counting) else None
-    if told.via == "responses":
-        allow_private = settings.server.allow_private_urls
-        relay = RelayOptions(
-            ids=told.ids,
-            allow_private_urls=allow_private,
-            origin=_origin(told),
-            max_answer_bytes=settings.server.max_answer_bytes,
+def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOptions | RelayOptions:
+    server = settings.server
+    if upstream.via == "responses":
+        return RelayOptions(
+            ids=upstream.ids,
+            allow_private_urls=server.allow_private_urls,
+            origin=_origin(upstream),
+            max_answer_bytes=server.max_answer_bytes,
         )
-        return Entry(
-            model.upstream,
-            upstream,
-            model.name,
-            relay,
-            breaker,
-            clocks,
-            card,
-            counting=counting,
-            compactor=upstream.compactor if isinstance(upstream, Compacting) else None,
-            passthrough=passthrough,
-        )
-    options = ChatOptions(
+    return ChatOptions(
         model=model,
-        allow_private_urls=settings.server.allow_private_urls,
-        call_ids=CALL_IDS.get(told.provider, "keep") if model.call_ids == "auto" else model.call_ids,
-        named_tool_choice=told.named_tool_choice or ("required" if told.provider in WORDS_ONLY else "name"),
-        declare_past_tools=told.provider in DEMAND_TOOLS,
-        hints=_hints(told),
+        allow_private_urls=server.allow_private_urls,
+        call_ids=CALL_IDS.get(upstream.provider, "keep") if model.call_ids == "auto" else model.call_ids,
+        named_tool_choice=upstream.named_tool_choice or ("required" if upstream.provider in WORDS_ONLY else "name"),
+        declare_past_tools=upstream.provider in DEMAND_TOOLS,
+        hints=_hints(upstream),
         seal_always=settings.seal.when == "always",
-        origin=_origin(told),
-        one_maker=told.provider in ONE_MAKER,
+        origin=_origin(upstream),
+        one_maker=upstream.provider in ONE_MAKER,
         can=Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None),
-        lenient=settings.server.lenient,
-        max_answer_bytes=settings.server.max_answer_bytes,
-    )
-    knowing = upstream if isinstance(upstream, LitellmChat) else None
-    return Entry(
-        model.upstream,
-        upstream,
-        model.name,
-        options,
-        breaker,
-        clocks,
-        card,
-        knowing,
-        counting,
-        passthrough=passthrough,
+        lenient=server.lenient,
+        max_answer_bytes=server.max_answer_bytes,
     )
 
 
-def _sees(model: Model, upstream: Upstream) -> bool:
-    """As far as can be said without litellm's model map, for which a list of models does not wait."""
+def _sees(model: Model, upstream: Upstream, upstream_model: str | None) -> bool:
+    """Whether the model takes images, as far as is known without litellm's model map, which takes seconds to load."""
     if model.can.vision is not None:
         return model.can.vision
-    return "image_url" not in lost_parts(upstream.provider or "", model.name or "")
+    return "image_url" not in lost_parts(upstream.provider or "", upstream_model or "")
 
 
 def _hints(upstream: Upstream) -> frozenset[str]:
     if upstream.hints is not None:
         return frozenset(upstream.hints)
-    return HINTS if upstream.provider in TAKE_HINTS else frozenset()
+    return frozenset(HINTS) if upstream.provider in TAKE_HINTS else frozenset()
 
 
 def _origin(upstream: Upstream) -> str:

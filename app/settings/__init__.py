@@ -9,13 +9,12 @@ from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
 from app.settings.secret import Secret
 from app.settings.server import Key, Seal, Server
 from app.settings.sources import GIVEN
-from app.settings.upstream import Hint, Upstream
+from app.settings.upstream import Upstream
 from app.settings.values import is_loopback
 
 __all__ = [
     "GIVEN",
     "ConfigMistakesError",
-    "Hint",
     "Key",
     "Mistake",
     "Model",

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.options import ChatCompat, Table
+from app.options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table
 from app.settings.secret import Secret
 from app.settings.values import Address, Seconds
 
@@ -24,9 +24,6 @@ TAKES_ANY_KEY: Final = frozenset(
     }
 )  # fmt: skip
 """Providers for which litellm sends the key it is given, and nothing else that could open a door."""
-
-
-Hint = Literal["metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"]
 
 
 class _Connection(Table):
@@ -65,12 +62,12 @@ class Upstream(ChatCompat, _Connection):
     hints: tuple[Hint, ...] | None = None
     """Parameters that do not change the answer and that this upstream takes. OpenAI and Azure take all, others none,
     unless it is said here."""
-    named_tool_choice: Literal["name", "required"] | None = None
+    named_tool_choice: NamedToolChoice | None = None
     """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`, for servers
     that take words only (llama.cpp, LM Studio). Unless given, by name, but for providers known to take words only."""
     takes_image_urls: bool = True
     """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
-    ids: Literal["am", "keep"] = "am"
+    ids: ResponseIds = "am"
     """Ids of responses and items, and encrypted reasoning: marked as this server's, the original inside, or as the
     upstream gave them."""
 

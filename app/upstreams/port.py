@@ -88,6 +88,7 @@ AnyUpstream: TypeAlias = Upstream[dict[str, Any], dict[str, Any]]
 """Every upstream takes and gives JSON objects."""
 
 
+@runtime_checkable
 class Knowing(Protocol):
     """An upstream that knows something of the models behind it."""
 

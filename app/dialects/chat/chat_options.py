@@ -1,7 +1,6 @@
 """How one upstream model is asked and answers, settled by configuration."""
 
-from typing import Literal
-
+from app.options import NamedToolChoice
 from app.prompt.rules import PromptRules
 from app.protocol.response import MAX_ANSWER
 from app.protocol.seals import Sealer
@@ -13,7 +12,7 @@ class ChatOptions(PromptRules, frozen=True, kw_only=True):
     declare_past_tools: bool = False
     """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
     past calls otherwise."""
-    named_tool_choice: Literal["name", "required"] = "name"
+    named_tool_choice: NamedToolChoice = "name"
     """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
     `required`, for servers that take words only."""
     sealer: Sealer | None = None
@@ -27,5 +26,5 @@ class ChatOptions(PromptRules, frozen=True, kw_only=True):
     max_answer_bytes: int = MAX_ANSWER
     """What one answer may hold."""
     hints: frozenset[str] = frozenset()
-    """Parameters that do not change the answer, and that this upstream takes as they are (`ask.HINTS` has all there
-    are). Most chat servers refuse or ignore them."""
+    """Parameters that do not change the answer, and that this upstream takes as they are (`HINTS` has all there are).
+    Most chat servers refuse or ignore them."""

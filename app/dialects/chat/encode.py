@@ -11,6 +11,7 @@ from app.dialects.chat.function_tools import chosen_tools, past_tools, to_tools
 from app.dialects.chat.messages import to_messages
 from app.dialects.chat.response_format import instructed, to_format
 from app.dialects.chat.roles import alternating, must_alternate
+from app.options import HINTS
 from app.prompt.conversation import Opener, to_conversation
 from app.prompt.model_limits import ModelLimits
 from app.protocol.problems import refuse
@@ -21,14 +22,6 @@ from app.protocol.request.tools import Tool
 from app.protocol.warnings import ClientWarning, no_effect
 
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
-HINTS: Final = (
-    "metadata",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-    "user",
-)
 UNMISSED: Final = frozenset({"metadata", "prompt_cache_retention"})
 """Hints that nobody misses: the response echoes the one, and the other changes what an answer costs, if anything."""
 DEFAULT_TIERS: Final = (None, "auto", "default")

@@ -1,9 +1,8 @@
-"""The manners of one upstream that speaks Responses, settled by configuration."""
-
-from typing import Literal
+"""How one upstream that speaks Responses is asked, settled by configuration."""
 
 import msgspec
 
+from app.options import ResponseIds
 from app.protocol.response import MAX_ANSWER
 from app.protocol.seals import Sealer
 
@@ -11,7 +10,7 @@ from app.protocol.seals import Sealer
 class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What no request can say."""
 
-    ids: Literal["am", "keep"] = "am"
+    ids: ResponseIds = "am"
     """Ids marked as this server's, with the original inside, or as the upstream gave them."""
     allow_private_urls: bool = False
     """Images and files may lie on private addresses."""

@@ -6,9 +6,8 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ONLY_SOUND
-from app.options import ModelOptions
+from app.options import Hint, ModelOptions
 from app.protocol.problems import ProblemError
-from app.settings import Hint
 from tests.dialects.chat.asking import ask, assistant, call, output, user
 from tests.dialects.chat.hearing import heard, turn
 from tests.support.script import counts, delta, says, stops
