@@ -30,12 +30,13 @@ The map
 
 The walk
 --------
-    POST -> transports/http        who calls, what is asked (a websocket's frames: transports/websocket)
+    POST -> transports/http_turns  who calls, what is asked (a websocket's frames: transports/websocket)
+         -> turns/lifecycle        slot, log line; closes whatever the turn opens
          -> catalogue              which upstream, under which name
          -> dialects/chat/turn     the ask; warnings; the first events
          -> upstreams/*.open(ask)  payloads -- nothing has been sent to the client yet
          -> turns/pump             payload -> reader -> deltas -> emitter -> events
-         -> transports/sse, json   bytes
+         -> transports/sse         bytes
 
 `docs/decisions/` says why it is so.
 """

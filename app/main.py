@@ -24,6 +24,7 @@ from app.transports.auth import Auth
 from app.transports.body import Bodies
 from app.transports.hosts import HostGuard
 from app.transports.http import Http
+from app.transports.http_turns import DirectEndpoints
 from app.transports.request_id import RequestId, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.websocket import Quotas, WebSockets
 from app.turns.limits import Limits
@@ -138,6 +139,7 @@ def build_app(settings: Settings, before: FastAPI | None = None) -> FastAPI:
     _route_websockets(app, websockets)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
+    app.add_middleware(DirectEndpoints, endpoints=http.turns)  # last of all: the innermost
     app.add_middleware(HostGuard, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(RequestId, mint=mint)
     if before is None:

@@ -89,18 +89,16 @@ class Inspector:
 
         It is as much work as a turn before its upstream is asked, and so takes a slot as one.
         """
-        caller = self._auth.caller(request.headers)
-        limits = self._service.limits
-        request.state.headers = limits.headers(caller)  # also of an answer that says why there is no slot
-        slot = limits.admit(caller)
-        request.state.headers = limits.headers(caller)
-        try:
-            async with self._bodies.read(request, caller) as body:
-                originator = request.headers.get("originator", "")
-                ask, warnings = await self._service.rehearse(body, caller, originator=originator)
+        headers = request.headers
+        caller = self._auth.caller(headers)
+        async with self._service.look_only() as turn:
+            try:
+                turn.admit(caller)
+            finally:  # a refusal also says how much is left
+                request.state.headers = self._service.limits.headers(caller)
+            async with self._bodies.read(headers, request.receive, caller) as body:
+                ask, warnings = await self._service.rehearse(body, turn, originator=headers.get("originator", ""))
                 shown = await off_loop(len(body), _shown, ask, warnings)
-        finally:
-            slot.give_back()
         return HttpResponse(shown, media_type="application/json")
 
     async def turns(self, request: Request) -> HttpResponse:

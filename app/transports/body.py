@@ -16,20 +16,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.types import Receive
 
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
+from app.turns.lifecycle import ClientGoneError
 from app.turns.quota import Quota
 
 SLOWEST: Final = 1024
 """Bytes a second below which a body uses up its credit."""
 LONGEST: Final = 20
 """How many times `body_timeout` a body may take in all: ten minutes by default, so 55 KB a second for 32 MiB."""
-
-
-class ClientGoneError(Exception):
-    """The client hung up; there is nobody to answer."""
 
 
 class Bodies:
@@ -41,18 +39,18 @@ class Bodies:
         self._quota = quota
 
     @asynccontextmanager
-    async def read(self, request: Request, caller: Key) -> AsyncIterator[bytes]:
+    async def read(self, headers: Headers, receive: Receive, caller: Key) -> AsyncIterator[bytes]:
         """The body, whose bytes count as the caller's until the block ends.
 
         Raises `ProblemError` if it is no JSON by its own account, encoded, too long or too slow, or if the caller or
         the server holds too many bytes already; `ClientGoneError` if the client leaves.
         """
-        self._check(request)
+        self._check(headers)
         arrived = bytearray()
         size = 0
         try:
             try:
-                await self._receive(request, caller, arrived)
+                await self._receive(receive, caller, arrived)
             finally:
                 size = len(arrived)
             body = bytes(arrived)
@@ -61,17 +59,17 @@ class Bodies:
         finally:
             self._quota.give_back(caller, size)
 
-    def _check(self, request: Request) -> None:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    def _check(self, headers: Headers) -> None:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
             raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
-        if request.headers.get("content-encoding", "identity").lower() != "identity":
+        if headers.get("content-encoding", "identity").lower() != "identity":
             raise refuse("unsupported_media_type", "Send the body as it is, without a Content-Encoding.")
-        declared = request.headers.get("content-length", "")
+        declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._limit:
             raise self._too_large()
 
-    async def _receive(self, request: Request, caller: Key, body: bytearray) -> None:
+    async def _receive(self, receive: Receive, caller: Key, body: bytearray) -> None:
         """Adds all of it to `body`, every byte of which has been taken from the quota."""
         now = asyncio.get_running_loop().time
         due = now() + self._timeout
@@ -80,7 +78,7 @@ class Bodies:
             async with asyncio.timeout_at(due) as clock:
                 more = True
                 while more:
-                    message = await request.receive()
+                    message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientGoneError
                     piece, more = message.get("body", b""), message.get("more_body", False)

@@ -6,7 +6,7 @@ from typing import Self
 
 from starlette.types import Receive
 
-from app.transports.body import ClientGoneError
+from app.turns.lifecycle import ClientGoneError
 
 
 class UntilDisconnect:

@@ -18,7 +18,6 @@ from starlette.websockets import WebSocket
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem, ProblemError
-from app.transports.deferred import afterwards
 from app.turns.limits import LEAVING
 
 INTERNAL_ERROR: Final = 1011
@@ -71,7 +70,7 @@ class RequestId:
             await send(message)
 
         try:
-            await afterwards(self._app, scope, receive, stamped)
+            await self._app(scope, receive, stamped)
         except asyncio.CancelledError:  # only by the server that runs us, when it can wait no longer
             if sent:
                 raise

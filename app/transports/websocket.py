@@ -42,10 +42,10 @@ from app.transports.sse import is_short
 from app.transports.waiting_frames import FULL, STOPPING, WaitingFrames
 from app.transports.websocket_frames import at_once, frames, frames_apart, warned
 from app.transports.websocket_memory import Memory, continued, in_the_frame, remembered
-from app.turns.limits import Slot
-from app.turns.log import TurnLog, trace_of
+from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
+from app.turns.log import trace_of
 from app.turns.quota import Quota, Share
-from app.turns.service import RunningTurn, TurnService
+from app.turns.service import TurnService
 
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
@@ -61,10 +61,6 @@ class Quotas(NamedTuple):
     """Bytes of messages that are not whole yet, or that wait for their turn."""
     remembered: Quota
     """Bytes of conversations. Full, it keeps nobody from sending."""
-
-
-class StalledError(Exception):
-    """The client takes nothing."""
 
 
 class WebSockets:
@@ -89,7 +85,7 @@ class WebSockets:
         try:
             caller = self._admit(headers)
         except ProblemError as error:
-            self._service.open_log(None, request_id=request_id, **trace_of(headers)).refused(error.problem)
+            self._service.turn(request_id=request_id, **trace_of(headers)).refuse(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await answer(error.problem, extra)(scope, receive, send)
             return
@@ -172,7 +168,7 @@ class _Connection:
                 self._waiting.clear()
                 self._memory.clear()
         for error in ended:
-            if isinstance(error, Exception) and not isinstance(error, StalledError | OSError):
+            if isinstance(error, Exception) and not isinstance(error, ClientGoneError):
                 raise error
 
     async def _read(self, receive: Receive) -> None:
@@ -218,70 +214,45 @@ class _Connection:
     async def _turn(self, data: bytes) -> None:
         self._turns += 1
         request_id = f"{self._request_id}-{self._turns}"
-        turn_log = self._service.open_log(self._caller, request_id=request_id, websocket=True, **self._trace)
         raw: dict[str, Any] = {}
         offset, size = 0, len(data)
-        slot: Slot | None = None
         try:
-            slot = self._service.limits.admit(self._caller)
-            raw = await self._service.decode(data)
-            frame = parse_frame(raw, lenient=self._lenient)
-            if frame.previous_response_id is not None:
-                size += self._memory.size
-                history = await off_loop(size, self._memory.recall, frame.previous_response_id, data)
-                offset = len(history)
-                frame.body["input"] = continued(history, frame.body.get("input"))
-            last = await self._answer(frame, size, turn_log, request_id, slot)
+            async with self._service.turn(request_id=request_id, websocket=True, **self._trace) as turn:
+                try:
+                    turn.admit(self._caller)
+                    raw = await self._service.decode(data)
+                    frame = parse_frame(raw, lenient=self._lenient)
+                    if frame.previous_response_id is not None:
+                        size += self._memory.size
+                        history = await off_loop(size, self._memory.recall, frame.previous_response_id, data)
+                        offset = len(history)
+                        frame.body["input"] = continued(history, frame.body.get("input"))
+                    last = await self._answer(frame, size, turn)
+                except ProblemError as error:
+                    raise ProblemError(in_the_frame(error.problem, offset)) from None
         except ProblemError as error:
-            if slot is not None:
-                slot.give_back()  # before the client knows, who may ask again at once
-            problem = in_the_frame(error.problem, offset)
-            turn_log.refused(problem)
             self._memory.forget(raw.get("previous_response_id"))
-            await self._send_error(problem)
+            await self._send_error(error.problem)
             return
-        except (StalledError, OSError):
-            raise
-        except Exception:
-            turn_log.failed()
-            raise
-        finally:  # the client may have left before its upstream said a word
-            if slot is not None:
-                slot.give_back()
-            turn_log.write()
         if last.response.status == "failed":
             self._memory.forget(frame.previous_response_id)
         else:
             size += size_of(last, 0)
             self._memory.keep(*await off_loop(size, remembered, frame.body["input"], last))
 
-    async def _answer(
-        self, frame: Frame, size: int, turn_log: TurnLog, request_id: str, slot: Slot
-    ) -> LastEvent | RelayedLast:
+    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
         """The whole answer, sent; its last event."""
         create = await self._service.read_object(
-            frame.body, turn_log, size, previous_response_id=frame.previous_response_id
+            frame.body, turn, size, previous_response_id=frame.previous_response_id
         )
         if not frame.generate:
-            turn_log.note(status=HTTPStatus.OK.value, generate=False)
-            events = await self._service.prepare(create, self._caller, turn_log, originator=self._originator)
-            try:
-                return await self._tell(turn_log.watch(at_once(events), at_end=slot.give_back), size)
-            finally:
-                turn_log.write()
-        running = await self._service.begin(
-            create, self._caller, turn_log, slot=slot, originator=self._originator, request_id=request_id
-        )
-        try:
-            await running.open(self._server.first_payload_wait)
-        except BaseException:
-            await running.stop()
-            raise
-        turn_log.note(status=HTTPStatus.OK.value)
-        try:
-            return await self._tell(running.batches(), size, running)
-        finally:
-            await running.close()
+            turn.log.note(status=HTTPStatus.OK.value, generate=False)
+            events = await self._service.prepare(create, turn, originator=self._originator)
+            return await self._tell(turn.watch(at_once(events)), size)
+        running = await self._service.begin(create, turn, originator=self._originator)
+        await running.open(self._server.first_payload_wait)
+        turn.log.note(status=HTTPStatus.OK.value)
+        return await self._tell(turn.watch(running.batches()), size, running)
 
     async def _tell(
         self, batches: AsyncIterator[list[Event]], size: int, running: RunningTurn | None = None
@@ -311,8 +282,8 @@ class _Connection:
             async with asyncio.timeout(self._server.send_timeout):
                 for frame in frames:
                     await self._send_raw({"type": "websocket.send", "text": frame})
-        except TimeoutError:
-            raise StalledError from None
+        except OSError:  # it has closed its connection, or reads nothing
+            raise ClientGoneError from None
 
     def _too_old(self) -> Problem:
         minutes = f"{self._server.websocket_lifetime / 60:g} minutes"

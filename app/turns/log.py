@@ -29,14 +29,18 @@ def trace_of(headers: Headers) -> dict[str, str]:
 
 
 class TurnLog:
-    """Collects the fields of one turn's log line, and writes it once."""
+    """Collects the fields of one turn's log line, and writes it."""
 
     def __init__(self, observers: Sequence[Observer] = (), **fields: Any) -> None:
         self._fields: dict[str, Any] = fields
         self._observers = Observers(observers, fields)
         self._began = time.perf_counter()
         self._first: float | None = None
-        self._written = False
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request, as far as it has one."""
+        return str(self._fields.get("request_id", ""))
 
     def note(self, **fields: Any) -> None:
         """Adds fields."""
@@ -65,21 +69,16 @@ class TurnLog:
             yield batch
 
     def refused(self, problem: Problem) -> None:
-        """The turn ended before it began."""
+        """The client gets this problem instead of an answer."""
         self._observers.each(lambda observer: observer.refused(problem))
         self.note(finish="refused", status=problem.answer.status, error=problem.code)
-        self.write()
 
     def failed(self) -> None:
         """The turn ended by a fault of ours, of which the server's log says more."""
         self.note(finish="failed", status=HTTPStatus.INTERNAL_SERVER_ERROR.value, error="internal_error")
-        self.write()
 
     def write(self) -> None:
-        """Writes the line, once. A turn that never came to its last event was left by its client."""
-        if self._written:
-            return
-        self._written = True
+        """Writes the line. A turn that never came to its last event was left by its client."""
         self._fields.setdefault("finish", "disconnected")
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
@@ -95,3 +94,10 @@ class TurnLog:
             self.note(reason=response.incomplete_details.reason)
         if response.error is not None:
             self.note(error=response.error.code, problem=response.error.message)
+
+
+class NoLog(TurnLog):
+    """The log of what is no turn: nothing is written."""
+
+    def write(self) -> None:
+        """Writes nothing."""

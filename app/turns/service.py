@@ -1,7 +1,7 @@
-"""The walk of one turn, whichever way it came in: from a body to an upstream that has been asked."""
+"""The application service: from the body of a request to an upstream that has been asked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -16,81 +16,21 @@ from app.parsing.request_body import parse_compaction, parse_object
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
-from app.protocol.problems import Problem, refuse
+from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.warnings import ClientWarning, bounded
-from app.settings import Key, Server
+from app.settings import Server
 from app.turns.attempts import Attempts
-from app.turns.limits import LEAVING, Limits, Slot
-from app.turns.log import TurnLog
+from app.turns.lifecycle import RunningTurn, TurnLifecycle
+from app.turns.limits import Limits
+from app.turns.log import NoLog, TurnLog
 from app.turns.observer import Observer
-from app.turns.pump import Pump, Turn
+from app.turns.pump import Pump
 from app.turns.quota import Quota
-from app.upstreams.clocks import Clocks
 
 UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
 LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
-
-
-class RunningTurn:
-    """A turn whose upstream has been asked. Whoever has one ends it by `close`, or by `stop` where it never began."""
-
-    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, turn_log: TurnLog, slot: Slot, size: int) -> None:
-        self.clocks = clocks
-        self.size = size
-        """Bytes of the request."""
-        self._turn = turn
-        self._pump = pump
-        self._log = turn_log
-        self._slot = slot
-        slot.on_end(pump.interrupt)
-
-    @property
-    def warnings(self) -> Sequence[ClientWarning]:
-        """What the caller must know of what was not asked, of whichever upstream it is by now."""
-        return self._turn.warnings
-
-    @property
-    def late_warnings(self) -> Sequence[ClientWarning]:
-        """What the caller must know of the answer, once it is there."""
-        return self._turn.late_warnings
-
-    @property
-    def problem(self) -> Problem | None:
-        """Why it failed."""
-        return self._turn.problem
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether it failed because this server is being stopped."""
-        return self._turn.problem is LEAVING
-
-    async def open(self, patience: float) -> None:
-        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
-        await self._pump.open(patience)
-
-    def batches(self) -> AsyncIterator[list[Event]]:
-        """Events, to be sent as they come; the last batch holds the last event."""
-        # the slot is back before the client can know, who may ask again at once
-        return self._log.watch(self._pump.batches(), at_end=self._slot.give_back)
-
-    async def stop(self) -> None:
-        """Stops asking, and returns when the upstream is closed."""
-        try:
-            await self._pump.close()
-        finally:
-            self._slot.give_back()
-
-    async def close(self) -> None:
-        """Stops asking, and writes the turn's line."""
-        await self.stop()
-        self._log.note(**self._turn.notes)
-        if self._turn.problem is not None:
-            self._log.note(cause=self._turn.problem.code)
-        if self.cut_short:
-            self._log.note(cut_short=True)
-        self._log.write()
 
 
 class TurnService:
@@ -117,118 +57,114 @@ class TurnService:
         self._now = now
         self._observers = tuple(observers)
 
-    def open_log(self, caller: Key | None, **fields: Any) -> TurnLog:
-        """The log of a turn that is about to come in, from this caller if that is known."""
-        turn_log = TurnLog(self._observers, **fields)
-        if caller is not None:
-            turn_log.set_caller(caller)
-        return turn_log
+    def turn(self, **fields: Any) -> TurnLifecycle:
+        """A turn that is about to come in; `fields` is what its log line says of the request."""
+        return TurnLifecycle(TurnLog(self._observers, **fields), self.limits)
+
+    def count_only(self, **fields: Any) -> TurnLifecycle:
+        """The same for a request that is only counted: it has a log line, but observers do not see it."""
+        return TurnLifecycle(TurnLog(**fields), self.limits)
+
+    def look_only(self) -> TurnLifecycle:
+        """The same for a request that is only looked at: it is not logged."""
+        return TurnLifecycle(NoLog(), self.limits)
 
     async def decode(self, body: bytes) -> dict[str, Any]:
         """The JSON object in this body. Raises `ProblemError` for anything else."""
         return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
 
-    async def read(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+    async def read(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
-        return await self.read_object(await self.decode(body), turn_log, len(body))
+        return await self.read_object(await self.decode(body), turn, len(body))
 
     async def read_object(
-        self, raw: dict[str, Any], turn_log: TurnLog, size: int, *, previous_response_id: str | None = None
+        self, raw: dict[str, Any], turn: TurnLifecycle, size: int, *, previous_response_id: str | None = None
     ) -> CreateResponse:
         """The same, of an object that `decode` gave, with what went before `previous_response_id` in it."""
         create = await off_loop(size, parse_object, raw, self._bounds, size)
-        turn_log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
+        turn.log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
         if previous_response_id is None:
             return create
         return create.model_copy(update={"previous_response_id": previous_response_id})
 
-    async def read_compaction(self, body: bytes, turn_log: TurnLog) -> CreateResponse:
+    async def read_compaction(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
         raw = await self.decode(body)
         create = await off_loop(len(body), parse_compaction, raw, self._bounds, len(body))
-        turn_log.note(model=create.model[:LOGGED_NAME], stream=False)
+        turn.log.note(model=create.model[:LOGGED_NAME], stream=False)
         return create
 
     async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
         """What of a conversation its client is to keep beside the summary."""
         return await off_loop(create.size, kept_messages, create, self._mint)
 
-    async def prepare(self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str) -> list[Event]:
+    async def prepare(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> list[Event]:
         """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
-        await self._translate(create, caller, turn_log, originator)
+        await self._translate(create, turn, originator)
         response = opening_response(create, id=self._mint("resp"), created_at=self._now())
         return prepared(response, completed_at=self._now())
 
-    async def begin(
-        self,
-        create: CreateResponse,
-        caller: Key,
-        turn_log: TurnLog,
-        *,
-        slot: Slot,
-        originator: str,
-        request_id: str,
-    ) -> RunningTurn:
-        """Asks the upstream; the slot is given back with the turn.
+    async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> RunningTurn:
+        """Asks the upstream for a turn that has been admitted.
 
         Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
-        is the header of that name: Codex is told two things differently.
+        is the header of that name: some events differ for Codex.
         """
-        slot.hold(self._waiting, create.size)
+        turn.slot.hold(self._waiting, create.size)
         face = _Face(self._mint, self._now)
-        route = self._catalogue.route_for(create.model, caller)
+        route = self._catalogue.route_for(create.model, turn.caller)
 
         async def elsewhere(route: Route) -> AnyTurn:
-            turn = await self._elsewhere(route, create, originator, face)
+            other = await self._elsewhere(route, create, originator, face)
             pump.clocks = route.entry.clocks
-            return turn
+            return other
 
-        turn = await self._logged_turn(route, create, turn_log, originator, face)
-        observe = partial(_observe, turn_log, create)
-        attempts = Attempts((route, *route.others), turn, elsewhere, partial(_note, turn_log), observe, slot.answered)
+        first = await self._logged_turn(route, create, turn.log, originator, face)
+        observe = partial(_observe, turn.log, create)
+        note = partial(_note, turn.log)
+        attempts = Attempts((route, *route.others), first, elsewhere, note, observe, turn.slot.answered)
         clocks = route.entry.clocks
-        told = attempts if route.others else turn
-        pump = Pump(told, attempts, clocks=clocks, request_id=request_id, again=attempts.again)
-        return RunningTurn(told, pump, clocks, turn_log, slot, create.size)
+        told = attempts if route.others else first
+        pump = Pump(told, attempts, clocks=clocks, request_id=turn.log.request_id, again=attempts.again)
+        running = RunningTurn(told, pump, clocks, create.size)
+        turn.begun(running)
+        return running
 
     async def count(
-        self, create: CreateResponse, caller: Key, turn_log: TurnLog, *, originator: str
+        self, create: CreateResponse, turn: TurnLifecycle, *, originator: str
     ) -> tuple[Counted, Sequence[ClientWarning]]:
         """How long this request is for its model, and what of it the model is not told. Raises as `begin` does.
 
         All of it is counted, also where it would be summed up first: a client asks before it decides that.
         """
         create = create.model_copy(update={"context_management": []})
-        route, turn = await self._translate(create, caller, turn_log, originator)
+        route, translated = await self._translate(create, turn, originator)
         try:
             async with asyncio.timeout(route.entry.clocks.first_payload):
-                return await route.counted(turn), turn.warnings
+                return await route.counted(translated), translated.warnings
         except TimeoutError:
             raise refuse("upstream_timeout", "The model's server took too long to count.") from None
 
-    async def rehearse(self, body: bytes, caller: Key, *, originator: str) -> tuple[Any, list[str]]:
+    async def rehearse(self, body: bytes, turn: TurnLifecycle, *, originator: str) -> tuple[Any, list[str]]:
         """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do.
 
         Nothing is fetched for it: what would be stands there as its address.
         """
-        unheard = TurnLog()
-        create = await self.read(body, unheard)
-        route = self._catalogue.route_for(create.model, caller)
+        create = await self.read(body, turn)
+        route = self._catalogue.route_for(create.model, turn.caller)
         face = _Face(self._mint, self._now)
-        turn = await self._logged_turn(route.without_fetching(), create, unheard, originator, face)
+        translated = await self._logged_turn(route.without_fetching(), create, turn.log, originator, face)
         unfetched = (
             [ClientWarning("input", "fetching", UNFETCHED)]
             if _names_addresses(create) and route.entry.resolved is not None
             else []
         )
-        return turn.ask, bounded([*unfetched, *turn.warnings])
+        return translated.ask, bounded([*unfetched, *translated.warnings])
 
-    async def _translate(
-        self, create: CreateResponse, caller: Key, turn_log: TurnLog, originator: str
-    ) -> tuple[Route, AnyTurn]:
-        route = self._catalogue.route_for(create.model, caller)
+    async def _translate(self, create: CreateResponse, turn: TurnLifecycle, originator: str) -> tuple[Route, AnyTurn]:
+        route = self._catalogue.route_for(create.model, turn.caller)
         face = _Face(self._mint, self._now)
-        return route, await self._logged_turn(route, create, turn_log, originator, face)
+        return route, await self._logged_turn(route, create, turn.log, originator, face)
 
     async def _logged_turn(
         self, route: Route, create: CreateResponse, turn_log: TurnLog, originator: str, face: "_Face"

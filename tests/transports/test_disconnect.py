@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.transports.body import ClientGoneError
 from app.transports.disconnect import UntilDisconnect
+from app.turns.lifecycle import ClientGoneError
 
 
 class Client:

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 
-import app.transports.last_response
+import app.transports.http_turns
 import app.transports.sse
 import app.transports.websocket as endpoint
 from app.parsing.request_body import parse_request
@@ -111,7 +111,7 @@ def test_a_whole_answer(text: str, thread: str, monkeypatch: pytest.MonkeyPatch)
     class Stand:
         json = Noted
 
-    monkeypatch.setattr(app.transports.last_response, "msgspec", Stand)
+    monkeypatch.setattr(app.transports.http_turns, "msgspec", Stand)
     with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
         told = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"}).json()
     assert told["output"][0]["content"][0]["text"] == text

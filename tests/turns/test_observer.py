@@ -6,6 +6,8 @@ from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.problems import Problem, refuse
 from app.protocol.request.create_response import CreateResponse
+from app.turns.lifecycle import TurnLifecycle
+from app.turns.limits import Limits
 from app.turns.log import TurnLog
 from tests.support.stage import COUNTED, END, new_emitter
 
@@ -45,7 +47,6 @@ async def test_an_observer_sees_a_turn_from_its_beginning_to_its_end() -> None:
 
     assert [len(batch) async for batch in log.watch(batches())] == [2, 7]
     log.write()
-    log.write()
     last = ["OutputItemAdded", "ContentPartAdded", "OutputTextDelta", "OutputTextDone", "ContentPartDone"]
     assert diary.pages == [
         ("began", {"request_id": "req_1"}),
@@ -58,7 +59,7 @@ async def test_an_observer_sees_a_turn_from_its_beginning_to_its_end() -> None:
 
 async def test_an_observer_hears_why_a_turn_was_refused() -> None:
     diary = Diary()
-    TurnLog([diary]).refused(refuse("invalid_value", "no").problem)
+    TurnLifecycle(TurnLog([diary]), Limits(1)).refuse(refuse("invalid_value", "no").problem)
     assert diary.pages == [("began", {}), ("refused", "invalid_value", "no"), ("ended", "refused")]
 
 

@@ -1,0 +1,220 @@
+"""POST: a turn over HTTP, streamed or whole; a conversation that is summed up; a request that is only counted.
+
+Theory of operation
+-------------------
+Each endpoint is an ASGI application, as the websocket's is, and is reached without the framework (`DirectEndpoints`).
+A stream waits for its model for most of its life, and there may be thousands. So nothing that is over stays on its
+stack: the request is read, parsed and asked in `_begin`, which has returned before the waiting starts.
+
+Until the first byte whatever goes wrong is an HTTP answer. From then on it is said in the stream, by the turn itself.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from fastapi import Response as HttpResponse
+from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.off_loop import off_loop
+from app.protocol.event_sizes import size_of
+from app.protocol.events import Event, LastEvent, RelayedLast, is_last
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.response import Response
+from app.protocol.warnings import ClientWarning, in_header
+from app.settings import Server
+from app.transports import sse
+from app.transports.auth import Auth
+from app.transports.body import Bodies
+from app.transports.disconnect import UntilDisconnect
+from app.transports.request_id import answer
+from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
+from app.turns.limits import LEAVING
+from app.turns.log import trace_of
+from app.turns.service import TurnService
+
+COUNTED_BY: Final = "x-am-token-count"
+"""The header that says who counted."""
+SUMMARY_CUT: Final = ClientWarning("max_output_tokens", "summary", "The summary was cut off at a limit of the model.")
+
+
+class DirectEndpoints:
+    """Middleware that gives a POST to one of these paths straight to its endpoint, and all else to the application."""
+
+    def __init__(self, app: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
+        self._app = app
+        self._endpoints = endpoints
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """ASGI; without a frame of its own on the stack of what is awaited."""
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        endpoint = self._endpoints.get(scope["path"], self._app) if is_post else self._app
+        return endpoint(scope, receive, send)
+
+
+class TurnEndpoint(ABC):
+    """What all requests that have a turn in their body go through."""
+
+    def __init__(self, service: TurnService, auth: Auth, bodies: Bodies, server: Server) -> None:
+        self._service = service
+        self._auth = auth
+        self._bodies = bodies
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        try:
+            async with self._turn(request_id=scope["state"]["request_id"], **trace_of(Headers(scope=scope))) as turn:
+                response = await self._serve(turn, scope, receive, send)
+        except ProblemError as error:
+            response = answer(error.problem)
+        except ClientGoneError:
+            return
+        if response is not None:
+            await response(scope, receive, send)
+
+    @abstractmethod
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse | None:
+        """The answer, to be sent when the turn has ended; none if it has been sent."""
+
+    def _turn(self, **fields: Any) -> TurnLifecycle:
+        return self._service.turn(**fields)
+
+    @asynccontextmanager
+    async def _body(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> AsyncIterator[tuple[bytes, str]]:
+        """Admits the turn; its body, and its header `originator`. Ends in `ClientGoneError` when the client leaves."""
+        headers = Headers(scope=scope)
+        caller = self._auth.caller(headers)
+        try:
+            turn.admit(caller)
+        finally:  # a refusal also says how much is left
+            scope["state"]["headers"] = self._service.limits.headers(caller)
+        async with self._bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
+            yield body, headers.get("originator", "")
+
+
+class CreateEndpoint(TurnEndpoint):
+    """POST /v1/responses. Chooses SSE or JSON by the body's `stream` alone."""
+
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse | None:
+        running, stream = await self._begin(turn, scope, receive)
+        async with UntilDisconnect(receive):
+            if not stream:
+                return await self._whole(turn, running)
+            await running.open(self._server.first_payload_wait)
+            turn.log.note(status=HTTPStatus.OK.value)
+            await _stream(turn, running, send)
+        return None
+
+    async def _begin(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> tuple[RunningTurn, bool]:
+        async with self._body(turn, scope, receive) as (body, originator):
+            create = await self._service.read(body, turn)
+            return await self._service.begin(create, turn, originator=originator), create.stream
+
+    @staticmethod
+    async def _whole(turn: TurnLifecycle, running: RunningTurn) -> HttpResponse:
+        await running.open(running.clocks.turn)
+        last = await last_event(turn.watch(running.batches()))
+        body = await _body_of(last, running.size)
+        if running.cut_short:
+            raise ProblemError(LEAVING)
+        turn.log.note(status=HTTPStatus.OK.value)
+        return _json(body, in_header([*running.warnings, *running.late_warnings]))
+
+
+class CompactEndpoint(TurnEndpoint):
+    """POST /v1/responses/compact: a turn that only sums up. One that failed is an HTTP error."""
+
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
+        running, kept = await self._begin(turn, scope, receive)
+        async with UntilDisconnect(receive):
+            await running.open(running.clocks.turn)
+            last = await last_event(turn.watch(running.batches()))
+            if running.problem is not None or last.response.status == "failed":
+                failed = Problem(code="upstream_error", message="The conversation was not summed up.")
+                raise ProblemError(running.problem or failed)
+            turn.log.note(status=HTTPStatus.OK.value)
+            cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
+            size = size_of(last, running.size) + running.size  # with what is kept of the request
+            body = await off_loop(size, _compaction, last, kept)
+            return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
+
+    async def _begin(
+        self, turn: TurnLifecycle, scope: Scope, receive: Receive
+    ) -> tuple[RunningTurn, list[dict[str, Any]]]:
+        async with self._body(turn, scope, receive) as (body, _):
+            create = await self._service.read_compaction(body, turn)
+            running = await self._service.begin(create, turn, originator="")
+            return running, await self._service.kept(create)
+
+
+class CountEndpoint(TurnEndpoint):
+    """POST /v1/responses/input_tokens: how many tokens a turn would read. Its model is not asked to answer."""
+
+    def _turn(self, **fields: Any) -> TurnLifecycle:
+        return self._service.count_only(**fields)
+
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
+        async with self._body(turn, scope, receive) as (body, originator):
+            create = await self._service.read(body, turn)
+            counted, warnings = await self._service.count(create, turn, originator=originator)
+        turn.log.note(finish="counted", status=HTTPStatus.OK.value)
+        count = {"object": "response.input_tokens", "input_tokens": counted.tokens}
+        counted_by = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}
+        return JSONResponse(count, headers=in_header(warnings) | counted_by)
+
+
+async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | RelayedLast:
+    """The event that ends a turn."""
+    last: Event | None = None
+    async for batch in batches:
+        last = batch[-1] if batch else last
+    if isinstance(last, LastEvent | RelayedLast):
+        return last
+    raise TypeError(f"a turn ended with {type(last).__name__}")
+
+
+async def _stream(turn: TurnLifecycle, running: RunningTurn, send: Send) -> None:
+    async def piece(body: bytes) -> None:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+    await send(sse.head(in_header(running.warnings)))
+    async for batch in turn.watch(running.batches()):
+        late = running.late_warnings if is_last(batch) else ()
+        if sse.is_short(batch, running.size):
+            await piece(sse.frames(batch, late))
+        else:
+            await sse.frames_apart(batch, late, running.size, piece)
+    await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
+
+
+async def _body_of(last: LastEvent | RelayedLast, echoed: int) -> bytes:
+    """The response in the last event, as JSON: there is no second way to build one. `echoed`: bytes of its request."""
+    if isinstance(last, RelayedLast):
+        return last.body
+    return await off_loop(size_of(last, echoed), msgspec.json.encode, last.response)
+
+
+def _compaction(last: LastEvent | RelayedLast, kept: list[dict[str, Any]]) -> bytes:
+    """What a client goes on with: what is kept of the conversation, and its summary."""
+    if isinstance(last, RelayedLast):
+        return last.body
+    response: Response = last.response
+    return msgspec.json.encode(
+        {
+            "id": response.id,
+            "object": "response.compaction",
+            "created_at": response.created_at,
+            "output": [*kept, *response.output],
+            "usage": response.usage,
+        }
+    )
+
+
+def _json(body: bytes, headers: dict[str, str]) -> HttpResponse:
+    return HttpResponse(body, media_type="application/json", headers=headers)

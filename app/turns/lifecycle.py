@@ -1,0 +1,159 @@
+"""The life of one turn, however it came in: it is logged, admitted, asked, and ended here.
+
+Theory of operation
+-------------------
+`async with service.turn(...) as turn` is the only way to a turn. What the block opens is closed behind it, in this
+order: the upstream, the slot, the log line. How the block ended is how the turn ended:
+
+    `ProblemError`      refused, with the problem's status; whoever opened the block tells the client
+    `ClientGoneError`   the client left
+    any other error     failed, by a fault of ours
+    nothing             as the last event said; without a last event, the client left
+
+The slot is given back earlier, with the last event: the client may ask again at once. No other file gives back slots
+or writes log lines of turns.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from app.protocol.events import Event
+from app.protocol.problems import Problem, ProblemError
+from app.protocol.warnings import ClientWarning
+from app.settings import Key
+from app.turns.limits import LEAVING, Limits, Slot
+from app.turns.log import TurnLog
+from app.turns.pump import Pump, Turn
+from app.upstreams.clocks import Clocks
+
+
+class ClientGoneError(Exception):
+    """The client has left: there is nobody to answer."""
+
+
+class RunningTurn:
+    """A turn whose upstream has been asked."""
+
+    __slots__ = ("_pump", "_turn", "clocks", "size")
+
+    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, size: int) -> None:
+        self._turn = turn
+        self._pump = pump
+        self.clocks = clocks
+        self.size = size
+        """Bytes of the request."""
+
+    @property
+    def warnings(self) -> Sequence[ClientWarning]:
+        """What the caller must know of what was not asked, of the upstream that is asked by now."""
+        return self._turn.warnings
+
+    @property
+    def late_warnings(self) -> Sequence[ClientWarning]:
+        """What the caller must know of the answer, once it is there."""
+        return self._turn.late_warnings
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed."""
+        return self._turn.problem
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it failed because this server is being stopped."""
+        return self._turn.problem is LEAVING
+
+    @property
+    def notes(self) -> dict[str, object]:
+        """What the log line says of it beyond its last event."""
+        notes = dict(self._turn.notes)
+        if self._turn.problem is not None:
+            notes["cause"] = self._turn.problem.code
+        if self.cut_short:
+            notes["cut_short"] = True
+        return notes
+
+    async def open(self, patience: float) -> None:
+        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
+        await self._pump.open(patience)
+
+    def batches(self) -> AsyncIterator[list[Event]]:
+        """Events, to be sent as they come; the last batch holds the last event."""
+        return self._pump.batches()
+
+    def interrupt(self, problem: Problem) -> None:
+        """Ends it with this problem."""
+        self._pump.interrupt(problem)
+
+    async def close(self) -> None:
+        """Stops asking, and returns when the upstream is closed."""
+        await self._pump.close()
+
+
+class TurnLifecycle:
+    """One turn from the moment its request is noticed: what it holds, and what is logged of it."""
+
+    __slots__ = ("_limits", "_running", "_slot", "log")
+
+    def __init__(self, turn_log: TurnLog, limits: Limits) -> None:
+        self.log = turn_log
+        self._limits = limits
+        self._slot: Slot | None = None
+        self._running: RunningTurn | None = None
+
+    @property
+    def slot(self) -> Slot:
+        """Its place among the turns that run. It has one from `admit` on."""
+        assert self._slot is not None  # noqa: S101 — our own misuse
+        return self._slot
+
+    @property
+    def caller(self) -> Key:
+        """Whose turn it is, from `admit` on."""
+        return self.slot.caller
+
+    def admit(self, caller: Key) -> None:
+        """Take a slot for this caller. Raises `ProblemError` where there is none."""
+        self.log.set_caller(caller)
+        self._slot = self._limits.admit(caller)
+
+    def refuse(self, problem: Problem) -> None:
+        """End it before anything is held: instead of the block."""
+        self.log.refused(problem)
+        self.log.write()
+
+    def begun(self, running: RunningTurn) -> None:
+        """Its upstream is asked; from now on the turn can be interrupted, and is closed at its end."""
+        self._running = running
+        self.slot.on_end(running.interrupt)
+
+    def watch(self, batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
+        """The same batches, logged. The slot is given back before the last one is sent."""
+        return self.log.watch(batches, at_end=self.slot.give_back)
+
+    async def __aenter__(self) -> Self:
+        """Nothing is held yet."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close what was opened, and write the line."""
+        try:
+            if self._running is not None:
+                await self._running.close()
+        finally:
+            if self._slot is not None:
+                self._slot.give_back()
+            self._note_end(error)
+            self.log.write()
+
+    def _note_end(self, error: BaseException | None) -> None:
+        if isinstance(error, ProblemError):
+            self.log.refused(error.problem)
+            return
+        if self._running is not None:
+            self.log.note(**self._running.notes)
+        if isinstance(error, Exception) and not isinstance(error, ClientGoneError):
+            self.log.failed()
