@@ -20,7 +20,7 @@ The map
     turns/              the life of a turn: limits, choice of the upstream, breaker, pump, log line
     upstreams/          the servers that run the models
     dialects/           what an upstream understands: requests become asks, payloads become deltas
-    prompt/             what a model is asked, in no dialect: a conversation, and the rules for it
+    prompt/             what a model is asked, in no dialect: conversation, tools, settings, and the rules for them
     compaction/         summing a conversation up, and going on from the summary
     parsing/            from a posted body to nouns, or to a refusal by the exact path of the first fault
     bridges/            one file per tool type: how it rides on a function
@@ -33,7 +33,8 @@ The walk
     POST -> transports/http_turns  who calls, what is asked (a websocket's frames: transports/websocket)
          -> turns/lifecycle        slot, log line; closes whatever the turn opens
          -> catalogue              which upstream, under which name
-         -> dialects/chat/turn     the ask; warnings; the first events
+         -> prompt/build           the request as a prompt in no dialect; warnings
+         -> dialects/chat/turn     the prompt as a body for the upstream; the first events
          -> upstreams/*.open(ask)  payloads -- nothing has been sent to the client yet
          -> turns/pump             payload -> reader -> deltas -> emitter -> events
          -> transports/sse         bytes

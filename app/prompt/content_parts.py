@@ -6,7 +6,7 @@ from app.fetching.media_types import image_fault
 from app.fetching.url_policy import check_url, is_data_uri
 from app.parsing.validation import missing
 from app.prompt.model_limits import ModelLimits
-from app.prompt.nouns import Audio, File, Image, Part, Parts, Refusal, Text
+from app.prompt.nouns import Audio, File, Image, Part, Parts, RefusalText, Text
 from app.prompt.rules import PromptRules
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.input_parts import (
@@ -104,17 +104,17 @@ class PartReader:
         return Text(f"[{name}: {part.file_url}]"), ClientWarning(f"{path}.file_url", "file address", details)
 
 
-def text_only(content: Content, path: str, speaker: str) -> tuple[Text | Refusal, ...]:
+def text_only(content: Content, path: str, speaker: str) -> tuple[Text | RefusalText, ...]:
     """Content that can be text only, because of who said it: what of it says something."""
     if isinstance(content, str):
         return (Text(content),) if content.strip() else ()
-    said: list[Text | Refusal] = []
+    said: list[Text | RefusalText] = []
     for index, part in enumerate(content):
         match part:
             case TextPart() if part.text.strip():
                 said.append(Text(part.text))
             case RefusalPart() if part.refusal.strip():
-                said.append(Refusal(part.refusal))
+                said.append(RefusalText(part.refusal))
             case TextPart() | RefusalPart():
                 pass
             case _:

@@ -8,17 +8,16 @@ import msgspec
 from app.bridges.table import BridgeTable
 from app.fetching.media_types import sniffed_base64
 from app.prompt.content_parts import PartReader, text_only
-from app.prompt.history import History
+from app.prompt.history import Conversation, History
 from app.prompt.nouns import (
-    Conversation,
+    AssistantMessage,
     Image,
-    Message,
     OpenedState,
     Parts,
+    PastThought,
     ProviderState,
     System,
     Text,
-    Thought,
     User,
 )
 from app.prompt.rules import PromptRules
@@ -189,7 +188,7 @@ class _ItemReader:
                 said = text_only(item.content, content, "an assistant message")
                 if not said:
                     return [_empty(path)]
-                self._history.say(Message(said), path)
+                self._history.say(AssistantMessage(said), path)
                 return []
             case "system" | "developer":
                 parts = text_only(item.content, content, f"a {item.role} message")
@@ -218,7 +217,7 @@ class _ItemReader:
         if opened is not None and opened.own:
             self._keep(opened, opened.text or shown, path)
         elif text := (opened.text if opened else "") or shown:
-            self._history.think(Thought(text, continued=False), path)
+            self._history.think(PastThought(text, continued=False), path)
             if opened is None and sealed:
                 details = f"{sealed_path} was ignored: {UNREADABLE} Its text is told instead."
                 return [ClientWarning(sealed_path, "reasoning", details)]
@@ -229,7 +228,7 @@ class _ItemReader:
     def _keep(self, opened: OpenedState, text: str, path: str) -> None:
         """The upstream that is asked thought this: it gets it back to the letter, with what it gave beside it."""
         if text:
-            self._history.think(Thought(text, continued=True), path)
+            self._history.think(PastThought(text, continued=True), path)
         if opened.fields:
             self._history.keep(ProviderState(opened.fields), path)
         self._history.keep_of_calls(opened.calls)
@@ -239,7 +238,7 @@ class _ItemReader:
         if kind == "image_generation_call":
             return self._read_image(item, path)
         if kind in CALLS_AS_TEXT:
-            self._history.say(Message((Text(_as_context(item, CALLS_AS_TEXT[kind])),)), path)
+            self._history.say(AssistantMessage((Text(_as_context(item, CALLS_AS_TEXT[kind])),)), path)
         elif kind in OUTPUTS_AS_TEXT:
             self._history.add(User((Text(_as_context(item, OUTPUTS_AS_TEXT[kind])),)))
         elif kind in SKIPPED:

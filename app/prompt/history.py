@@ -24,7 +24,7 @@ speaks, or where the assistant goes on after an output to one of the block's cal
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -33,16 +33,15 @@ from app.options import CallIds
 from app.prompt.call_ids import id_for
 from app.prompt.nouns import (
     Assistant,
+    AssistantMessage,
     Call,
-    Conversation,
     Entry,
-    Message,
     Parts,
+    PastThought,
     Piece,
     ProviderState,
     System,
     Text,
-    Thought,
     ToolOutput,
     User,
     media_of,
@@ -73,7 +72,7 @@ class _Block:
     """One assistant turn."""
 
     path: str
-    pieces: list[Message | Thought | ProviderState | _PastCall] = field(default_factory=list)
+    pieces: list[AssistantMessage | PastThought | ProviderState | _PastCall] = field(default_factory=list)
     calls: set[RetoldCall] = field(default_factory=set)
     speaks: bool = False
     """Whether it holds words or calls."""
@@ -119,6 +118,13 @@ class _Orphan:
     path: str
 
 
+class Conversation(NamedTuple):
+    """The entries of a prompt, and what was changed to make them."""
+
+    entries: list[Entry]
+    warnings: list[ClientWarning]
+
+
 class History:
     """Takes what was said and done, item by item; gives the entries of a prompt."""
 
@@ -139,13 +145,13 @@ class History:
         """Somebody other than the assistant speaks."""
         self._entries.append(entry)
 
-    def say(self, message: Message, path: str) -> None:
+    def say(self, message: AssistantMessage, path: str) -> None:
         """The assistant spoke."""
         block = self._block(path)
         block.pieces.append(message)
         block.speaks = True
 
-    def think(self, thought: Thought, path: str) -> None:
+    def think(self, thought: PastThought, path: str) -> None:
         """The assistant thought; it belongs to the words and calls that follow."""
         self._block(path).pieces.append(thought)
 

@@ -1,10 +1,11 @@
-"""The nouns of a conversation in no dialect. They are frozen; dialects turn them into what an upstream understands."""
+"""What a model is asked, in no dialect: frozen nouns, which dialects turn into the body that an upstream takes."""
 
 from typing import Any
 
 import msgspec
 
-from app.protocol.warnings import ClientWarning
+from app.bridges.base import FunctionSpec
+from app.bridges.choice import Choice
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
@@ -40,19 +41,19 @@ Part = Text | Image | File | Audio
 Parts = tuple[Part, ...]
 
 
-class Refusal(msgspec.Struct, frozen=True, gc=False):
+class RefusalText(msgspec.Struct, frozen=True, gc=False):
     """What the assistant said instead of an answer."""
 
     text: str
 
 
-class Message(msgspec.Struct, frozen=True):
+class AssistantMessage(msgspec.Struct, frozen=True):
     """What the assistant said at once."""
 
-    parts: tuple[Text | Refusal, ...]
+    parts: tuple[Text | RefusalText, ...]
 
 
-class Thought(msgspec.Struct, frozen=True, gc=False):
+class PastThought(msgspec.Struct, frozen=True, gc=False):
     """What the assistant thought."""
 
     text: str
@@ -91,7 +92,7 @@ class OpenedState(msgspec.Struct, frozen=True):
     """What belongs to its calls, by their ids as the client knows them."""
 
 
-Piece = Message | Thought | ProviderState | Call
+Piece = AssistantMessage | PastThought | ProviderState | Call
 
 
 class System(msgspec.Struct, frozen=True, gc=False):
@@ -123,11 +124,75 @@ class ToolOutput(msgspec.Struct, frozen=True):
 Entry = System | User | Assistant | ToolOutput
 
 
-class Conversation(msgspec.Struct, frozen=True):
-    """What was said and done up to now. Never empty; every call has its output."""
+class JsonObject(msgspec.Struct, frozen=True, gc=False):
+    """The answer must be a JSON object."""
 
-    entries: list[Entry]
-    warnings: list[ClientWarning]
+
+class JsonSchema(msgspec.Struct, frozen=True):
+    """The answer must be JSON that is valid by this schema."""
+
+    name: str
+    schema: dict[str, Any]
+    description: str | None
+    strict: bool | None
+
+
+OutputFormat = JsonObject | JsonSchema
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How the answer is sampled and where it ends. What the client did not set is None."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    max_tokens: int | None = None
+    """Tokens of the answer at most, reasoning included."""
+    logprobs: bool = False
+    """Whether log probabilities of the answer's tokens are wanted."""
+    top_logprobs: int | None = None
+
+
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters that do not change the answer, and that this upstream takes."""
+
+    metadata: dict[str, str] | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+    safety_identifier: str | None = None
+    service_tier: str | None = None
+    user: str | None = None
+
+
+class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """The web search that the model's own server is to run."""
+
+    context_size: str | None = None
+    location: dict[str, Any] | None = None
+    """Where the user is, roughly: members such as `country` and `city`."""
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a model is asked. Nothing in it needs a look at the request it was made from."""
+
+    entries: tuple[Entry, ...]
+    """What was said and done up to now. Never empty; every call has its output."""
+    functions: tuple[FunctionSpec, ...] = ()
+    """The functions that the model is offered."""
+    choice: Choice = Choice("auto")
+    """Which of them it may or must call."""
+    parallel_calls: bool | None = None
+    """Whether it may call several functions at once."""
+    output: OutputFormat | None = None
+    """The format that its server must enforce; None for plain text, or where the entries ask for the format."""
+    sampling: Sampling = Sampling()
+    effort: str | None = None
+    """How much it should think, in a word that it knows."""
+    verbosity: str | None = None
+    """How much it should write."""
+    hints: Hints = Hints()
+    web_search: WebSearch | None = None
 
 
 def text_of(parts: Parts) -> str:

@@ -2,8 +2,9 @@
 
 import msgspec
 
-from app.options import CallIds, ModelOptions
+from app.options import CallIds, ModelOptions, NamedToolChoice
 from app.protocol.capabilities import ANYTHING, Capabilities
+from app.protocol.seals import Sealer
 
 
 class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,3 +20,20 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     """What the model takes, as far as that is known."""
     lenient: bool = False
     """Leave out what it does not take, with a warning, instead of refusing the request."""
+    named_tool_choice: NamedToolChoice = "name"
+    """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
+    `required`, for servers that take words only."""
+    declare_past_tools: bool = False
+    """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
+    past calls otherwise."""
+    hints: frozenset[str] = frozenset()
+    """Parameters that do not change the answer, and that this upstream takes as they are: names of fields of `Hints`.
+    Most chat servers refuse or ignore them."""
+    sealer: Sealer | None = None
+    """Seals what the client carries for the upstream; without it nothing is sealed, and no seal is opened."""
+    seal_always: bool = False
+    """Seal for every client, not only for those that include `reasoning.encrypted_content`."""
+    origin: str = ""
+    """Which upstream this is: what it gave to be carried goes back to no other."""
+    one_maker: bool = False
+    """Its models are all of one maker, and take back what another of them gave."""

@@ -7,13 +7,13 @@ from typing import Any, Final
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.provider_state import gathered
-from app.dialects.chat.sealed_state import Carrying
+from app.dialects.chat.provider_state import FORM, gathered
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.emitter.open_reasoning import StatePiece
 from app.parsing.request_body import parse_request
+from app.prompt.sealed_state import StateSealer
 from tests.support.scan import assert_linear
 from tests.support.stage import OpenBook
 
@@ -26,7 +26,7 @@ SAYS: Final[Json] = {"type": "message", "role": "assistant", "content": "Yes."}
 
 def sealed(text: str, *pieces: StatePiece) -> str:
     """The sealed thought of the model that is asked."""
-    return Carrying(OpenBook(), origin=ORIGIN, model="m", one_maker=False).seal(text, list(pieces))
+    return StateSealer(OpenBook(), FORM, origin=ORIGIN, model="m", one_maker=False).seal(text, list(pieces))
 
 
 def thoughts(count: int, *pieces: StatePiece, text: str = "hm " * 7_000) -> list[Json]:

@@ -1,22 +1,14 @@
-"""FunctionSpecs and the client's choice -> chat `tools` and `tool_choice`."""
+"""The functions of a prompt and the client's choice -> chat `tools` and `tool_choice`."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from app.bridges.base import FunctionSpec
-from app.bridges.table import BridgeTable, Choice
-from app.dialects.chat.messages import ChatMessage
+from app.bridges.choice import Choice
 
 
-def chosen_tools(table: BridgeTable, *, by_name: bool) -> tuple[Sequence[FunctionSpec], Choice]:
-    """The functions to offer, and the choice. Not `by_name`: what is demanded is offered alone, with `required`."""
-    if by_name or table.choice.mode != "required":
-        return table.specs, table.choice
-    return table.demanded, Choice("required")
-
-
-def to_tools(specs: Sequence[FunctionSpec], choice: Choice) -> dict[str, Any]:
-    """Both keys, or neither: servers refuse an empty list, and a choice without one."""
+def to_tools(specs: Sequence[FunctionSpec], choice: Choice, *, parallel: bool | None = None) -> dict[str, Any]:
+    """All keys about tools, or none: servers refuse an empty list, and a choice without one."""
     if not specs:
         return {}
     tools: dict[str, Any] = {"tools": [_tool(spec) for spec in specs]}
@@ -24,13 +16,9 @@ def to_tools(specs: Sequence[FunctionSpec], choice: Choice) -> dict[str, Any]:
         tools["tool_choice"] = {"type": "function", "function": {"name": choice.name}}
     elif choice.mode != "auto":  # servers take `auto` for granted
         tools["tool_choice"] = choice.mode
+    if parallel is not None:
+        tools["parallel_tool_calls"] = parallel
     return tools
-
-
-def past_tools(messages: Sequence[ChatMessage]) -> list[FunctionSpec]:
-    """The functions that a history calls, for servers that accept no past call of an undeclared one."""
-    names = {call["function"]["name"]: None for message in messages for call in message.get("tool_calls", ())}
-    return [FunctionSpec(name=name, description="A tool of an earlier turn; it cannot be called.") for name in names]
 
 
 def _tool(spec: FunctionSpec) -> dict[str, Any]:

@@ -3,27 +3,27 @@
 from collections.abc import Iterable
 from typing import Any
 
-from app.dialects.chat.provider_state import laid_together
 from app.prompt.history import EMPTY_OUTPUT, OUTPUT_BELOW
 from app.prompt.nouns import (
     Assistant,
+    AssistantMessage,
     Audio,
     Call,
     Entry,
     File,
     Image,
-    Message,
     Part,
     Parts,
+    PastThought,
     ProviderState,
     System,
     Text,
-    Thought,
     ToolOutput,
     User,
     media_of,
     text_of,
 )
+from app.prompt.sealed_state import merged
 
 Json = dict[str, Any]
 ChatMessage = dict[str, Any]
@@ -84,9 +84,9 @@ def _assistant(entry: Assistant, *, give_back_reasoning: bool) -> ChatMessage:
     calls: list[Json] = []
     for piece in entry.pieces:
         match piece:
-            case Message():
+            case AssistantMessage():
                 texts.append("\n".join([part.text for part in piece.parts]))
-            case Thought():
+            case PastThought():
                 thoughts += ["\n\n", piece.text] if thoughts and not piece.continued else [piece.text]
             case ProviderState():
                 states.append(piece.fields)
@@ -97,7 +97,7 @@ def _assistant(entry: Assistant, *, give_back_reasoning: bool) -> ChatMessage:
     if give_back_reasoning and thoughts:
         message["reasoning_content"] = "".join(thoughts)
     if give_back_reasoning:
-        message |= laid_together(states)
+        message |= merged(states)
     if calls:
         message["tool_calls"] = calls
     return message

@@ -16,6 +16,8 @@ call.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from app.prompt.sealed_state import StateForm, merged
+
 Fields = dict[str, Any]
 
 _LISTS: Final = ("thinking_blocks", "reasoning_details", "reasoning_items")
@@ -24,8 +26,6 @@ _SIGNATURE: Final = "thought_signature"
 _IN_THE_ID: Final = "__thought__"
 _WORDS: Final = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
 """Where a piece of each type has its words; of other types every piece is whole."""
-_LEVELS: Final = 16
-"""Objects within objects that are put together key by key; of deeper ones the last holds."""
 
 
 def kept_of_delta(delta: Fields) -> Fields:
@@ -73,7 +73,7 @@ def gathered(pieces: Iterable[Fields]) -> Fields:
 
     Thoughts that nothing vouches for stay out: they are text, and go back as such.
     """
-    fields = laid_together(pieces)
+    fields = merged(pieces)
     for name in ("thinking_blocks", "reasoning_details"):
         if name in fields:
             fields[name] = _whole(fields[name])
@@ -83,32 +83,13 @@ def gathered(pieces: Iterable[Fields]) -> Fields:
     return fields
 
 
-def laid_together(several: Iterable[Fields]) -> Fields:
-    """Several fields as one: lists one behind the other, objects key by key, of anything else the last."""
-    together: Fields = {}
-    for fields in several:
-        _lay(fields, together)
-    return together
-
-
-def _lay(fields: Fields, together: Fields, levels: int = _LEVELS) -> None:
-    """Adds these fields to `together`, whose lists and objects are its own: there may be thousands of pieces."""
-    for name, value in fields.items():
-        there = together.get(name)
-        if isinstance(there, list) and isinstance(value, list):
-            there += value
-        elif isinstance(value, dict) and levels:
-            own = there if isinstance(there, dict) else {}
-            _lay(value, own, levels - 1)
-            together[name] = own
-        else:
-            together[name] = list(value) if isinstance(value, list) else value
-
-
 def words_of(fields: Fields) -> str:
     """What these thoughts say, so that it need not be carried twice."""
     blocks = fields.get("thinking_blocks") or fields.get("reasoning_details") or []
     return "".join([str(block.get(_WORDS.get(str(block.get("type")), ""), "") or "") for block in blocks])
+
+
+FORM: Final = StateForm(gathered, words_of)
 
 
 def _whole(pieces: list[Fields]) -> list[Fields]:

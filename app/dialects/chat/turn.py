@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from app.bridges.table import BridgeTable
 from app.compaction.prompt import Window, sealed_window
 from app.compaction.window import (
@@ -19,12 +21,14 @@ from app.compaction.window import (
 from app.dialects.chat.ask_length import CHARACTERS_PER_TOKEN, tokens_of
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
-from app.dialects.chat.encode import ChatAsk, to_chat, wants_logprobs
-from app.dialects.chat.sealed_state import carrying, hidden, sealing
+from app.dialects.chat.encode import ChatBody, encode
+from app.dialects.chat.provider_state import FORM
 from app.dialects.chat.summary import NO_SEAL, Summary, together
-from app.emitter.deltas import Compacted, Delta, ReasoningDelta, UsageReported
+from app.emitter.deltas import Compacted, Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
 from app.parsing.items import parse_item
+from app.prompt.build import build, wants_logprobs
+from app.prompt.sealed_state import HIDDEN, seal_for, state_sealer
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
@@ -78,7 +82,7 @@ class ChatTurn:
         self.warnings = (*request.warnings, *self._table.warnings, *chat.warnings)
         self._dropped_tools = len(self._table.warnings)
         self._usage_is_estimated = False
-        seal = sealing(request, options, model)
+        seal = seal_for(request, options, model, FORM)
         self._reader = self._read_by = ChunkReader(
             think_tags=options.model.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
         )
@@ -233,9 +237,9 @@ class ChatTurn:
             ]
         if not self._hides_reasoning:
             return deltas
-        return [hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
+        return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
-    def _begun(self, request: CreateResponse) -> ChatAsk:
+    def _begun(self, request: CreateResponse) -> ChatBody:
         """The first ask: for a summary if nothing else is wanted or the conversation has grown too long."""
         if triggered(request):
             if self._options.sealer is None:
@@ -253,9 +257,9 @@ class ChatTurn:
             why = NOTHING_BEFORE if parts is None else why
             details = f"'context_management' has no effect on this conversation. {why}"
             warning = ClientWarning("context_management", "compaction", details)
-            return ChatAsk(chat.body, [*chat.warnings, warning])
+            return ChatBody(chat.body, [*chat.warnings, warning])
         self._summary, self._then, self._compacts = Summary(), (request, parts), "threshold"
-        return ChatAsk(self._said(summing(request, parts.head), self._fresh_sealer()).body, chat.warnings)
+        return ChatBody(self._said(summing(request, parts.head), self._fresh_sealer()).body, chat.warnings)
 
     def _why_not(self, parts: Parted, threshold: int) -> str:
         """Why a conversation that can be parted cannot be summed up; empty if it can."""
@@ -267,17 +271,18 @@ class ChatTurn:
         """For reading the request once more."""
         return None if self._options.sealer is None else self._options.sealer.fresh()
 
-    def _said(self, request: CreateResponse, sealer: Sealer | None, positions: list[int] | None = None) -> ChatAsk:
-        options = self._options
-        opener = carrying(options, self._model, sealer)
-        return to_chat(
+    def _said(self, request: CreateResponse, sealer: Sealer | None, positions: list[int] | None = None) -> ChatBody:
+        options = replace(self._options, sealer=sealer)
+        opener = state_sealer(options, self._model, FORM)
+        built = build(
             request,
-            model=self._model,
             table=self._table,
-            options=options,
+            rules=options,
             open_state=None if opener is None else opener.open,
             positions=positions,
         )
+        ask = encode(built.prompt, model=self._model, options=options)
+        return ChatBody(ask.body, built.warnings + ask.warnings)
 
     def _sealed(self, window: Window) -> str:
         assert self._options.sealer is not None  # noqa: S101 — our own misuse: nothing was summed up without
@@ -299,3 +304,8 @@ def _most_kept(threshold: int | None) -> int:
 def _wants_reasoning(request: CreateResponse) -> bool:
     summary = None if request.reasoning is None else request.reasoning.summary
     return summary is not None or "reasoning.encrypted_content" in request.include
+
+
+def _hidden(text: str) -> ProviderStateAdded:
+    """Reasoning that the client is not shown, for the upstream that wrote it."""
+    return ProviderStateAdded({HIDDEN: [text]} if text else {})

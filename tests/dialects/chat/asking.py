@@ -7,9 +7,11 @@ import pytest
 
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.encode import to_chat
+from app.dialects.chat.encode import encode
 from app.parsing.request_body import parse_request
+from app.prompt.build import build
 from app.protocol.problems import ProblemError
+from tests.support.warned import sentences
 
 DEFAULT = ChatOptions()
 
@@ -25,8 +27,9 @@ def ask(options: ChatOptions = DEFAULT, **fields: object) -> Asked:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
     table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.model.web_search)
-    asked = to_chat(request, model="m", table=table, options=options)
-    return Asked(asked.body, [warning.details for warning in asked.warnings])
+    prompt, warnings = build(request, table=table, rules=options)
+    asked = encode(prompt, model="m", options=options)
+    return Asked(asked.body, sentences([*warnings, *asked.warnings]))
 
 
 def messages(*items: object, options: ChatOptions = DEFAULT) -> list[dict[str, Any]]:

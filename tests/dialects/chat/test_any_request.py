@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.encode import to_chat
+from app.dialects.chat.encode import encode
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
+from app.prompt.build import build
 from app.prompt.conversation import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
@@ -198,7 +199,8 @@ def test_any_body_becomes_an_ask_that_a_strict_server_accepts_or_a_problem(
         table = BridgeTable(
             request.tools, request.tool_choice, items=request.items, web_search=options.model.web_search
         )
-        asked = to_chat(request, model="m", table=table, options=options)
+        prompt, _ = build(request, table=table, rules=options)
+        asked = encode(prompt, model="m", options=options)
     except ProblemError as error:
         event("refused: " + error.problem.code)
         refused_as = error.problem.answer.status

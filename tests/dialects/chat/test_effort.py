@@ -3,7 +3,7 @@
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.effort import known_effort
+from app.prompt.effort import known_effort
 from app.protocol.capabilities import ANYTHING, EFFORTS, Capabilities
 from tests.dialects.chat.asking import ask
 

@@ -6,8 +6,9 @@ import pytest
 
 from app.bridges.base import FunctionSpec
 from app.bridges.table import Choice
-from app.dialects.chat.function_tools import past_tools, to_tools
-from tests.dialects.chat.asking import told_call, told_calls
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.function_tools import to_tools
+from tests.dialects.chat.asking import ask, call, output
 
 F = FunctionSpec(name="f")
 TOLD_F: dict[str, Any] = {
@@ -56,6 +57,6 @@ def test_without_tools_nothing_is_told() -> None:
 
 def test_past_tools_are_each_declared_once() -> None:
     """In the order they were first called."""
-    history = [{"role": "user", "content": "Hi"}, told_calls(told_call("a", "g"), told_call("b", "f"))]
-    again = told_calls(told_call("c", "g"))
-    assert [spec.name for spec in past_tools([*history, again])] == ["g", "f"]
+    calls = [call("a", "g"), call("b", "f"), output("a"), output("b"), call("c", "g"), output("c")]
+    tools = ask(ChatOptions(declare_past_tools=True), input=calls).body["tools"]
+    assert [tool["function"]["name"] for tool in tools] == ["g", "f"]

@@ -34,7 +34,7 @@ class _Node(NamedTuple):
     """The definitions that it is a part of by way of references."""
 
 
-class Expansion:
+class SchemaExpansion:
     """Counts over all schemas of one request, and refuses the one that is too much."""
 
     def __init__(self, replaces: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.expansion import MOST_VALUES, Expansion
+from app.prompt.schema_expansion import MOST_VALUES, SchemaExpansion
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import ProblemError
 from tests.dialects.chat.asking import ask
@@ -105,7 +105,7 @@ def test_other_schemas_are_asked_as_they_are(schema: Json) -> None:
 
 
 def test_all_schemas_of_a_request_share_the_limit() -> None:
-    expansion = Expansion("all")
+    expansion = SchemaExpansion("all")
     expansion.of_tool(doubling(11), "tools[0]")
     expansion.of_format(doubling(10), "text.format.schema")
     with pytest.raises(ProblemError) as refusal:
@@ -129,7 +129,7 @@ def test_counting_ends_at_its_limit() -> None:
     def seconds(schema: Json) -> float:
         began = process_time()
         with pytest.raises(ProblemError):
-            Expansion("all").of_tool(schema, "tools")
+            SchemaExpansion("all").of_tool(schema, "tools")
         return process_time() - began
 
     least = min(seconds(doubling(17)) for _ in range(3))

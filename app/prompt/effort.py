@@ -1,7 +1,16 @@
 """How much to think, in the words of this model."""
 
 from app.protocol.capabilities import EFFORTS, Capabilities
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import ConfigurationUpdateItem
 from app.protocol.warnings import ClientWarning
+
+
+def asked_effort(request: CreateResponse) -> str | None:
+    """How much the client wants the model to think. An update in the input, as Codex sends, holds until the next."""
+    asked = None if request.reasoning is None else request.reasoning.effort
+    updates = [item.reasoning for item in request.items if isinstance(item, ConfigurationUpdateItem)]
+    return next((update.effort for update in reversed(updates) if update and update.effort), asked)
 
 
 def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> tuple[str | None, list[ClientWarning]]:

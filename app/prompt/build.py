@@ -1,0 +1,151 @@
+"""A request -> the prompt for one model, and a warning for everything that the model does not get as it was asked."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from app.bridges.base import FunctionSpec
+from app.bridges.choice import Choice
+from app.bridges.table import BridgeTable
+from app.prompt.conversation import Opener, to_conversation
+from app.prompt.effort import asked_effort, known_effort
+from app.prompt.model_limits import ModelLimits
+from app.prompt.nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from app.prompt.output_format import instructed, read_format
+from app.prompt.rules import PromptRules
+from app.prompt.schema_expansion import SchemaExpansion
+from app.protocol.problems import refuse
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.tools import Tool
+from app.protocol.warnings import ClientWarning, no_effect
+
+SILENTLY_DROPPED: Final = frozenset({"metadata", "prompt_cache_retention"})
+"""Hints without a warning: the response echoes the one, and the other changes what an answer costs, if anything."""
+DEFAULT_TIERS: Final = (None, "auto", "default")
+PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
+
+
+class BuiltPrompt(NamedTuple):
+    """A prompt, and what of the request it does not hold as it was asked."""
+
+    prompt: Prompt
+    warnings: list[ClientWarning]
+
+
+def build(
+    request: CreateResponse,
+    *,
+    table: BridgeTable,
+    rules: PromptRules,
+    open_state: Opener | None = None,
+    positions: Sequence[int] | None = None,
+) -> BuiltPrompt:
+    """The prompt. `open_state` opens what the client brings back sealed; `positions` are those of the items as posted.
+
+    Raises `ProblemError` where the request cannot be put to this model.
+    """
+    _refuse_audio(request.raw)
+    limits = ModelLimits(rules)
+    offered, choice = _offered(table, rules)
+    functions, warnings = limits.tools(offered, demanded=choice.mode == "required")
+    form = read_format(request.text.format, rules.can, tools=bool(functions))
+    warnings += form.warnings
+    _check_schemas(functions, form.enforced, table, rules)
+    conversation = to_conversation(request, table=table, rules=rules, open_state=open_state, positions=positions)
+    warnings += conversation.warnings
+    entries = instructed(conversation.entries, form.instruction, as_user=rules.model.system_messages == "as_user")
+    parallel, ignored = limits.parallel_calls(request.parallel_tool_calls) if functions else (None, [])
+    warnings += ignored
+    if not functions and rules.declare_past_tools:
+        functions, choice = _past_functions(entries), Choice("none")
+    effort, changed = known_effort(asked_effort(request), rules.can, limit=request.max_output_tokens)
+    warnings += changed
+    hints, dropped = _hints(request, rules.hints)
+    warnings += dropped
+    verbosity, ignored = limits.verbosity(request.text.verbosity)
+    warnings += ignored
+    prompt = Prompt(
+        entries=tuple(entries),
+        functions=tuple(functions),
+        choice=choice,
+        parallel_calls=parallel,
+        output=form.enforced,
+        sampling=_sampling(request),
+        effort=effort,
+        verbosity=verbosity,
+        hints=hints,
+        web_search=None if table.web_search is None else _web_search(table.web_search),
+    )
+    return BuiltPrompt(prompt, warnings)
+
+
+def wants_logprobs(request: CreateResponse) -> bool:
+    """Whether the client asks for log probabilities."""
+    return bool(request.top_logprobs) or "message.output_text.logprobs" in request.include
+
+
+def _refuse_audio(raw: dict[str, Any]) -> None:
+    """Responses has no form for sound that a model makes: a client that asks for it would wait in vain."""
+    for name in ("audio", "modalities", "output_modalities"):
+        wanted = raw.get(name)
+        if (isinstance(wanted, list) and "audio" in wanted) or (name == "audio" and wanted is not None):
+            message = (
+                f"'{name}' is not supported: this server tells what a model says aloud as text only. Leave it out."
+            )
+            raise refuse("unsupported_parameter", message, name)
+
+
+def _offered(table: BridgeTable, rules: PromptRules) -> tuple[Sequence[FunctionSpec], Choice]:
+    """The functions to offer, and the choice. A server that knows no names is offered only what is demanded."""
+    if rules.named_tool_choice == "name" or table.choice.mode != "required":
+        return table.specs, table.choice
+    return table.demanded, Choice("required")
+
+
+def _check_schemas(
+    functions: Sequence[FunctionSpec], output: OutputFormat | None, table: BridgeTable, rules: PromptRules
+) -> None:
+    """Refuses schemas that would grow too large where their references are replaced on the way."""
+    expansion = SchemaExpansion(rules.can.replaces_references)
+    for spec in functions:
+        expansion.of_tool(spec.parameters, f"{table.path_of(spec.name)}.parameters")
+    if isinstance(output, JsonSchema):
+        expansion.of_format(output.schema, "text.format.schema")
+
+
+def _past_functions(entries: Sequence[Entry]) -> list[FunctionSpec]:
+    """The functions that a history calls, for servers that refuse a past call of an undeclared one."""
+    pieces = [piece for entry in entries if isinstance(entry, Assistant) for piece in entry.pieces]
+    names = dict.fromkeys(piece.name for piece in pieces if isinstance(piece, Call))
+    return [FunctionSpec(name=name, description=PAST_TOOL) for name in names]
+
+
+def _sampling(request: CreateResponse) -> Sampling:
+    return Sampling(
+        temperature=request.temperature,
+        top_p=request.top_p,
+        presence_penalty=request.presence_penalty,
+        frequency_penalty=request.frequency_penalty,
+        max_tokens=request.max_output_tokens,
+        logprobs=wants_logprobs(request),
+        top_logprobs=request.top_logprobs or None,
+    )
+
+
+def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[ClientWarning]]:
+    """The hints that this upstream takes, and a warning for each other one that could be missed."""
+    given = {name: value for name in Hints.__struct_fields__ if (value := getattr(request, name)) is not None}
+    hints = Hints(**{name: value for name, value in given.items() if name in taken})
+    if given.get("service_tier") in DEFAULT_TIERS:
+        given.pop("service_tier", None)
+    return hints, [no_effect(name) for name in given if name not in taken | SILENTLY_DROPPED]
+
+
+def _web_search(tool: Tool) -> WebSearch:
+    extras = tool.model_extra or {}
+    size, location = extras.get("search_context_size"), extras.get("user_location")
+    if isinstance(location, dict):
+        location = {key: value for key, value in location.items() if key != "type" and value is not None}
+    return WebSearch(
+        context_size=size if isinstance(size, str) else None,
+        location=location if isinstance(location, dict) else None,
+    )

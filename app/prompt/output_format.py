@@ -1,0 +1,70 @@
+"""`text.format` -> the format that the model's server enforces, or an instruction where it enforces none."""
+
+from typing import Final, NamedTuple, assert_never
+
+import msgspec
+
+from app.prompt.nouns import Entry, JsonObject, JsonSchema, OutputFormat, System, Text, User
+from app.protocol.capabilities import Capabilities
+from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from app.protocol.warnings import ClientWarning
+
+_JSON_ONLY: Final = "Answer with one JSON object and nothing else: no words before or after it, no code fence."
+_BY_SCHEMA: Final = "It must be valid by this JSON schema"
+_AFTER_CALLS: Final = "This is about your final answer; calls of tools are made as usual."
+
+
+class FormatRequest(NamedTuple):
+    """What the model's server is to enforce, and what the model is told in words instead of it, or beside it."""
+
+    enforced: OutputFormat | None = None
+    instruction: str | None = None
+    warnings: tuple[ClientWarning, ...] = ()
+
+
+def read_format(form: TextFormat, can: Capabilities, *, tools: bool) -> FormatRequest:
+    """How to get an answer in this format. The same words for the same format, so that prompt caches hit."""
+    enforceable = can.formats(beside_tools=tools)
+    match form:
+        case PlainFormat():
+            return FormatRequest()
+        case JsonObjectFormat():
+            if enforceable is None or form.type in enforceable:
+                return FormatRequest(JsonObject())
+            return FormatRequest(None, _instruction(None, tools=tools), _unenforced(form, tools=tools))
+        case JsonSchemaFormat():
+            if enforceable is None or form.type in enforceable:
+                return FormatRequest(JsonSchema(form.name, form.schema_, form.description, form.strict))
+            weaker = JsonObject() if "json_object" in enforceable else None
+            return FormatRequest(weaker, _instruction(form, tools=tools), _unenforced(form, tools=tools))
+        case _:
+            assert_never(form)
+
+
+def instructed(entries: list[Entry], instruction: str | None, *, as_user: bool) -> list[Entry]:
+    """The same entries with the instruction at the end of the first system entry, or before them all.
+
+    At the head it stays where it is while a conversation grows. `as_user`: the model knows no system messages.
+    """
+    if instruction is None:
+        return entries
+    first, *others = entries
+    if isinstance(first, System):
+        return [System(f"{first.text}\n\n{instruction}"), *others]
+    return [User((Text(instruction),)) if as_user else System(instruction), *entries]
+
+
+def _unenforced(form: TextFormat, *, tools: bool) -> tuple[ClientWarning]:
+    reason = "its server does not enforce it beside tools" if tools else "its server does not enforce it"
+    details = f"'text.format: {form.type}' is told to the model as an instruction: {reason}."
+    return (ClientWarning("text.format", form.type, details),)
+
+
+def _instruction(schema: JsonSchemaFormat | None, *, tools: bool) -> str:
+    words = [_JSON_ONLY]
+    if schema is not None:
+        about = f", named '{schema.name}'" + (f" ({schema.description})" if schema.description else "")
+        words.append(f"{_BY_SCHEMA}{about}:\n{msgspec.json.encode(schema.schema_).decode()}")
+    if tools:
+        words.append(_AFTER_CALLS)
+    return "\n".join(words)
