@@ -7,6 +7,7 @@ The map
     wiring.py           from settings to upstreams and catalogue
     settings/           config.toml, environment and flags -> frozen `Settings`
     options.py          options of servers and models, declared once and shared
+    providers/          what is known of each provider: one file for each
     catalogue.py        public model name -> route
     codex_catalog.py    a model as Codex wants it described
     sealing.py          the envelope in which clients carry what only this server may read

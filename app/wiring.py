@@ -7,10 +7,11 @@ from app.catalogue import Catalogue, Entry
 from app.codex_catalog import Card
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
-from app.options import HINTS, CallIds
+from app.options import HINTS
 from app.protocol.capabilities import Capabilities
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
+from app.providers.lookup import provider_of
 from app.settings import Model, Settings, Upstream
 from app.upstreams.breaker import Breaker
 from app.upstreams.clocks import Clocks
@@ -23,22 +24,6 @@ from app.upstreams.port import KEEP, AnyUpstream, Compacting, Counting, Keep, Kn
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
 
-DEMAND_TOOLS: Final = {"anthropic", "bedrock", "vertex_ai", "vertex_ai_beta"}
-"""Providers that refuse a history of calls in an ask without tools."""
-TAKE_HINTS: Final = {"openai", "azure"}
-"""Providers that know the parameters which do not change the answer."""
-ONE_MAKER: Final = {"anthropic", "azure", "deepseek", "gemini", "mistral", "openai", "xai"}
-"""Providers whose models are all of one maker: one model takes back what another one thought."""
-CALL_IDS: Final[Mapping[str | None, CallIds]] = {
-    "azure": "plain40",
-    "codestral": "alphanumeric9",
-    "github_copilot": "plain40",
-    "mistral": "alphanumeric9",
-    "openai": "plain40",
-}
-"""What ids of calls a provider takes, where it does not take all. A conversation may have begun at another."""
-WORDS_ONLY: Final = {"llamafile", "lm_studio", "ollama", "ollama_chat"}
-"""Providers whose servers take a `tool_choice` in words only, and do not see or refuse one that names a tool."""
 FETCHED_FOR: Final = frozenset({"chat", "litellm"})
 """Upstreams that cannot fetch a file, and not always an image."""
 GRACE: Final = 5
@@ -136,16 +121,17 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
             origin=_origin(upstream),
             max_answer_bytes=server.max_answer_bytes,
         )
+    known = provider_of(upstream.provider)
     return ChatOptions(
         model=model,
         allow_private_urls=server.allow_private_urls,
-        call_ids=CALL_IDS.get(upstream.provider, "keep") if model.call_ids == "auto" else model.call_ids,
-        named_tool_choice=upstream.named_tool_choice or ("required" if upstream.provider in WORDS_ONLY else "name"),
-        declare_past_tools=upstream.provider in DEMAND_TOOLS,
+        call_ids=known.call_ids if model.call_ids == "auto" else model.call_ids,
+        named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
+        declare_past_tools=known.needs_tools,
         hints=_hints(upstream),
         seal_always=settings.seal.when == "always",
         origin=_origin(upstream),
-        one_maker=upstream.provider in ONE_MAKER,
+        one_maker=known.one_maker,
         can=Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None),
         lenient=server.lenient,
         max_answer_bytes=server.max_answer_bytes,
@@ -162,7 +148,7 @@ def _sees(model: Model, upstream: Upstream, upstream_model: str | None) -> bool:
 def _hints(upstream: Upstream) -> frozenset[str]:
     if upstream.hints is not None:
         return frozenset(upstream.hints)
-    return frozenset(HINTS) if upstream.provider in TAKE_HINTS else frozenset()
+    return frozenset(HINTS) if provider_of(upstream.provider).takes_hints else frozenset()
 
 
 def _origin(upstream: Upstream) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from app.options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table
+from app.providers.lookup import provider_of
 from app.settings.secret import Secret
 from app.settings.values import Address, Seconds
 
@@ -15,15 +16,6 @@ _ONLY: Final = {
     "ids": "responses",
 }
 """Settings that not every kind of upstream has, with the kinds that have them."""
-
-
-TAKES_ANY_KEY: Final = frozenset(
-    {
-        "anthropic", "cerebras", "codestral", "deepinfra", "deepseek", "fireworks_ai", "gemini", "groq", "hosted_vllm",
-        "mistral", "moonshot", "nvidia_nim", "openai", "openrouter", "perplexity", "sambanova", "together_ai", "xai",
-    }
-)  # fmt: skip
-"""Providers for which litellm sends the key it is given, and nothing else that could open a door."""
 
 
 class _Connection(Table):
@@ -71,6 +63,10 @@ class Upstream(ChatCompat, _Connection):
     """Ids of responses and items, and encrypted reasoning: marked as this server's, the original inside, or as the
     upstream gave them."""
 
+    @property
+    def _sends_any_key(self) -> bool:
+        return self.provider is None or provider_of(self.provider).litellm.any_key
+
     def takes(self, name: str) -> bool:
         """Whether this setting means anything to an upstream of this kind."""
         return self.via in _ONLY.get(name, self.via).split(" or ")
@@ -98,7 +94,7 @@ class Upstream(ChatCompat, _Connection):
                 message = 'via = "demo" asks for no key: leave auth out'
             case _ if self.auth == "passthrough" and self.api_key:
                 message = 'takes either api_key or auth = "passthrough"'
-            case "litellm" if self.auth == "passthrough" and self.provider not in {None, *TAKES_ANY_KEY}:
+            case "litellm" if self.auth == "passthrough" and not self._sends_any_key:
                 message = f'litellm finds keys of its own for {self.provider}: auth = "passthrough" is not safe there'
             case "litellm" if not self.provider and not self.base_url:
                 message = 'needs a provider (litellm\'s prefix, such as "deepseek") or a base_url'

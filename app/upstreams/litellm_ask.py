@@ -8,29 +8,23 @@ Two ways to ask, chosen once per upstream:
 - **translated** (every other provider): litellm knows the provider's own format and what its models can do.
 """
 
-import re
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from urllib.parse import urlsplit
 
 from app.protocol.problems import Problem
-from app.upstreams import litellm_cohere, litellm_gemini
+from app.providers.lookup import PROVIDERS, provider_of
+from app.providers.provider import AskFacts
+from app.providers.vllm import HOSTED
 from app.upstreams.chat_compat import thoughtful
-from app.upstreams.litellm_can import is_claude, lost_parts
 from app.upstreams.port import UpstreamRefused
 
 Json = dict[str, Any]
 
-GENERIC_PROVIDER: Final = "hosted_vllm"
+GENERIC_PROVIDER: Final = HOSTED.name
 """Speaks plain chat completions over one pool of connections, a third cheaper than litellm's `openai`."""
-
-OPENAI = ".openai.com"
-"""Where OpenAI itself is. Anything else under its prefix only speaks like it."""
 
 _NO_KEY: Final = "no-key"
 """Sent where none is configured: litellm would otherwise take one from the environment, for whatever address."""
-
-_OWN_CREDENTIALS: Final = frozenset({"bedrock", "sagemaker", "sagemaker_chat", "vertex_ai", "vertex_ai_beta", "oci"})
-"""Providers that find their credentials by a chain of their own, which a made-up key would break."""
 
 _BODY: Final = frozenset({"model", "messages", "stream", "stream_options"})
 SETTINGS: Final = frozenset(
@@ -49,32 +43,20 @@ _ONLY_AS_IT_IS: Final = frozenset({"metadata", "store"})
 _STEERING: Final = ("responses/", "ft:babbage-002", "ft:davinci-002")
 """Pieces of a name by which litellm changes the route, whatever the provider."""
 
-_STEERING_SOME: Final = ("replicate", "clarifai")
-"""The same, for providers that it looks at later than at these pieces."""
-
-_FETCHING: Final = ("gemini", "vertex_ai", "bedrock", "ollama", "sagemaker", "gigachat", "snowflake")
-"""Providers for which litellm itself would download an image by its URL."""
-
 MANY: Final = 2_000
 """Values of an ask from which on its arguments are made in a thread."""
 
-_WHOLE_WITH_FORMAT: Final = frozenset({"groq"})
-"""Providers of which litellm wants a whole answer when there is a format, and forgets to take back `stream_options`."""
-
-_CLAUDE: Final = re.compile(r"claude-(?:[a-z]{1,20}-)?(\d{1,2})(?!\d)")
-"""The name of a Claude, and its version."""
-_UNASKED_FROM: Final = 5
-
-_STRICT_MESSAGES: Final = frozenset({"openai", "azure", "azure_ai", "mistral", "codestral", "groq", "cerebras"})
-"""Providers that refuse keys they do not know in a message, such as `reasoning_content`."""
+_STEERING_SOME: Final = tuple(provider.name for provider in PROVIDERS if provider.litellm.routes_by_name)
+"""The same, for providers that it looks at later than at these pieces."""
 
 
 def sends_as_is(provider: str | None, base_url: str | None) -> bool:
     """Whether this upstream gets the body as it is. See the module."""
-    if provider in (None, GENERIC_PROVIDER):
+    known = provider_of(provider).litellm
+    if provider is None or known.sends_as_is:
         return True
     host = urlsplit(base_url or "").hostname
-    return provider == "openai" and host is not None and not f".{host}".endswith(OPENAI)
+    return bool(known.own_hosts) and host is not None and not f".{host}".endswith(known.own_hosts)
 
 
 def address(provider: str | None, base_url: str | None) -> str | None:
@@ -82,20 +64,15 @@ def address(provider: str | None, base_url: str | None) -> str | None:
     if not base_url:
         return None
     base_url = base_url.rstrip("/")
-    if provider == "anthropic":
-        return base_url.removesuffix("/v1")
-    if provider in litellm_cohere.PROVIDERS:
-        return litellm_cohere.address(base_url)
-    if provider == "gemini" and not re.search(r"/v\d\w*$", base_url):
-        return f"{base_url}/v1beta"
-    return base_url
+    known = provider_of(provider).litellm
+    return known.address(base_url) if known.address else base_url
 
 
 def key_for(provider: str | None, api_key: str | None, base_url: str | None) -> str | None:
     """The key to give: always an explicit one, so that a key of the environment never goes to a foreign address."""
     if api_key:
         return api_key
-    return None if provider in _OWN_CREDENTIALS and not base_url else _NO_KEY
+    return None if provider_of(provider).litellm.own_credentials and not base_url else _NO_KEY
 
 
 def arguments(
@@ -106,7 +83,7 @@ def arguments(
     most_tokens: int | None = None,
     stops_thinking: bool = False,
 ) -> Json:
-    """Arguments for `acompletion`, without the key. `most_tokens` is how much this model can write, where known.
+    """Arguments for `acompletion`, without the key. `most_tokens` is how much this model can write, where it is needed.
 
     `stops_thinking` is whether a Claude that thinks unasked may be asked not to.
 
@@ -123,30 +100,24 @@ def arguments(
             "messages": [{"role": "user", "content": "."}],
             "extra_body": {key: value for key, value in ask.items() if key in allowed and key != "model"},
         }
-    name = str(provider)
-    check_contents(ask["messages"], name, str(ask["model"]))
+    known, model = provider_of(provider), str(ask["model"])
+    translation = known.translation_of(model)
+    check_contents(ask["messages"], known.name, model)
     # litellm edits tools and messages where they are, and the client is told its own tools again
     settings = {key: _copied(value) for key, value in ask.items() if key in SETTINGS}
-    if name in _STRICT_MESSAGES:
+    if known.compat.reasoning_field == "none":
         settings["messages"] = [_without_reasoning(message) for message in ask["messages"]]
     else:
         settings["messages"] = _copied(ask["messages"])
-    if name == "deepseek" and ask.get("reasoning_effort") != "none":
+    if known.compat.blank_reasoning and ask.get("reasoning_effort") != "none":
         settings["messages"] = [thoughtful(message) for message in settings["messages"]]
-    if litellm_gemini.serves_gemini(name, str(ask["model"])):
-        twins = litellm_gemini.drops_equal_calls(name, str(ask["model"]))
-        settings["messages"] = litellm_gemini.in_steps(settings["messages"], parts_equal_calls=twins)
-    if name in litellm_cohere.PROVIDERS:
-        settings = litellm_cohere.prepared(settings)
-    if name == "anthropic":
-        settings |= _room_to_think(ask, most_tokens)
-    if is_claude(name, str(ask["model"])):
-        settings = _as_claude_thinks(settings, ask, stops_thinking=stops_thinking)
-    if not (name in _WHOLE_WITH_FORMAT and "response_format" in settings):
+    if translation.prepare is not None:
+        settings = translation.prepare(settings, AskFacts(ask, most_tokens, stops_thinking))
+    if not (translation.whole_with_format and "response_format" in settings):
         settings["stream_options"] = {"include_usage": True}
     return shared | settings | {
-        "model": f"{name}/{ask['model']}",
-        "custom_llm_provider": name,
+        "model": f"{provider}/{model}",
+        "custom_llm_provider": provider,
         "drop_params": True,
     }  # fmt: skip
 
@@ -178,15 +149,15 @@ def check_name(model: str, provider: str | None, base_url: str | None) -> None:
 
 def check_contents(messages: list[Json], provider: str, model: str) -> None:
     """Refuse what litellm would download, or leave out without a word."""
-    lost = lost_parts(provider, model)
+    translation = provider_of(provider).translation_of(model)
     for message in messages:
         content = message.get("content")
         blank = message.get("role") == "user" and isinstance(content, str) and not content.strip()
-        if blank and (provider == "bedrock" or is_claude(provider, model)):  # litellm puts words of its own there
+        if blank and translation.refuses_blank:
             raise _refused("This model takes no empty input.")
         for part in content if isinstance(content, list) else ():
             kind = part.get("type")
-            if kind in lost:
+            if kind in translation.lost_parts:
                 raise _refused(f"This model cannot be given a part of type {kind}.")
             if kind == "file" and "file_id" in part.get("file", {}):
                 raise _refused("Files by id cannot be sent to this model. Send the file's data.")
@@ -198,8 +169,15 @@ def would_fetch(provider: str | None, base_url: str | None, url: str) -> bool:
     """Whether litellm would download this image itself, for this upstream."""
     if sends_as_is(provider, base_url):
         return False
-    http = provider == "anthropic" and not url.strip().lower().startswith("https://")
-    return http or str(provider).startswith(_FETCHING)
+    match provider_of(provider).litellm.fetches_images:
+        case "never":
+            return False
+        case "http":
+            return not url.strip().lower().startswith("https://")
+        case "always":
+            return True
+        case other:
+            assert_never(other)
 
 
 def _check_image(image: Any, provider: str) -> None:
@@ -214,65 +192,6 @@ def _refused(message: str) -> UpstreamRefused:
 
 def _without_reasoning(message: Json) -> Json:
     return {key: _copied(value) for key, value in message.items() if key != "reasoning_content"}
-
-
-def may_think(ask: Json) -> bool:
-    """Whether Claude may think now. It refuses to in the midst of a tool loop that it did not begin with thoughts.
-
-    Another model may have begun it, or the client may have forgotten what was thought. Most models think only where
-    a loop begins: what comes later in it may lack thoughts.
-    """
-    loop: list[Json] = []
-    before = ""
-    for message in ask["messages"]:
-        if message["role"] == "user" and before != "tool":  # behind outputs it shows what they could not hold
-            loop = []
-        elif message["role"] == "assistant":
-            loop.append(message)
-        before = message["role"]
-    return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
-
-
-def unheeded_effort(ask: Json, *, stops_thinking: bool) -> bool:
-    """Whether the effort that this ask names has no effect on its Claude."""
-    effort = ask.get("reasoning_effort")
-    if effort == "none":
-        return thinks_unasked(str(ask["model"])) and not stops_thinking
-    return effort is not None and not may_think(ask)
-
-
-def _as_claude_thinks(settings: Json, ask: Json, *, stops_thinking: bool) -> Json:
-    """These settings, with no effort that it would refuse, and with earlier thoughts only if it thinks now."""
-    effort = ask.get("reasoning_effort")
-    settings = {key: value for key, value in settings.items() if value is not None}
-    if effort not in (None, "none") and may_think(ask):
-        return settings
-    settings.pop("reasoning_effort", None)
-    if thinks_unasked(str(ask["model"])):
-        if effort != "none" or not stops_thinking:
-            return settings
-        settings["thinking"] = {"type": "disabled"}
-    settings["messages"] = [_without_blocks(message) for message in settings["messages"]]
-    return settings
-
-
-def thinks_unasked(model: str) -> bool:
-    """Whether this Claude thinks without being asked to, and therefore takes earlier thoughts back at any time."""
-    version = _CLAUDE.search(model)
-    return version is not None and int(version[1]) >= _UNASKED_FROM
-
-
-def _without_blocks(message: Json) -> Json:
-    """Without earlier thoughts, which Claude refuses to be shown when it may not think."""
-    return {key: value for key, value in message.items() if key != "thinking_blocks"}
-
-
-def _room_to_think(ask: Json, most_tokens: int | None) -> Json:
-    """Room for an answer beside the thoughts, where the client set no limit: litellm would leave it 4,096 tokens."""
-    limit = ask.get("max_tokens") or ask.get("max_completion_tokens")
-    if ask.get("reasoning_effort") in (None, "none") or limit or not most_tokens:
-        return {}
-    return {"max_tokens": most_tokens}
 
 
 def _copied(value: Any) -> Any:

@@ -17,10 +17,13 @@ from typing import Any, Final
 from app.off_loop import SHORT, off_loop
 from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import Problem
+from app.providers.lookup import provider_of
+from app.providers.openai import OPENAI
+from app.providers.provider import AskFacts
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
-from app.upstreams.litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is, unheeded_effort
-from app.upstreams.litellm_can import capabilities, is_claude, stops_thinking
+from app.upstreams.litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
+from app.upstreams.litellm_can import capabilities, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
 from app.upstreams.litellm_errors import is_translation_fault, outage_of, timed_out, wait_of
@@ -46,7 +49,6 @@ CONNECT: Final = 5
 
 _MODELS_REMEMBERED: Final = 1000
 
-_SPEAK_RESPONSES: Final = frozenset({"azure", "openai"})
 _STATELESS: Final = {"store": False, "include": ["reasoning.encrypted_content"]}
 """Said where a response is asked for: nothing is kept there, and what was thought is carried from here."""
 
@@ -97,7 +99,7 @@ def warm() -> None:
 
     async def rehearse() -> None:
         stream = await litellm.acompletion(
-            model="openai/am-upstream",
+            model=f"{OPENAI.name}/am-upstream",
             api_key="no-key",
             messages=[{"role": "user", "content": "."}],
             mock_response=".",
@@ -162,6 +164,7 @@ class LitellmChat:
         keep: Keep = KEEP,
     ) -> None:
         self._provider = provider
+        self._known_as = provider_of(provider)
         self._api_key = api_key
         self._base_url = base_url
         self._timeout = timeout
@@ -178,8 +181,8 @@ class LitellmChat:
             if len(self._known) >= _MODELS_REMEMBERED:  # behind `*` a client may invent as many as it likes
                 self._known.clear()
             info = info_of(litellm, self._provider, model)
-            if self._provider == "azure":  # of the same models its own entries say less
-                info = info_of(litellm, "openai", model) | info
+            if other := self._known_as.litellm.facts_of:
+                info = info_of(litellm, other, model) | info
             settings = settings_of(litellm, self._provider, model)
             self._known[model] = capabilities(self._provider, model, info, settings)
         return self._known[model]
@@ -191,8 +194,8 @@ class LitellmChat:
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         known = settings_of(litellm, self._provider, ask["model"])
         left = [key for key in ask if key in SETTINGS and key not in known] if known else []
-        claude = is_claude(str(self._provider), str(ask["model"]))
-        if claude and unheeded_effort(ask, stops_thinking=self._stops(litellm, ask)):
+        ignores = self._known_as.translation_of(str(ask["model"])).ignores_effort
+        if ignores is not None and ignores(AskFacts(ask, stops_thinking=self._stops(litellm, ask))):
             left.append("reasoning_effort")
         return left
 
@@ -226,7 +229,7 @@ class LitellmChat:
         secret = key or self._api_key
         kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
         kwargs["timeout"] = self._timeout
-        if self._provider in _SPEAK_RESPONSES and asks_for_a_response(litellm, kwargs):
+        if self._known_as.litellm.asks_responses and asks_for_a_response(litellm, kwargs):
             kwargs |= _STATELESS
         if headers := TRACE.get({}):
             kwargs["extra_headers"] = dict(headers)
@@ -275,8 +278,8 @@ class LitellmChat:
         return stops_thinking(info_of(litellm, str(self._provider), str(ask["model"])), litellm.model_cost)
 
     def _most_tokens(self, litellm: Any, model: str) -> int | None:
-        """How much this model can write, as far as litellm knows. Asked for Claude only, whose thinking needs it."""
-        if self._provider != "anthropic":
+        """How much this model can write, as far as litellm knows, and where that is needed."""
+        if not self._known_as.translation_of(model).needs_most_tokens:
             return None
-        most = info_of(litellm, self._provider, model).get("max_output_tokens")
+        most = info_of(litellm, str(self._provider), model).get("max_output_tokens")
         return most if isinstance(most, int) else None

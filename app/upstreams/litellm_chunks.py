@@ -19,7 +19,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import count
 from typing import Any, Final
 
-from app.upstreams import litellm_cohere, litellm_gemini
+from app.providers.lookup import PROVIDERS
+from app.providers.provider import Parser
+from app.upstreams import litellm_cohere
 from app.upstreams.chat_lines import NO_STREAM, ChatLines, NotAStreamError
 from app.upstreams.litellm_objects import chunk_dict, usage_dict
 from app.upstreams.sse_lines import SseLines
@@ -31,34 +33,17 @@ _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fi
 """Told between the blocks of Claude's answer: its citations are about the block they stand in."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
-_READ_BY_US: Final = frozenset(
-    {
-        "CometAPIChatCompletionStreamingHandler",
-        "EdenAIChatCompletionStreamingHandler",
-        "FireworksAIChatCompletionStreamingHandler",
-        "GroqChatCompletionStreamingHandler",
-        "MistralChatResponseIterator",
-        "OVHCloudChatCompletionStreamingHandler",
-        "OpenRouterChatCompletionStreamingHandler",
-        "VertexAILlama3StreamingHandler",
-        "XAIChatCompletionStreamingHandler",
-    }
-)
-"""Parsers of dialects that our own reader of chunks knows, with less loss: errors keep their kind beside other words,
-and a whole answer where a stream was asked for is read."""
 _WHOLE_CLASS: Final = "MockResponseIterator"
 """litellm's stream of one answer that it did not ask to be streamed."""
-_GEMINI: Final = "litellm.llms.vertex_ai.gemini."
-_OLLAMA: Final = "litellm.llms.ollama.chat."
-_KNOWN_PARSERS: Final = (
-    "litellm.llms.anthropic.chat",
-    _OLLAMA,  # its wrapper asks the server for the model on the way, and waits
-    _GEMINI,
-)
 _STREAM_LINES: Final = ("data:", "event:", "id:", "retry:", ":", "{", "}", "[", "]", ",", '"', "\t", " ")
-_GUESSED: Final = ("stop", "tool_calls")
-_WHY_GEMINI_ENDS: Final = '"finishReason"'
-"""Written so, it is a key: in the model's text the quotes would be escaped."""
+
+_REPLACED: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.chat_parsers)
+"""Parsers of dialects that our own reader of chunks knows, with less loss: errors keep their kind beside other words,
+and a whole answer where a stream was asked for is read."""
+_MIXED: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.mixed_parsers)
+_KNOWN_PARSERS: Final = frozenset(each.litellm.parser for each in PROVIDERS if each.litellm.parser is not None)
+_ANY_PARSER: Final = Parser(module="")
+"""A parser of which nothing is known."""
 
 
 async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
@@ -72,12 +57,12 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
         reading = _lines(response)
     elif response is not None and kind.__name__ == litellm_cohere.PARSER:
         reading = litellm_cohere.chunks(response)
-    elif kind.__module__.startswith(_KNOWN_PARSERS) or any(base.__name__ == _PLAIN_CLASS for base in kind.__mro__):
-        reading = _parsed(source, _clean(source, response))
+    elif (parser := _parser_of(kind)) is not None:
+        reading = _parsed(source, parser, _clean(source, response, parser))
     elif kind.__name__ == _WHOLE_CLASS:
         reading = _whole(source.model_response)
     else:
-        _clean(source, response)
+        _clean(source, response, _ANY_PARSER)
         reading = _wrapped(wrapper)
     try:
         async for chunk in reading:
@@ -111,15 +96,23 @@ async def close(stream: Any) -> None:
 def _is_plain(kind: type) -> bool:
     if kind.__name__ == "AsyncStream":
         return kind.__module__.startswith("openai")
-    if kind.__name__ in _READ_BY_US:
+    if kind.__name__ in _REPLACED:
         return True
     return getattr(getattr(kind, "chunk_parser", None), "__qualname__", "") == f"{_PLAIN_CLASS}.chunk_parser"
 
 
 def _speaks_chat(kind: type, response: Any) -> bool:
-    """Whether this parser of two formats, Snowflake's, has chat completions before it: it loses their counts."""
+    """Whether this parser of two formats has chat completions before it."""
     address = str(getattr(response, "url", ""))
-    return kind.__name__ == "SnowflakeStreamingHandler" and address.endswith("/chat/completions")
+    return kind.__name__ in _MIXED and address.endswith("/chat/completions")
+
+
+def _parser_of(kind: type) -> Parser | None:
+    """Litellm's parser of this class, if its chunks are known."""
+    for parser in _KNOWN_PARSERS:
+        if kind.__module__.startswith(parser.module):
+            return parser
+    return _ANY_PARSER if any(base.__name__ == _PLAIN_CLASS for base in kind.__mro__) else None
 
 
 # The lines of a response
@@ -134,12 +127,12 @@ async def _lines(response: Any) -> AsyncGenerator[Json]:
         yield chunk
 
 
-def _clean(source: Any, response: Any | None) -> list[str]:
-    """Give litellm's own parser our lines instead of its own. Those that say why Gemini ended gather in the list."""
-    endings: list[str] = []
+def _clean(source: Any, response: Any | None, parser: Parser) -> list[str]:
+    """Give litellm's own parser our lines instead of its own. The list gathers those that the parser notes."""
+    noted: list[str] = []
     if response is not None and hasattr(source, "streaming_response"):
-        source.streaming_response = _texts(response, endings)
-    return endings
+        source.streaming_response = _texts(response, parser, noted)
+    return noted
 
 
 def _is_of_a_stream(line: str) -> bool:
@@ -157,15 +150,17 @@ async def _split(response: Any) -> AsyncIterator[bytes]:
         yield rest
 
 
-async def _texts(response: Any, endings: list[str]) -> AsyncIterator[str]:
+async def _texts(response: Any, parser: Parser, noted: list[str]) -> AsyncIterator[str]:
     first = True
     async for line in _split(response):
-        text = litellm_gemini.without_odd_sources(line.decode("utf-8", "replace"))
+        text = line.decode("utf-8", "replace")
+        if parser.mend_line is not None:
+            text = parser.mend_line(text)
         if first and not _is_of_a_stream(text):  # litellm would pass over it, and say that nothing came
             raise NotAStreamError(NO_STREAM)
         first = first and not text
-        if _WHY_GEMINI_ENDS in text:
-            endings.append(text)
+        if parser.noted and parser.noted in text:
+            noted.append(text)
         if "[DONE]" in text:
             if text.removeprefix("data:").strip() == "[DONE]":
                 continue  # litellm would call the stream finished, even if no reason was given
@@ -176,16 +171,16 @@ async def _texts(response: Any, endings: list[str]) -> AsyncIterator[str]:
 # litellm's objects
 
 
-async def _parsed(source: Any, endings: list[str]) -> AsyncGenerator[Json]:
+async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerator[Json]:
     spoken = False
-    seats = count()
+    numbers = count()
     async for chunk in source:
         if thoughts := getattr(source, "reasoning_content_chunks", None):
             thoughts.clear()  # Claude's parser would guess from them how many tokens were thoughts
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser waits for more; or a line held nothing, or is the end
         told = chunk_dict(chunk)
-        failed = _mended(told, type(source).__module__, endings, seats)
+        failed = _mended(told, parser, noted, numbers)
         if failed is not None:
             if spoken or told["choices"] != _SILENCE["choices"]:
                 yield told
@@ -199,14 +194,14 @@ async def _parsed(source: Any, endings: list[str]) -> AsyncGenerator[Json]:
         yield told
 
 
-def _mended(told: Json, parser: str, endings: list[str], seats: "count[int]") -> Json | None:
-    """Put right what these parsers get wrong. Gives the error that the chunk stands for, if any."""
+def _mended(told: Json, parser: Parser, noted: list[str], numbers: "count[int]") -> Json | None:
+    """Correct what this parser gets wrong. Returns the error that the chunk stands for, if any."""
     failed = None
     for choice in told["choices"]:
-        if parser.startswith(_GEMINI) and choice.get("finish_reason") in _GUESSED:
-            failed = litellm_gemini.mend_reason(choice, endings)
-        for call in choice["delta"].get("tool_calls", ()) if parser.startswith(_OLLAMA) else ():
-            call["index"] = next(seats)  # all have the same, and not all an id: they would be taken for one
+        if parser.mend_choice is not None and "finish_reason" in choice:
+            failed = parser.mend_choice(choice, noted)
+        for call in choice["delta"].get("tool_calls", ()) if parser.numbers_calls else ():
+            call["index"] = next(numbers)  # all have the same, and not all an id: they would be taken for one
     return failed
 
 

@@ -1,7 +1,7 @@
-"""Cohere's own chat, version 2: what litellm leaves out of its asks, and its events as chunks. Pure.
+"""The events of Cohere's own chat API, version 2, as chunks. Pure.
 
 litellm (1.106) cannot read these streams: it takes the line that names an event for JSON. Of whole answers it loses
-the text beside calls, the thoughts and the reason of the end. In asks it drops `tool_choice` without a word.
+the text beside calls, the thoughts and the reason of the end.
 
     event                              what it says
     content-start, content-delta       text or a thought, of the content with this index
@@ -21,8 +21,6 @@ from app.upstreams.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLi
 
 Json = dict[str, Any]
 
-PROVIDERS: Final = frozenset({"cohere", "cohere_chat"})
-"""litellm's names of it."""
 PARSER: Final = "CohereV2ModelResponseIterator"
 """litellm's class that would read the stream."""
 
@@ -35,46 +33,6 @@ _REASONS: Final = {
     "error_toxic": "content_filter",
 }
 _FAILED: Final = frozenset({"error", "timeout", "user_cancel"})
-
-
-def address(base_url: str) -> str:
-    """The address of the chat below this base URL. litellm wants the whole of it."""
-    if base_url.endswith("/chat"):
-        return base_url
-    return f"{base_url}/chat" if base_url.endswith("/v2") else f"{base_url}/v2/chat"
-
-
-def prepared(settings: Json) -> Json:
-    """Settings and messages of an ask in the form that Cohere takes.
-
-    It knows no `strict` in tools, takes earlier thoughts as `tool_plan` beside calls only, and can be held to calling
-    a tool, but not to one of several: then it is offered that one alone.
-    """
-    settings = settings | {"messages": [_message(message) for message in settings["messages"]]}
-    choice = settings.pop("tool_choice", None)
-    if "tools" not in settings:
-        return settings
-    tools = settings["tools"]
-    if isinstance(choice, dict):
-        name = choice.get("function", {}).get("name")
-        tools = [tool for tool in tools if tool.get("function", {}).get("name") == name] or tools
-        choice = "required"
-    settings["tools"] = [_tool(tool) for tool in tools]
-    if choice in ("required", "none"):
-        settings["extra_body"] = {"tool_choice": choice.upper()}
-    return settings
-
-
-def _message(message: Json) -> Json:
-    sent = {key: value for key, value in message.items() if key != "reasoning_content"}
-    if message.get("tool_calls") and message.get("reasoning_content"):
-        sent["tool_plan"] = message["reasoning_content"]
-    return sent
-
-
-def _tool(tool: Json) -> Json:
-    function = {key: value for key, value in tool.get("function", {}).items() if key != "strict"}
-    return tool | {"function": function}
 
 
 async def chunks(response: Any) -> AsyncGenerator[Json]:

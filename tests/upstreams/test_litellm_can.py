@@ -3,15 +3,16 @@
 When litellm changes what it loses, a test here fails: then the tables change with it.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.protocol.capabilities import ANYTHING, Capabilities
-from app.upstreams import litellm_ask
-from app.upstreams.litellm_can import LOST_PARTS, capabilities, lost_parts
+from app.providers.lookup import PROVIDERS, provider_of
+from app.upstreams.litellm_can import capabilities, lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.wiring import DEMAND_TOOLS
+from tests.support.providers import changed
 from tests.support.servers import Ask, ScriptedUpstream, Status
 from tests.upstreams.lane import KEY, TOOLS, answers, asks
 
@@ -57,17 +58,21 @@ async def heard(provider: str, **settings: Any) -> Json:
         return ear.asks[-1].body
 
 
-@pytest.mark.parametrize("provider", [*LOST_PARTS, *WHOLE])
-async def test_the_parts_that_litellm_loses_are_those_of_the_table(
-    provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(litellm_ask, "lost_parts", lambda _provider, _model: frozenset())
+LOSING = [provider.name for provider in PROVIDERS if provider.translation.lost_parts]
+
+
+@pytest.mark.parametrize("provider", [*LOSING, *WHOLE])
+async def test_the_parts_that_litellm_loses_are_those_that_are_known(provider: str) -> None:
+    known = provider_of(provider)
+    keeps = replace(known.translation_of(MODELS.get(provider, "m")), lost_parts=frozenset())
     lost = set()
     for kind, (part, data) in PARTS.items():
         content = [{"type": "text", "text": "What is this?"}, part]
-        if data not in str(await heard(provider, messages=[{"role": "user", "content": content}])):
+        with changed(provider, translation=keeps, claude=None):
+            sent = str(await heard(provider, messages=[{"role": "user", "content": content}]))
+        if data not in sent:
             lost.add(kind)
-    assert lost == LOST_PARTS.get(provider, frozenset())
+    assert lost == known.translation.lost_parts
 
 
 @pytest.mark.parametrize(
@@ -292,7 +297,7 @@ def test_both_names_of_vertex_mean_the_same(model: str) -> None:
     info = {"supports_response_schema": False, "supports_function_calling": True}
     known = ["tools", "reasoning_effort", "response_format", "parallel_tool_calls"]
     assert capabilities("vertex_ai_beta", model, info, known) == capabilities("vertex_ai", model, info, known)
-    assert {"vertex_ai", "vertex_ai_beta"} <= DEMAND_TOOLS
+    assert provider_of("vertex_ai_beta") is provider_of("vertex_ai")
 
 
 @pytest.mark.parametrize(

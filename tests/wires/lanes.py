@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, NamedTuple
-from unittest.mock import patch
 
 from app.settings import Model, Secret, Settings, Upstream
-from app.upstreams import litellm_ask
+from tests.support.providers import openai_is_here
 from tests.support.servers import (
     KEY,
     AnthropicUpstream,
@@ -76,7 +75,7 @@ class Wired(NamedTuple):
 def wired(lanes: Mapping[str, Lane] = LANES) -> Iterator[Wired]:
     """All lanes at once. `wired.wires[lane].say(…)` scripts one."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(litellm_ask, "OPENAI", ".127.0.0.1"))  # as if OpenAI itself were here
+        stack.enter_context(openai_is_here())
         wires = {name: stack.enter_context(lane.wire().say()) for name, lane in lanes.items()}
         upstreams = {
             name: Upstream(base_url=wires[name].url, api_key=Secret(KEY), **lane.upstream)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from app.upstreams.litellm_cohere import address
+from app.providers.cohere import address
 from tests.acceptance.behaviours import WEATHER
 from tests.support.servers import Cut, Says, Status, Step
 from tests.support.servers.cohere import CohereUpstream, usage

@@ -6,8 +6,10 @@ from typing import Any, ClassVar, Final
 import pytest
 from openai import OpenAI
 
+from app.providers.gemini import in_steps
+from app.providers.lookup import provider_of
+from app.providers.provider import AskFacts
 from app.upstreams.litellm_ask import arguments
-from app.upstreams.litellm_gemini import drops_equal_calls, in_steps
 from tests.support.servers import Answer, Calls, Says, Thinks
 from tests.support.servers.gemini import GeminiUpstream, answers
 from tests.support.servers.server import Ask, Json
@@ -97,7 +99,16 @@ def _called(content: Json) -> list[Any]:
     ],
 )
 def test_only_the_older_gemini_is_told_equal_calls_in_steps(provider: str, model: str, *, drops: bool) -> None:
-    assert drops_equal_calls(provider, model) is drops
+    function = {"name": "f", "arguments": "{}"}
+    messages: list[Json] = [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": each, "function": function} for each in "ab"]},
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "tool", "tool_call_id": "b", "content": "2"},
+    ]
+    settings: Json = {"messages": messages}
+    if (prepare := provider_of(provider).translation_of(model).prepare) is not None:
+        settings = prepare(settings, AskFacts({"model": model, **settings}))
+    assert ([message["role"] for message in settings["messages"]] == ["assistant", "tool"] * 2) is drops
 
 
 def test_steps_take_no_longer_than_the_conversation() -> None:

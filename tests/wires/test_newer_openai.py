@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any, Final
-from unittest.mock import patch
 
 import pytest
 from openai import OpenAI
 
 from app.settings import Model, Secret, Settings, Upstream
-from app.upstreams import litellm_ask
+from tests.support.providers import openai_is_here
 from tests.support.servers import KEY, Ask, ResponsesUpstream, Step
 from tests.support.servers import responses as say
 from tests.support.serving import serving
@@ -43,7 +42,7 @@ def client(upstream: ResponsesUpstream) -> Iterator[OpenAI]:
     openai = Upstream(provider="openai", base_url=upstream.url, api_key=Secret(KEY))
     settings = Settings(upstreams={"openai": openai}, models={"gpt-5.4": Model(upstream="openai")})
     with (
-        patch.object(litellm_ask, "OPENAI", ".127.0.0.1"),
+        openai_is_here(),
         serving(settings) as url,
         OpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0) as client,
     ):

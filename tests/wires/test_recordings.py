@@ -19,9 +19,10 @@ from typing import Any, Final
 import pytest
 from openai import OpenAI
 
-from app.upstreams import litellm_ask, litellm_chat
+from app.upstreams import litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_chunks import chunks_of
+from tests.support.providers import openai_is_here
 from tests.support.servers import KEY, Answer, Calls, Hides, Says, Thinks
 from tests.wires.lanes import LANES, Wired
 from tests.wires.test_loops import Loop
@@ -112,9 +113,8 @@ async def test_litellm_reads_a_provider_as_it_did(
         streams.append(f"{kind.__module__.removesuffix('._streaming')}.{kind.__name__}")
 
     monkeypatch.setattr(litellm_chat, "chunks_of", watched)
-    monkeypatch.setattr(litellm_ask, "OPENAI", ".127.0.0.1")
     kind, upstream, _ = LANES[lane]
-    with kind().say(FIRST) as wire:
+    with openai_is_here(), kind().say(FIRST) as wire:
         chat = LitellmChat(upstream["provider"], api_key=KEY, base_url=wire.url)
         ask = {"model": kind.model, "messages": [{"role": "user", "content": "Rome?"}], "stream": True}
         async with aclosing(chat.open(ask)) as payloads:

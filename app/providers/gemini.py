@@ -1,9 +1,9 @@
-"""What litellm gets wrong for Gemini: equal calls of one step, and some reasons of the end. Pure.
+"""Google's Gemini: equal calls of one step, and some reasons of the end, that litellm gets wrong.
 
 Up to Gemini 2.5 a call has no id, and litellm (1.106) drops every part of a message that is equal to one before it: of
-three equal calls one is told, with three outputs, which Google refuses. So equal calls are told as successive steps:
+three equal calls one is sent, with three outputs, which Google refuses. So equal calls are sent as successive steps:
 the call and its output, then the next call and its output. From Gemini 3 on calls have ids, and no two are equal.
-litellm needs time by the square of the calls of a message, for every Gemini: so long steps are told in parts.
+litellm needs time by the square of the calls of a message, for every Gemini: so long steps are sent in several.
 """
 
 import json
@@ -11,62 +11,74 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from app.upstreams.litellm_can import GEMINI_PROVIDERS, is_claude
-
-Json = dict[str, Any]
+from app.providers.provider import (
+    LEVELS,
+    AskFacts,
+    Json,
+    Litellm,
+    ModelFacts,
+    Parser,
+    Provider,
+    Translation,
+    formats_of_map,
+)
 
 LONGEST_STEP: Final = 64
 """Calls of one message. litellm compares each with all before it, and each output with all calls."""
 
 _WITH_IDS: Final = re.compile(r"(?:.*/)?gemini-(?:[3-9]|[1-9]\d|.*latest$)")
+_VERSIONED: Final = re.compile(r"/v\d\w*$")
+"""How a base URL ends that names a version."""
 _REASON: Final = re.compile(r'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
 _SOURCES: Final = '"groundingMetadata"'
+_GUESSED: Final = ("stop", "tool_calls")
+"""Finish reasons that litellm gives where it knows none."""
 _BLOCKED: Final = frozenset({"MODEL_ARMOR"})
 _MODEL_FAILED: Final = frozenset(
     {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"}
 )
-"""Ends of an answer in which the model did something that its server could not use: nobody can go on with it."""
+"""Ends of an answer in which the model did something that its server could not use: it cannot be continued."""
 _FAILED: Final = "tool_use_failed"
-"""Groq's word for such an end, which all lanes know."""
+"""Groq's word for such an end, which is read from every upstream."""
 
 
-def drops_equal_calls(provider: str, model: str) -> bool:
-    """Whether litellm tells this model one of several equal calls only."""
-    if provider not in GEMINI_PROVIDERS or is_claude(provider, model) or _WITH_IDS.match(model.lower()):
-        return False
-    return provider == "gemini" or "gemini" in model.lower() or model.isdigit()
+def efforts(facts: ModelFacts) -> tuple[str, ...]:
+    """A Gemini 3 gets a level, an older one a budget. Only small ones of the older need not think at all."""
+    leveled, large = "gemini-3" in facts.model, "pro" in facts.model
+    least = () if leveled and large else ("minimal",) if leveled or large else ("none", "minimal")
+    return (*least, *LEVELS)
 
 
-def serves_gemini(provider: str, model: str) -> bool:
-    """Whether litellm translates for this model as it does for Gemini."""
-    return provider in GEMINI_PROVIDERS and not is_claude(provider, model)
+def drops_equal_calls(model: str) -> bool:
+    """Whether litellm sends this Gemini one of several equal calls only."""
+    return not _WITH_IDS.match(model.lower())
 
 
 def in_steps(messages: Sequence[Json], *, parts_equal_calls: bool = True) -> list[Json]:
     """The same conversation, in which no message holds more than `LONGEST_STEP` calls, or, if wanted, equal ones."""
-    told: list[Json] = []
-    place = 0
-    while place < len(messages):
-        message = messages[place]
-        place += 1
+    sent: list[Json] = []
+    position = 0
+    while position < len(messages):
+        message = messages[position]
+        position += 1
         calls = message.get("tool_calls") or []
         groups = [
             group[start : start + LONGEST_STEP]
             for group in (_without_twins(calls) if parts_equal_calls else [calls])
             for start in range(0, len(group), LONGEST_STEP)
         ]
-        if len(groups) < 2:  # noqa: PLR2004 — nothing to part
-            told.append(message)
+        if len(groups) < 2:  # noqa: PLR2004 — nothing to split
+            sent.append(message)
             continue
         outputs: dict[str, Json] = {}
-        while place < len(messages) and messages[place].get("role") == "tool":
-            outputs[str(messages[place].get("tool_call_id"))] = messages[place]
-            place += 1
+        while position < len(messages) and messages[position].get("role") == "tool":
+            outputs[str(messages[position].get("tool_call_id"))] = messages[position]
+            position += 1
         for number, group in enumerate(groups):
             step = {"role": "assistant", "content": None} if number else message
-            told.append(step | {"tool_calls": group})
-            told += [outputs[call["id"]] for call in group if call["id"] in outputs]
-    return told
+            sent.append(step | {"tool_calls": group})
+            sent += [outputs[call["id"]] for call in group if call["id"] in outputs]
+    return sent
 
 
 def _without_twins(calls: Sequence[Json]) -> list[list[Json]]:
@@ -92,20 +104,25 @@ def _as_read(call: Json) -> str:
     return json.dumps([function["name"], arguments], sort_keys=True)
 
 
+def _prepare(settings: Json, facts: AskFacts) -> Json:
+    equal = drops_equal_calls(str(facts.ask["model"]))
+    return settings | {"messages": in_steps(settings["messages"], parts_equal_calls=equal)}
+
+
 def without_odd_sources(line: str) -> str:
-    """The line of a stream without what it says of its sources, where litellm's parser would fail over it."""
+    """The line of a stream without its sources, where litellm's parser would fail over them."""
     if _SOURCES not in line:
         return line
     start, data, written = line.partition("data:")
     try:
-        told = json.loads(written)
+        decoded = json.loads(written)
     except (ValueError, RecursionError):
         return line
-    candidates = told.get("candidates") if isinstance(told, dict) else None
+    candidates = decoded.get("candidates") if isinstance(decoded, dict) else None
     odd = [each for each in candidates if _is_odd(each)] if isinstance(candidates, list) else []
     for candidate in odd:
         del candidate["groundingMetadata"]
-    return f"{start}{data} {json.dumps(told)}" if odd else line
+    return f"{start}{data} {json.dumps(decoded)}" if odd else line
 
 
 def _is_odd(candidate: Any) -> bool:
@@ -131,11 +148,14 @@ def _is_as_documented(sources: Any) -> bool:
     )
 
 
-def mend_reason(choice: Json, lines: Sequence[str]) -> Json | None:
-    """Mend the finish reason that litellm guessed, by the lines in which Gemini gave one. Gives an error it stands for.
+def mend_choice(choice: Json, lines: Sequence[str]) -> Json | None:
+    """Correct the finish reason that litellm guessed, by the lines in which Gemini gave one.
 
-    Without such a line there was no reason: litellm calls every piece the last one.
+    Returns the error that it stands for. Without such a line there was no reason: litellm calls every piece the last
+    one.
     """
+    if choice["finish_reason"] not in _GUESSED:
+        return None
     found = [match[1] for line in lines for match in _REASON.finditer(line)]
     reason = found[-1] if found else ""
     if reason in _BLOCKED:
@@ -147,3 +167,35 @@ def mend_reason(choice: Json, lines: Sequence[str]) -> Json | None:
             "error": {"message": f"The model ended with {reason}.", "type": "invalid_request_error", "code": _FAILED}
         }
     return None
+
+
+def _address(base_url: str) -> str:
+    return base_url if _VERSIONED.search(base_url) else f"{base_url}/v1beta"
+
+
+PARSER: Final = Parser(
+    module="litellm.llms.vertex_ai.gemini.",
+    noted='"finishReason"',  # written so, it is a key: in the model's text the quotes would be escaped
+    mend_line=without_odd_sources,
+    mend_choice=mend_choice,
+)
+"""litellm's parser of Gemini's streams, whoever serves it."""
+
+GEMINI: Final = Translation(
+    drops_strict=True,
+    drops_parallel_calls=True,
+    replaces_references="all",
+    formats=formats_of_map,
+    efforts=efforts,
+    prepare=_prepare,
+)
+"""Gemini, whoever serves it."""
+
+PROVIDERS: Final = (
+    Provider(
+        name="gemini",
+        one_maker=True,
+        litellm=Litellm(any_key=True, fetches_images="always", address=_address, parser=PARSER),
+        translation=GEMINI,
+    ),
+)

@@ -1,0 +1,37 @@
+"""Amazon Bedrock: models of many makers, and its own address for chat completions (Mantle)."""
+
+from dataclasses import replace
+from typing import Final
+
+from app.providers.anthropic import CLAUDE, formats_beside_tools
+from app.providers.provider import Litellm, ModelFacts, Provider, Translation
+
+
+def _drops_parallel_calls(facts: ModelFacts) -> bool:
+    """Only the newer Claudes get the setting."""
+    return not facts.says("native_structured_output")
+
+
+PROVIDERS: Final = (
+    Provider(
+        name="bedrock",
+        aliases=("bedrock_converse",),
+        needs_tools=True,
+        litellm=Litellm(own_credentials=True, fetches_images="always"),
+        translation=Translation(
+            lost_parts=frozenset({"input_audio"}),
+            refuses_blank=True,
+            drops_strict=True,
+            drops_parallel_calls=_drops_parallel_calls,
+            replaces_references="all",
+            formats=("json_schema",),  # it drops a plain `json_object`
+            formats_beside_tools=formats_beside_tools,
+        ),
+        claude=replace(CLAUDE, drops_parallel_calls=_drops_parallel_calls, replaces_references="all"),
+    ),
+    Provider(
+        name="bedrock_mantle",
+        litellm=Litellm(fetches_images="always"),
+        claude=Translation(replaces_references="old"),
+    ),
+)

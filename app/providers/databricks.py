@@ -1,0 +1,12 @@
+"""Databricks."""
+
+from typing import Final
+
+from app.providers.provider import Provider, Translation
+
+PROVIDERS: Final = (
+    Provider(
+        name="databricks",
+        claude=Translation(replaces_references="old"),
+    ),
+)

@@ -1,0 +1,15 @@
+"""DeepInfra."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="deepinfra",
+        base_url="https://api.deepinfra.com/v1/openai",
+        key_variable="DEEPINFRA_API_KEY",
+        speaks_chat=True,
+        litellm=Litellm(any_key=True),
+    ),
+)

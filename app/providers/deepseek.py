@@ -1,0 +1,23 @@
+"""DeepSeek. In a tool loop it refuses an assistant message without the thoughts before its calls."""
+
+from typing import Final
+
+from app.options import Can, ChatCompat, Format
+from app.providers.provider import EVERY_PART, Litellm, Provider, Translation
+
+_FORMATS: Final[tuple[Format, ...]] = ("json_object",)
+"""It refuses a schema, whatever litellm's model map says."""
+
+PROVIDERS: Final = (
+    Provider(
+        name="deepseek",
+        base_url="https://api.deepseek.com",
+        key_variable="DEEPSEEK_API_KEY",
+        speaks_chat=True,
+        one_maker=True,
+        compat=ChatCompat(blank_reasoning=True),
+        can=Can(vision=False, files=False, audio=False, structured_output=_FORMATS),
+        litellm=Litellm(any_key=True),
+        translation=Translation(lost_parts=EVERY_PART, formats=_FORMATS),
+    ),
+)

@@ -1,0 +1,12 @@
+"""GigaChat."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="gigachat",
+        litellm=Litellm(fetches_images="always"),
+    ),
+)

@@ -1,0 +1,21 @@
+"""Groq. It holds an answer to a format only if it is not streamed, and never beside tools."""
+
+from typing import Final
+
+from app.options import Can, ChatCompat
+from app.providers.provider import LEVELS, Litellm, Provider, Translation, formats_of_map
+
+PROVIDERS: Final = (
+    Provider(
+        name="groq",
+        base_url="https://api.groq.com/openai/v1",
+        key_variable="GROQ_API_KEY",
+        speaks_chat=True,
+        compat=ChatCompat(reasoning_field="none"),
+        can=Can(structured_output=()),
+        litellm=Litellm(any_key=True, chat_parsers=("GroqChatCompletionStreamingHandler",)),
+        translation=Translation(
+            formats=formats_of_map, formats_beside_tools=(), efforts=LEVELS, whole_with_format=True
+        ),
+    ),
+)

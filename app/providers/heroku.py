@@ -1,0 +1,12 @@
+"""Heroku."""
+
+from typing import Final
+
+from app.providers.provider import EVERY_PART, Provider, Translation
+
+PROVIDERS: Final = (
+    Provider(
+        name="heroku",
+        translation=Translation(lost_parts=EVERY_PART),
+    ),
+)

@@ -1,0 +1,14 @@
+"""LM Studio. It refuses a tool_choice that names a tool."""
+
+from typing import Final
+
+from app.providers.provider import Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="lm_studio",
+        base_url="http://127.0.0.1:1234/v1",
+        speaks_chat=True,
+        named_tool_choice="required",
+    ),
+)

@@ -1,0 +1,15 @@
+"""Moonshot AI."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="moonshot",
+        base_url="https://api.moonshot.ai/v1",
+        key_variable="MOONSHOT_API_KEY",
+        speaks_chat=True,
+        litellm=Litellm(any_key=True),
+    ),
+)

@@ -1,0 +1,16 @@
+"""NVIDIA NIM."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="nvidia_nim",
+        aliases=("nvidia",),
+        base_url="https://integrate.api.nvidia.com/v1",
+        key_variable="NVIDIA_NIM_API_KEY",
+        speaks_chat=True,
+        litellm=Litellm(any_key=True),
+    ),
+)

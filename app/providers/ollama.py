@@ -1,0 +1,38 @@
+"""Ollama: its own API behind litellm, or its chat completions. It does not read `tool_choice` and fetches no images."""
+
+from typing import Final
+
+from app.options import ChatCompat
+from app.providers.provider import LEVELS, Litellm, ModelFacts, Parser, Provider, Translation
+
+_LOST: Final = frozenset({"file", "input_audio"})
+
+
+def _efforts(facts: ModelFacts) -> tuple[str, ...]:
+    return LEVELS if facts.model.startswith("gpt-oss") else ("none", *LEVELS)
+
+
+PROVIDERS: Final = (
+    Provider(
+        name="ollama",
+        base_url="http://127.0.0.1:11434/v1",
+        speaks_chat=True,
+        named_tool_choice="required",
+        compat=ChatCompat(reasoning_field="reasoning"),
+        takes_image_urls=False,
+        litellm=Litellm(fetches_images="always"),
+        translation=Translation(lost_parts=_LOST, tools_as_prompt=True, efforts=_efforts),
+    ),
+    Provider(
+        name="ollama_chat",
+        named_tool_choice="required",
+        litellm=Litellm(
+            fetches_images="always",
+            parser=Parser(
+                module="litellm.llms.ollama.chat.",  # its wrapper asks the server for the model on the way, and waits
+                numbers_calls=True,
+            ),
+        ),
+        translation=Translation(lost_parts=_LOST, efforts=_efforts),
+    ),
+)

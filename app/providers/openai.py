@@ -1,0 +1,31 @@
+"""OpenAI."""
+
+from typing import Final
+
+from app.options import ChatCompat
+from app.providers.provider import LEVELS, Litellm, ModelFacts, Provider, Translation
+
+
+def efforts(facts: ModelFacts) -> tuple[str, ...] | None:
+    """The efforts that the model map names."""
+    if not facts.says("reasoning"):
+        return None
+    least = [name for name in ("none", "minimal") if facts.says(f"{name}_reasoning_effort")]
+    most = [name for name in ("xhigh", "max") if facts.says(f"{name}_reasoning_effort")]
+    return (*least, *LEVELS, *most)
+
+
+OPENAI: Final = Provider(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    key_variable="OPENAI_API_KEY",
+    speaks_chat=True,
+    one_maker=True,
+    takes_hints=True,
+    call_ids="plain40",
+    compat=ChatCompat(max_tokens_field="max_completion_tokens", reasoning_field="none"),
+    litellm=Litellm(own_hosts=".openai.com", any_key=True, asks_responses=True),
+    translation=Translation(efforts=efforts),
+)
+
+PROVIDERS: Final = (OPENAI,)

@@ -1,0 +1,16 @@
+"""OpenRouter: models of many providers, asked in one way."""
+
+from typing import Final
+
+from app.providers.provider import LEVELS, Litellm, Provider, Translation
+
+PROVIDERS: Final = (
+    Provider(
+        name="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        key_variable="OPENROUTER_API_KEY",
+        speaks_chat=True,
+        litellm=Litellm(any_key=True, chat_parsers=("OpenRouterChatCompletionStreamingHandler",)),
+        translation=Translation(efforts=("none", "minimal", *LEVELS, "xhigh")),
+    ),
+)

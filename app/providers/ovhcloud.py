@@ -1,0 +1,12 @@
+"""OVHcloud."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="ovhcloud",
+        litellm=Litellm(chat_parsers=("OVHCloudChatCompletionStreamingHandler",)),
+    ),
+)

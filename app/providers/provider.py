@@ -1,0 +1,187 @@
+"""A provider: its server as it is asked directly, and what litellm does with a request on the way to it.
+
+A provider's file says what is different there. What it does not say is as it is here: a server that takes chat
+completions as OpenAI specified them, and a translation in litellm that loses nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from app.options import CallIds, Can, ChatCompat, Format, NamedToolChoice
+
+Json: TypeAlias = dict[str, Any]
+
+EVERY_PART: Final = frozenset({"image_url", "file", "input_audio"})
+"""Content parts beside text."""
+LEVELS: Final = ("low", "medium", "high")
+"""The efforts that most models know."""
+
+
+class ModelFacts(NamedTuple):
+    """A model, and what litellm's model map says of it."""
+
+    model: str
+    info: Mapping[str, Any] = MappingProxyType({})
+
+    def says(self, name: str) -> bool | None:
+        """Whether the model supports this, as far as the map says."""
+        value = self.info.get(f"supports_{name}")
+        return value if isinstance(value, bool) else None
+
+    @property
+    def always_thinks(self) -> bool:
+        """Whether this model cannot be asked not to think."""
+        return self.info.get("thinking_always_on") is True
+
+
+class AskFacts(NamedTuple):
+    """What the settings for one request to litellm depend on, beside themselves."""
+
+    ask: Json
+    """The request as a chat-completions server would get it."""
+    most_tokens: int | None = None
+    """How much the model can write, where that is known and needed."""
+    stops_thinking: bool = False
+    """Whether a model that thinks without being asked to may be asked not to."""
+
+
+_USUAL: Final = ChatCompat()
+_UNKNOWN: Final = Can()
+
+WordT = TypeVar("WordT", bound=str)
+ByModel: TypeAlias = tuple[WordT, ...] | Callable[[ModelFacts], tuple[WordT, ...] | None] | None
+"""Words that depend on the model, or are the same for every model. None: unknown."""
+
+
+def formats_of_map(facts: ModelFacts) -> tuple[Format, ...]:
+    """A schema only where the map says so: of one for another model litellm makes a prompt, or a tool."""
+    return ("json_schema", "json_object") if facts.says("response_schema") else ("json_object",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translation:
+    """What litellm's translation for a provider's models loses, changes or needs."""
+
+    lost_parts: frozenset[str] = frozenset()
+    """Content parts that litellm leaves out without an error."""
+    refuses_blank: bool = False
+    """A blank message of the user is refused here: litellm would put words of its own there."""
+    drops_strict: bool = False
+    """`strict` is taken off tools, by litellm or by us."""
+    drops_parallel_calls: bool | Callable[[ModelFacts], bool] = False
+    """litellm takes `parallel_tool_calls` and does not send it."""
+    tools_as_prompt: bool = False
+    """litellm writes tools into the prompt and forces every answer into JSON."""
+    effort_as_prompt: bool = False
+    """litellm turns an effort into a system prompt of its own."""
+    replaces_references: Literal["all", "old"] | None = None
+    """litellm replaces `$ref` by what it refers to: in all schemas, or in tools that keep their definitions in old
+    places (`definitions`, `components`)."""
+    formats: ByModel[Format] = None
+    """The formats that an answer is held to. None: both, unless the model map says otherwise."""
+    formats_beside_tools: ByModel[Format] = None
+    """The same in a request that offers tools. None: no different."""
+    efforts: ByModel[str] = None
+    """The efforts that a model knows."""
+    thinking_tokens: Callable[[ModelFacts], dict[str, int] | None] | None = None
+    """How many tokens an effort costs, where that must be less than the limit of the whole answer."""
+    whole_with_format: bool = False
+    """litellm wants a whole answer when there is a format, and does not take back `stream_options`."""
+    needs_most_tokens: bool = False
+    """How much the model can write must be known to make the request."""
+    prepare: Callable[[Json, AskFacts], Json] | None = None
+    """Settings and messages as they must be for litellm to translate them without loss."""
+    ignores_effort: Callable[[AskFacts], bool] | None = None
+    """Whether the effort of this request has no effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parser:
+    """A parser of litellm that reads the stream of a wire format other than chat completions."""
+
+    module: str
+    """How the name of its module begins."""
+    numbers_calls: bool = False
+    """It gives all calls the same index, so they are numbered here."""
+    noted: str = ""
+    """Lines with this text are gathered for `mend_choice`."""
+    mend_line: Callable[[str], str] | None = None
+    """A line as the parser can read it."""
+    mend_choice: Callable[[Json, Sequence[str]], Json | None] | None = None
+    """Corrects a choice that has a finish reason, by the gathered lines. Returns the error that it stands for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Litellm:
+    """How litellm reaches a provider."""
+
+    sends_as_is: bool = False
+    """A request body is sent as it is."""
+    own_hosts: str = ""
+    """How the names of its own hosts end. At any other address the body is sent as it is. Empty: it is translated at
+    every address."""
+    own_credentials: bool = False
+    """litellm finds credentials by a chain of its own, which a made-up key would break."""
+    any_key: bool = False
+    """litellm sends the key it is given, and nothing else that gives access."""
+    fetches_images: Literal["never", "http", "always"] = "never"
+    """litellm downloads images by URL itself: never, those that are not at https, or all."""
+    routes_by_name: bool = False
+    """The provider's name inside a model's name makes litellm change the route."""
+    asks_responses: bool = False
+    """litellm may ask for a response instead of chat completions."""
+    facts_of: str | None = None
+    """The provider whose entries in the model map say more of the same models."""
+    address: Callable[[str], str] | None = None
+    """A base URL in the form that litellm wants."""
+    chat_parsers: tuple[str, ...] = ()
+    """litellm's parsers of its streams that our own reader of chat completions replaces with less loss."""
+    mixed_parsers: tuple[str, ...] = ()
+    """The same, where the address that was asked is one of chat completions. At others they read another format."""
+    parser: Parser | None = None
+    """litellm's parser of its streams, where they are no chat completions and its chunks are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """All that is known of one provider."""
+
+    name: str
+    """Its name in a configuration, which is litellm's prefix where litellm knows it."""
+    aliases: tuple[str, ...] = ()
+    """Other names that mean the same."""
+
+    base_url: str | None = None
+    """The address of its chat completions. None: it has none, or each operator has another."""
+    key_variable: str | None = None
+    """The environment variable that holds its key. None: it needs none, or it is not asked directly."""
+    speaks_chat: bool = False
+    """It may be asked directly, with `via = "chat"`."""
+    one_maker: bool = False
+    """All its models are of one maker: one model takes back what another one thought."""
+    takes_hints: bool = False
+    """It knows the parameters that do not change an answer."""
+    call_ids: CallIds = "keep"
+    """The ids of calls that it takes. A conversation may have begun at another provider."""
+    needs_tools: bool = False
+    """It refuses past calls in a request without tools."""
+    named_tool_choice: NamedToolChoice = "name"
+    """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`."""
+    compat: ChatCompat = _USUAL
+    """What is different in its chat completions. With `reasoning_field="none"` it refuses such a field, and litellm is
+    given none either."""
+    takes_image_urls: bool = True
+    """Its server fetches images by URL."""
+    can: Can = _UNKNOWN
+    """What its models take when they are asked directly, as far as that is the same for all of them."""
+
+    litellm: Litellm = Litellm()
+    translation: Translation = Translation()
+    claude: Translation | None = None
+    """What holds for its Claude models instead of `translation`, where that differs."""
+
+    def translation_of(self, model: str) -> Translation:
+        """What litellm's translation does for this model."""
+        return self.claude if self.claude is not None and "claude" in model else self.translation

@@ -1,0 +1,12 @@
+"""Replicate."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="replicate",
+        litellm=Litellm(routes_by_name=True),
+    ),
+)

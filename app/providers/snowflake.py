@@ -1,0 +1,15 @@
+"""Snowflake Cortex."""
+
+from typing import Final
+
+from app.providers.provider import Litellm, Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="snowflake",
+        litellm=Litellm(
+            fetches_images="always",
+            mixed_parsers=("SnowflakeStreamingHandler",),  # it loses the token counts of chat completions
+        ),
+    ),
+)

@@ -1,0 +1,17 @@
+"""Together AI."""
+
+from typing import Final
+
+from app.providers.provider import LEVELS, Litellm, Provider, Translation
+
+PROVIDERS: Final = (
+    Provider(
+        name="together_ai",
+        aliases=("together",),
+        base_url="https://api.together.ai/v1",
+        key_variable="TOGETHER_API_KEY",
+        speaks_chat=True,
+        litellm=Litellm(any_key=True),
+        translation=Translation(efforts=LEVELS),
+    ),
+)

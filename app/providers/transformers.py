@@ -1,0 +1,14 @@
+"""`transformers serve`. It does not read a tool_choice."""
+
+from typing import Final
+
+from app.providers.provider import Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="transformers",
+        base_url="http://127.0.0.1:8000/v1",
+        speaks_chat=True,
+        named_tool_choice="required",
+    ),
+)

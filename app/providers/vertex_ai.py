@@ -1,0 +1,32 @@
+"""Google's Vertex AI: Gemini, and models of other makers."""
+
+from dataclasses import replace
+from typing import Final
+
+from app.providers.anthropic import CLAUDE
+from app.providers.gemini import GEMINI, PARSER, drops_equal_calls, in_steps
+from app.providers.provider import AskFacts, Json, Litellm, Provider
+
+
+def _prepare(settings: Json, facts: AskFacts) -> Json:
+    model = str(facts.ask["model"])
+    is_gemini = "gemini" in model.lower() or model.isdigit()  # a number is an endpoint of a Gemini tuned there
+    equal = is_gemini and drops_equal_calls(model)
+    return settings | {"messages": in_steps(settings["messages"], parts_equal_calls=equal)}
+
+
+PROVIDERS: Final = (
+    Provider(
+        name="vertex_ai",
+        aliases=("vertex_ai_beta",),
+        needs_tools=True,
+        litellm=Litellm(
+            own_credentials=True,
+            fetches_images="always",
+            chat_parsers=("VertexAILlama3StreamingHandler",),
+            parser=PARSER,
+        ),
+        translation=replace(GEMINI, prepare=_prepare),
+        claude=replace(CLAUDE, drops_strict=True, replaces_references="all"),
+    ),
+)
