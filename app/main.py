@@ -21,10 +21,10 @@ from app.protocol.problems import ProblemError
 from app.sealing import EnvelopeSealer
 from app.settings import Seal, Server, Settings
 from app.transports.auth import Auth
-from app.transports.body import Bodies
 from app.transports.hosts import HostGuard
 from app.transports.http import Http
 from app.transports.http_turns import DirectEndpoints
+from app.transports.receiving import Bodies
 from app.transports.request_id import RequestId, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.websocket import Quotas, WebSockets
 from app.turns.limits import Limits

@@ -211,7 +211,7 @@ HOW: Final[dict[str, str]] = {
     "transports/hosts.py _HEADER_NAMES": WHOLE,
     "transports/hosts.py _HOST": WHOLE,
     "transports/request_id.py _CLIENTS_OWN": WHOLE,
-    "transports/websocket_memory.py _INDEX": ANYWHERE,
+    "turns/conversation_memory.py _INDEX": ANYWHERE,
     "turns/log.py _TRACEPARENT": WHOLE,
     "emitter/unsettled.py _INSIDE": ANYWHERE,
     "emitter/unsettled.py _OUTSIDE": ANYWHERE,

@@ -21,7 +21,7 @@ from app.main import TracingUnavailableError, build_app, build_http_guard
 from app.observers.body_log import WARNING
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
-from app.transports.draining import DrainingSocket, socket_options
+from app.transports.websocket_guard import DrainingSocket, socket_options
 from app.turns.limits import Limits
 
 log = logging.getLogger("am_proxy")

@@ -16,7 +16,7 @@ from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.body import Bodies
+from app.transports.receiving import Bodies
 from app.turns.quota import Quota
 from app.turns.service import TurnService
 

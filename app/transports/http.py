@@ -16,9 +16,9 @@ from app.codex_catalog import codex_model
 from app.protocol.problems import refuse
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.body import Bodies
 from app.transports.http_turns import CompactEndpoint, CountEndpoint, CreateEndpoint
 from app.transports.openapi import document
+from app.transports.receiving import Bodies
 from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
 from app.turns.service import TurnService
 

@@ -39,7 +39,7 @@ from uvicorn.server import ServerState
 
 from app.protocol.ids import Mint
 from app.protocol.problems import Problem
-from app.transports.draining import is_offer
+from app.transports.websocket_guard import is_offer
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application

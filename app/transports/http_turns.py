@@ -30,8 +30,7 @@ from app.protocol.warnings import ClientWarning, in_header
 from app.settings import Server
 from app.transports import sse
 from app.transports.auth import Auth
-from app.transports.body import Bodies
-from app.transports.disconnect import UntilDisconnect
+from app.transports.receiving import Bodies, UntilDisconnect
 from app.transports.request_id import answer
 from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
 from app.turns.limits import LEAVING

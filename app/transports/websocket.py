@@ -16,7 +16,7 @@ events, and remembers the outcome. A connection ends
 A frame takes one of its caller's slots before it is decoded, one that is only to be remembered (`generate: false`) too;
 frames that wait hold none. What waits and what is remembered is counted, and a caller holds a share of it.
 Before the upstream has spoken a failure is an `error` frame with an HTTP status, afterwards `response.failed`, as over
-HTTP. Warnings stand beside the response in the first event. What is remembered lives in `memory.py`.
+HTTP. Warnings stand beside the response in the first event. `turns/conversation_memory.py` keeps what is remembered.
 """
 
 import asyncio
@@ -36,12 +36,11 @@ from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.draining import DRAIN, SHARE
 from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
 from app.transports.sse import is_short
-from app.transports.waiting_frames import FULL, STOPPING, WaitingFrames
-from app.transports.websocket_frames import at_once, frames, frames_apart, warned
-from app.transports.websocket_memory import Memory, continued, in_the_frame, remembered
+from app.transports.websocket_frames import FULL, STOPPING, WaitingFrames, at_once, frames, frames_apart, warned
+from app.transports.websocket_guard import DRAIN, SHARE
+from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
 from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
 from app.turns.log import trace_of
 from app.turns.quota import Quota, Share
@@ -95,7 +94,7 @@ class WebSockets:
             await send({"type": "websocket.accept", "headers": []})
             arriving = scope["state"][SHARE] = Share(self._quotas.arriving, caller)
             remembered = Share(self._quotas.remembered, caller)
-            memory = Memory(self._server.websocket_memory_bytes, remembered, self._server.max_json_values)
+            memory = ConversationMemory(self._server.websocket_memory_bytes, remembered, self._server.max_json_values)
             waiting = WaitingFrames(arriving, self._server.max_body_bytes)
             connection = _Connection(self._service, self._server, caller, headers, request_id, memory, waiting, send)
             self._open.add(connection)
@@ -126,7 +125,7 @@ class _Connection:
         caller: Key,
         headers: Headers,
         request_id: str,
-        memory: Memory,
+        memory: ConversationMemory,
         waiting: WaitingFrames,
         send: Send,
     ) -> None:
@@ -226,10 +225,10 @@ class _Connection:
                         size += self._memory.size
                         history = await off_loop(size, self._memory.recall, frame.previous_response_id, data)
                         offset = len(history)
-                        frame.body["input"] = continued(history, frame.body.get("input"))
+                        frame.body["input"] = continued_input(history, frame.body.get("input"))
                     last = await self._answer(frame, size, turn)
                 except ProblemError as error:
-                    raise ProblemError(in_the_frame(error.problem, offset)) from None
+                    raise ProblemError(with_frame_positions(error.problem, offset)) from None
         except ProblemError as error:
             self._memory.forget(raw.get("previous_response_id"))
             await self._send_error(error.problem)
@@ -238,7 +237,7 @@ class _Connection:
             self._memory.forget(frame.previous_response_id)
         else:
             size += size_of(last, 0)
-            self._memory.keep(*await off_loop(size, remembered, frame.body["input"], last))
+            self._memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last))
 
     async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
         """The whole answer, sent; its last event."""

@@ -13,7 +13,7 @@ import uvicorn.server
 from app.cli.serve import listen
 from app.main import build_app, build_http_guard
 from app.settings import Settings
-from app.transports.draining import socket_options
+from app.transports.websocket_guard import socket_options
 
 
 class _Impatient:

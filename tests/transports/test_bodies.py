@@ -40,7 +40,7 @@ def test_what_came_fast_allows_no_silence_later(path: bytes) -> None:
 
 
 def test_a_body_that_comes_steadily_and_for_long_is_a_408(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.transports.body.LONGEST", 2)
+    monkeypatch.setattr("app.transports.receiving.LONGEST", 2)
     with serving(Settings(server=Server(body_timeout=0.4))) as url:
         head = HEAD % b"/v1/responses" + b"Content-Length: 900000\r\n\r\n"
         heard = say(url, head, trickle(1000, 40), wait=1)

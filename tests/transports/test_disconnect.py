@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.transports.disconnect import UntilDisconnect
+from app.transports.receiving import UntilDisconnect
 from app.turns.lifecycle import ClientGoneError
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from app.settings import Server, Settings
-from app.transports.frame_budget import BURST, RATE, SMALL, FrameBudget
+from app.transports.websocket_guard import BURST, RATE, SMALL, FrameBudget
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, upgraded
 

@@ -80,13 +80,13 @@ async def test_a_websocket(
     encoded: dict[str, str], text: str, names: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembering: list[str] = []
-    remembered = getattr(endpoint, "remembered")  # noqa: B009 — it exports it not
+    remembered = getattr(endpoint, "conversation_of")  # noqa: B009 — it exports it not
 
     def noted(*given: Any) -> Any:
         remembering.append("long work" if "long-work" in threading.current_thread().name else "loop")
         return remembered(*given)
 
-    monkeypatch.setattr(endpoint, "remembered", noted)
+    monkeypatch.setattr(endpoint, "conversation_of", noted)
     with ChatUpstream([opens(), *talk(text)], talk("ok")) as upstream, serving(behind(upstream)) as url:
         async with opened(url, max_size=None) as client:
             events = await client.ask(model="m", input="Hi")

@@ -22,7 +22,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
-from app.transports.websocket_memory import Memory
+from app.turns.conversation_memory import ConversationMemory
 from tests.fetching.site import PDF, Site, page
 from tests.support.script import talk
 from tests.support.servers import ChatUpstream, ResponsesUpstream
@@ -37,7 +37,7 @@ STEPS: Final = [
     (app.turns.service, "decode_object"),
     (app.turns.service, "parse_object"),
     (app.turns.service, "parse_compaction"),
-    (app.transports.websocket, "remembered"),
+    (app.transports.websocket, "conversation_of"),
     (app.catalogue, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
     (app.catalogue, "RelayTurn"),
@@ -62,7 +62,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     monkeypatch.setattr(app.off_loop, "SHORT", ENOUGH)
     for module, name in STEPS:
         monkeypatch.setattr(module, name, watched(name, getattr(module, name)))
-    monkeypatch.setattr(Memory, "recall", watched("recall", Memory.recall))
+    monkeypatch.setattr(ConversationMemory, "recall", watched("recall", ConversationMemory.recall))
     return found
 
 
@@ -146,7 +146,7 @@ async def test_over_a_websocket_which_remembers(seen: Seen, text: str, thread: s
             first = await client.id_of(model="demo", input=text)
             await client.id_of(model="demo", input="Go on", previous_response_id=first)
     assert seen.pop("decode_object") == {"loop", thread}
-    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "remembered")
+    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "conversation_of")
 
 
 async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.settings import Key, Server, Settings
-from app.transports import waiting_frames
+from app.transports import websocket_frames
 from app.upstreams.demo import Demo
 from tests.acceptance.frames import judged
 from tests.support.running import Running, running
@@ -63,7 +63,7 @@ async def test_connections_share_the_turns_of_a_server() -> None:
 
 
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting_frames, "WAITING", 2)
+    monkeypatch.setattr(websocket_frames, "WAITING", 2)
     gate = Gate()
     with ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream, serving(behind(upstream)) as url:
         async with opened(url) as client:
@@ -203,7 +203,7 @@ async def deaf(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
 async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     flood = Flood()
     monkeypatch.setattr(Demo, "open", flood.open)
-    monkeypatch.setattr("app.transports.draining.LINGER", 0.2)
+    monkeypatch.setattr("app.transports.websocket_guard.LINGER", 0.2)
     with serving(Settings(server=Server(send_timeout=0.5))) as url:
         port = int(url.rpartition(":")[2])
         reader, writer = await deaf(port)

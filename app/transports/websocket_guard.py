@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -11,7 +13,6 @@ from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
 from app.settings import Server
-from app.transports.frame_budget import FrameBudget
 
 log = logging.getLogger("am_proxy")
 
@@ -27,6 +28,33 @@ TRY_LATER: Final = 1013
 POLICY: Final = 1008
 LINGER: Final = 5
 """Seconds in which a client that is through must take what it was sent; then its connection is dropped."""
+
+SMALL: Final = 1024
+"""Bytes from which on a frame is covered by the limits of bytes."""
+BURST: Final = 2000
+"""Small frames that may come at once."""
+RATE: Final = 200
+"""Small frames a second that may come on and on."""
+
+
+class FrameBudget:
+    """The small frames, pings and pongs included, that one connection may still bring."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = float(BURST)
+        self._seen = clock()
+
+    def take(self, size: int) -> bool:
+        """Whether one more frame of this size is within the budget."""
+        if size >= SMALL:
+            return True
+        if self._left < 1:
+            now = self._clock()
+            self._left = min(BURST, (now - self._seen) * RATE)
+            self._seen = now
+        self._left -= 1
+        return self._left >= 0
 
 
 class DrainingSocket(WebSocketsSansIOProtocol):

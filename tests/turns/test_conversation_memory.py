@@ -12,14 +12,14 @@ from app.protocol.output_items import FunctionCall, Message, OutputText
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
 from app.settings import Key
-from app.transports.websocket_memory import Memory, continued, in_the_frame, remembered
+from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
 from app.turns.quota import Quota, Share
 
 ROOM = 10_000
 
 
-def remembering(limit: int, quota: Quota | None = None) -> Memory:
-    return Memory(limit, Share(quota or Quota(100_000_000, 100_000_000), Key("alice", b"k")))
+def remembering(limit: int, quota: Quota | None = None) -> ConversationMemory:
+    return ConversationMemory(limit, Share(quota or Quota(100_000_000, 100_000_000), Key("alice", b"k")))
 
 
 def said(response_id: str, text: str) -> LastEvent:
@@ -37,7 +37,7 @@ def user(text: str) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": text}
 
 
-def code_of(memory: Memory, response_id: str) -> str | None:
+def code_of(memory: ConversationMemory, response_id: str) -> str | None:
     """The code of the refusal, if it is one."""
     try:
         memory.recall(response_id)
@@ -55,9 +55,9 @@ def test_a_conversation_is_recalled_whole_however_its_turns_were_told(
     for number, (new, answer) in enumerate(turns):
         given_input: Any = new if isinstance(new, str) else [user(text) for text in new]
         if last_id is not None:
-            given_input = continued(memory.recall(last_id), given_input)
+            given_input = continued_input(memory.recall(last_id), given_input)
         last_id = f"resp_{number}"
-        memory.keep(*remembered(given_input, said(last_id, answer)))
+        memory.keep(*conversation_of(given_input, said(last_id, answer)))
         whole += [user(text) for text in ([new] if isinstance(new, str) else new)] + [message(answer)]
     assert last_id is not None
     assert memory.recall(last_id) == whole
@@ -68,7 +68,7 @@ def test_a_relayed_answer_is_remembered_as_its_upstream_told_it() -> None:
     body = msgspec.json.encode({"id": "resp_AM-9", "output": [item]})
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
     memory = remembering(ROOM)
-    memory.keep(*remembered("Hello", last))
+    memory.keep(*conversation_of("Hello", last))
     assert memory.recall("resp_AM-9") == [user("Hello"), item]
 
 
@@ -76,27 +76,27 @@ def test_a_relayed_answer_is_remembered_as_its_upstream_told_it() -> None:
 def test_a_relayed_answer_without_an_id_is_nobodys_to_continue(body: bytes) -> None:
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
     memory = remembering(ROOM)
-    memory.keep(*remembered("Hello", said("resp_1", "one")))
-    memory.keep(*remembered("Hello", last))
+    memory.keep(*conversation_of("Hello", said("resp_1", "one")))
+    memory.keep(*conversation_of("Hello", last))
     assert [code_of(memory, told) for told in ("resp_1", "None", "")] == ["previous_response_not_found"] * 3
 
 
 def test_it_holds_no_more_than_it_may() -> None:
     memory = remembering(ROOM)
-    memory.keep(*remembered("x" * (ROOM // 2), said("resp_1", "one")))
+    memory.keep(*conversation_of("x" * (ROOM // 2), said("resp_1", "one")))
     assert code_of(memory, "resp_1") is None
-    memory.keep(*remembered("x" * ROOM, said("resp_2", "two")))
+    memory.keep(*conversation_of("x" * ROOM, said("resp_2", "two")))
     assert [code_of(memory, told) for told in ("resp_1", "resp_2")] == ["previous_response_not_found"] * 2
 
 
 def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None:
     quota = Quota(ROOM, ROOM)
     one, other = remembering(ROOM, quota), remembering(ROOM, quota)
-    one.keep(*remembered("x" * (ROOM // 2), said("resp_1", "one")))
-    other.keep(*remembered("x" * (ROOM // 2), said("resp_2", "two")))
+    one.keep(*conversation_of("x" * (ROOM // 2), said("resp_1", "one")))
+    other.keep(*conversation_of("x" * (ROOM // 2), said("resp_2", "two")))
     assert [code_of(one, "resp_1"), code_of(other, "resp_2")] == [None, "previous_response_not_found"]
-    one.keep(*remembered("x", said("resp_3", "one")))
-    other.keep(*remembered("x" * (ROOM // 2), said("resp_4", "two")))
+    one.keep(*conversation_of("x", said("resp_3", "one")))
+    other.keep(*conversation_of("x" * (ROOM // 2), said("resp_4", "two")))
     assert [code_of(one, "resp_3"), code_of(other, "resp_4")] == [None, None]
     one.forget("resp_3")
     other.clear()
@@ -106,7 +106,7 @@ def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None
 
 def test_only_what_was_continued_is_forgotten() -> None:
     memory = remembering(ROOM)
-    memory.keep(*remembered("Hello", said("resp_1", "one")))
+    memory.keep(*conversation_of("Hello", said("resp_1", "one")))
     others: list[object] = [None, "resp_0", 1, {}]
     for other in others:
         memory.forget(other)
@@ -134,23 +134,23 @@ CALL = msgspec.to_builtins(FunctionCall(id="fc_1", status="completed", call_id="
 def test_an_output_needs_its_call(new: list[Any], param: str | None) -> None:
     """What is malformed is left for those who read every input."""
     if param is None:
-        assert continued([CALL], new) == [CALL, *new]
+        assert continued_input([CALL], new) == [CALL, *new]
         return
     with pytest.raises(ProblemError) as refusal:
-        continued([CALL], new)
+        continued_input([CALL], new)
     assert (refusal.value.problem.code, refusal.value.problem.param) == ("invalid_value", param)
 
 
 def test_paths_are_told_as_they_stand_in_the_frame() -> None:
     problem = Problem(code="invalid_value", message="'input[12].content[3]' is bad, as input[2] is.", param="input[12]")
     shifted = Problem(code="invalid_value", message="'input[2].content[3]' is bad, as input[2] is.", param="input[2]")
-    assert in_the_frame(problem, 10) == shifted
-    assert in_the_frame(problem, 0) == problem
+    assert with_frame_positions(problem, 10) == shifted
+    assert with_frame_positions(problem, 0) == problem
 
 
 def test_what_is_remembered_and_what_continues_it_hold_no_more_json_values_than_a_body() -> None:
-    memory = Memory(ROOM, Share(Quota(ROOM, ROOM), Key("alice", b"k")), most_values=40)
-    memory.keep(*remembered([user("one"), user("two")], said("resp_1", "three")))
+    memory = ConversationMemory(ROOM, Share(Quota(ROOM, ROOM), Key("alice", b"k")), most_values=40)
+    memory.keep(*conversation_of([user("one"), user("two")], said("resp_1", "three")))
     assert len(memory.recall("resp_1", b'{"a": [1, 2, 3]}')) == 3
     with pytest.raises(ProblemError) as caught:
         memory.recall("resp_1", b"[" + b"1," * 40 + b"1]")

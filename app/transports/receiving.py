@@ -1,4 +1,4 @@
-"""Reading what a client posts: bounded, and only JSON.
+"""What is received from a client over HTTP: its body, bounded and only JSON, and that it has disconnected.
 
 Theory of operation
 -------------------
@@ -14,7 +14,8 @@ been translated for its upstream or has failed.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
@@ -95,3 +96,37 @@ class Bodies:
 
     def _too_large(self) -> ProblemError:
         return refuse("request_too_large", f"The body is longer than the {self._limit} bytes this server reads.")
+
+
+class UntilDisconnect:
+    """`async with UntilDisconnect(receive): …` ends in `ClientGoneError` when the client hangs up first.
+
+    One task that listens, and nothing else: a stream waits for most of its life, and there may be thousands.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._gone = False
+
+    async def __aenter__(self) -> Self:
+        """Listen."""
+        self._working = asyncio.current_task()
+        self._listening = asyncio.create_task(self._listen())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop listening. Whoever else cancelled the work is not answered here."""
+        self._listening.cancel()
+        del self._listening  # it will hold an error whose traceback holds this object, and so the whole turn
+        working, self._working = self._working, None
+        if self._gone and working is not None and working.uncancel() == 0 and kind is asyncio.CancelledError:
+            raise ClientGoneError from None
+
+    async def _listen(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if self._working is not None:  # its work may have ended in this same turn of the loop
+            self._gone = True
+            self._working.cancel()

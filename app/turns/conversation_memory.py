@@ -17,7 +17,7 @@ Json = dict[str, Any]
 _INDEX: Final = re.compile(r"\binput\[(\d+)\]")
 
 
-class Memory:
+class ConversationMemory:
     """One conversation, as JSON: as large as it is counted.
 
     It is forgotten where it is longer than `limit` bytes, or than what the caller's share has left.
@@ -54,7 +54,7 @@ class Memory:
         return said
 
     def keep(self, response_id: str | None, said: bytes) -> None:
-        """Makes this response the last one; `said` is what `remembered` wrote of it."""
+        """Makes this response the last one; `said` is what `conversation_of` wrote of it."""
         self.clear()
         if response_id is not None and len(said) <= self._limit and self._share.take(len(said)):
             self._id, self._said = response_id, said
@@ -70,17 +70,17 @@ class Memory:
         self._id, self._said = None, b""
 
 
-def remembered(said: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
+def conversation_of(said: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
     """The id of a response, and all that was said to its end; `said` is the whole input that it answers."""
     response_id, output = _outcome(last)
     items = [{"type": "message", "role": "user", "content": said}] if isinstance(said, str) else said
     return response_id, whole_json_bytes([*items, *output])  # a request may hold no half characters
 
 
-def continued(history: list[Any], given: Any) -> Any:
-    """The whole input: what was said, and what is new. Raises `ProblemError` for an output of a call nobody made.
+def continued_input(history: list[Any], given: Any) -> Any:
+    """The whole input: what was said, and what is new. Raises `ProblemError` for an output without its call.
 
-    Over HTTP such a history is mended. Here it is complete, and what does not fit it is a mistake of the client's.
+    Over HTTP such a history is repaired. Here it is complete, so what does not fit is the client's mistake.
     """
     if not isinstance(given, str | list):
         return given  # it is refused where every input is read
@@ -94,8 +94,8 @@ def continued(history: list[Any], given: Any) -> Any:
     return [*history, *new]
 
 
-def in_the_frame(problem: Problem, offset: int) -> Problem:
-    """The same problem with the paths of the client's own frame, whose items stand behind `offset` others."""
+def with_frame_positions(problem: Problem, offset: int) -> Problem:
+    """The same problem with the paths of the client's own frame, whose items follow `offset` others."""
 
     def shifted(found: re.Match[str]) -> str:
         return f"input[{int(found[1]) - offset}]" if int(found[1]) >= offset else found[0]
