@@ -164,9 +164,9 @@ RUST: Final = "rust"
 """Pydantic's own engine, which is linear by its make."""
 
 HOW: Final[dict[str, str]] = {
-    "bridges/custom.py _JSON": ANYWHERE,
-    "bridges/custom.py _NOT": ANYWHERE,
-    "bridges/custom.py _SENTENCE": ANYWHERE,
+    "bridges/tool_types/custom.py _JSON": ANYWHERE,
+    "bridges/tool_types/custom.py _NOT": ANYWHERE,
+    "bridges/tool_types/custom.py _SENTENCE": ANYWHERE,
     "bridges/json_string_tap.py _FLAT": HERE,
     "bridges/json_string_tap.py _PLAIN": HERE,
     "bridges/json_string_tap.py _SCALAR": HERE,

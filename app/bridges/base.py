@@ -1,4 +1,4 @@
-"""What every bridge offers, and the words bridges and dialects share."""
+"""What every bridge offers, and the nouns that bridges share with dialects."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -6,11 +6,12 @@ import msgspec
 
 from app.bridges.naming import Names, ToolName
 from app.emitter.open_items import ItemPosition, OpenCall
+from app.protocol.request.tool_items import ToolItem
 from app.protocol.request.tools import Tool
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A function as a model is told of it, in no dialect."""
+    """A function that a model may call, in no dialect."""
 
     name: str
     description: str | None = None
@@ -29,7 +30,7 @@ class Carrier(NamedTuple):
 
 
 class RetoldCall(NamedTuple):
-    """A past call as a function call: what the model will read of it."""
+    """A past call as a function call, as the model will read it."""
 
     call_id: str
     name: str
@@ -37,36 +38,45 @@ class RetoldCall(NamedTuple):
 
 
 class RetoldOutput(NamedTuple):
-    """What a past call gave: plain text, or the client's content parts."""
+    """The output of a past call: plain text, or the client's content parts."""
 
     call_id: str
     content: str | list[Any]
 
 
 class Bridge(Protocol):
-    """One tool type and its items. Pure; bridges do not know each other."""
+    """One tool type: its shapes on the wire, and how it rides on a function. Pure; bridges do not know each other."""
 
-    tool_type: str
-    call_type: str
-    output_type: str
     item_prefix: str
+    """The prefix of its calls' ids."""
 
-    def declare(self, tool: Any, name: str) -> FunctionSpec | None:
+    @property
+    def tool(self) -> type[Tool]:
+        """The shape of the tool as a client offers it."""
+        ...
+
+    @property
+    def call(self) -> type[ToolItem]:
+        """The shape of a past call."""
+        ...
+
+    @property
+    def output(self) -> type[ToolItem]:
+        """The shape of the output of a past call."""
+        ...
+
+    def declare(self, tool: Any, name: str, /) -> FunctionSpec | None:
         """The function that carries this tool, under this name. None if the tool would run at a server we are not."""
         ...
 
-    def tool_of(self, item: Any) -> ToolName:
-        """The tool that a past call of this type was for."""
+    def retell_call(self, item: Any, carrier: Carrier, /) -> RetoldCall:
+        """A past call, as a call of its carrier."""
         ...
 
-    def retell_call(self, item: Any, carrier: Carrier) -> RetoldCall:
-        """A past call of this type, as a call of its carrier."""
+    def retell_output(self, item: Any, names: Names, /) -> RetoldOutput:
+        """The output of a past call. Tools in it are named as their carriers are."""
         ...
 
-    def retell_output(self, item: Any, names: Names) -> RetoldOutput:
-        """A past output of this type. What it says of tools, it says by the names of their carriers."""
-        ...
-
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
         """The item that a call of this carrier becomes."""
         ...

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, assert_never
 
 from app.bridges.base import Carrier
+from app.bridges.registry import BRIDGES
 from app.protocol.problems import refuse
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
-
-_WITH_NAMES = frozenset({"function", "custom"})
 
 
 class Choice(NamedTuple):
@@ -89,7 +88,7 @@ class _Meanings:
         self._names: defaultdict[_Meaning, list[str]] = defaultdict(list)
         for carrier in carriers:
             kind, _, namespace = carrier.tool
-            self._names[carrier.tool if kind in _WITH_NAMES else (kind, None, None)].append(carrier.spec.name)
+            self._names[carrier.tool if BRIDGES.has_names(kind) else (kind, None, None)].append(carrier.spec.name)
             if namespace is not None:
                 self._names["namespace", namespace, None].append(carrier.spec.name)
 
@@ -105,4 +104,4 @@ class _Meanings:
 def _meaning(chosen: ChosenTool) -> _Meaning:
     if chosen.type == "namespace":
         return chosen.type, chosen.name, None
-    return (chosen.type, chosen.name, chosen.namespace) if chosen.type in _WITH_NAMES else (chosen.type, None, None)
+    return (chosen.type, chosen.name, chosen.namespace) if BRIDGES.has_names(chosen.type) else (chosen.type, None, None)

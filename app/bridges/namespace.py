@@ -7,7 +7,7 @@ namespace beside it. What the client says of the whole namespace is told with it
 from typing import NamedTuple
 
 from app.bridges.naming import ToolName
-from app.protocol.request.tools import CustomTool, FunctionTool, NamespaceTool, Tool
+from app.protocol.request.tools import NamedTool, NamespaceTool, Tool
 
 
 class Member(NamedTuple):
@@ -32,5 +32,5 @@ def members(tool: Tool, path: str) -> list[Member]:
 
 
 def _member(tool: Tool, path: str, namespace: str | None) -> Member:
-    name = tool.name if isinstance(tool, FunctionTool | CustomTool) else tool.type
+    name = tool.name if isinstance(tool, NamedTool) else tool.type
     return Member(tool, ToolName(tool.type, name, namespace), path)

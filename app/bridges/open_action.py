@@ -1,7 +1,7 @@
-"""Calls whose item holds an action instead of a text. The wire lets no action grow, so it is told when it is whole.
+"""Calls whose item holds an action instead of a text. The wire lets no action grow, so it is sent when it is whole.
 
-Until then nobody hears of the call, unless something else opens behind it: then it is announced with an action that
-says nothing yet. A call that is cut before its action is whole is never told, for nobody could run half of one.
+Until then the client gets no event of the call, unless something else opens after it: then it is announced with an
+empty action. A call that is cut before its action is whole is never sent: no client could run half of one.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from app.protocol.output_items import ItemStatus, OutputItem
 
 
 class OpenAction:
-    """Such a call. `tell` makes the item of what the model wrote: as it is announced (`in_progress`), or finished."""
+    """Such a call. `make_item` makes its item of the arguments: as it is announced (`in_progress`), or finished."""
 
-    def __init__(self, position: ItemPosition, tell: Callable[[ItemStatus, str], OutputItem]) -> None:
+    def __init__(self, position: ItemPosition, make_item: Callable[[ItemStatus, str], OutputItem]) -> None:
         self.position = position
-        self._tell = tell
+        self._make_item = make_item
         self._arguments: list[str] = []
         self._announced: OutputItem | None = None
 
@@ -31,11 +31,11 @@ class OpenAction:
         """Added, with an action that is still empty."""
         if self._announced is not None:
             return []
-        self._announced = self._tell("in_progress", self.said())
+        self._announced = self._make_item("in_progress", self.said())
         return [self.position.item(e.OutputItemAdded, item=self._announced)]
 
     def add(self, arguments: str) -> list[e.Event]:
-        """More arguments; none of them can be told yet."""
+        """More arguments; none of them can be sent yet."""
         self._arguments.append(arguments)
         return []
 
@@ -50,7 +50,7 @@ class OpenAction:
         """The finished call with its whole action."""
         if status == "incomplete":
             return Closed(None, [])
-        item = self._tell(status, self.said())
+        item = self._make_item(status, self.said())
         return Closed(item, [*self.announce(), *self._grow(item), self.position.item(e.OutputItemDone, item=item)])
 
     def _grow(self, item: OutputItem) -> list[e.Event]:  # noqa: ARG002 — most actions come at once

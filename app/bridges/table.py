@@ -1,43 +1,24 @@
-"""The only list of bridges, and one turn's tools by the name of the function that carries each."""
+"""One turn's tools, by the name of the function that carries each."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from app.bridges.apply_patch import ApplyPatchBridge
 from app.bridges.base import Bridge, Carrier, FunctionSpec, RetoldCall, RetoldOutput
-from app.bridges.choice import Choice, permits, read_choice
-from app.bridges.custom import CustomBridge
-from app.bridges.function import FunctionBridge
-from app.bridges.local_shell import LocalShellBridge
+from app.bridges.choice import permits, read_choice
 from app.bridges.namespace import Member, members
 from app.bridges.naming import Names, ToolName
-from app.bridges.shell import ShellBridge
-from app.bridges.tool_search import ToolSearchBridge
+from app.bridges.registry import BRIDGES, wire_type
+from app.bridges.tool_types.function import FUNCTION, FunctionTool
+from app.bridges.tool_types.tool_search import ToolSearchTool
 from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.problems import refuse
 from app.protocol.request.input_items import InputItem
 from app.protocol.request.tool_choice import ToolChoice
-from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
-from app.protocol.request.tools import CustomTool, FunctionTool, Tool, ToolSearchTool
+from app.protocol.request.tool_items import NamedCallItem, ToolItem, ToolsItem
+from app.protocol.request.tools import NamedTool, Tool
 from app.protocol.warnings import ClientWarning
-
-__all__ = ["BRIDGES", "BridgeTable", "Choice"]
-
-FUNCTION: Final = FunctionBridge()
-BRIDGES: Final[tuple[Bridge, ...]] = (
-    FUNCTION,
-    CustomBridge(),
-    ToolSearchBridge(),
-    LocalShellBridge(),
-    ShellBridge(),
-    ApplyPatchBridge(),
-)
-
-_BY_TOOL: Final = {bridge.tool_type: bridge for bridge in BRIDGES}
-_BY_CALL: Final = {bridge.call_type: bridge for bridge in BRIDGES}
-_BY_OUTPUT: Final = {bridge.output_type: bridge for bridge in BRIDGES}
 
 
 class Offer(NamedTuple):
@@ -123,19 +104,19 @@ class BridgeTable:
 
     def retell_call(self, item: InputItem) -> RetoldCall | None:
         """The past call in this item; None if it holds none that a bridge knows."""
-        bridge = _BY_CALL.get(item.type)
+        bridge = BRIDGES.by_call.get(item.type)
         if bridge is None:
             return None
-        return bridge.retell_call(item, self._carrier_of(self._meant(bridge.tool_of(item)), bridge))
+        return bridge.retell_call(item, self._carrier_of(self._meant(_tool_of(item, bridge)), bridge))
 
     def retell_output(self, item: InputItem) -> RetoldOutput | None:
         """The past output in this item; None if it holds none that a bridge knows."""
-        bridge = _BY_OUTPUT.get(item.type)
+        bridge = BRIDGES.by_output.get(item.type)
         return None if bridge is None else bridge.retell_output(item, self._names)
 
     def _carrier(self, name: str) -> Carrier:
         """The carrier of this name; a function that nobody spoke of is itself."""
-        unknown = Carrier(ToolName(FUNCTION.tool_type, name), FunctionSpec(name=name), FUNCTION)
+        unknown = Carrier(ToolName("function", name), FunctionSpec(name=name), FUNCTION)
         return self._known.get(name, unknown)
 
     def _meant(self, tool: ToolName) -> ToolName:
@@ -194,7 +175,7 @@ class BridgeTable:
     def _declare(self, member: Member) -> Carrier | None:
         """The carrier of a tool; None if no function can carry it."""
         tool = member.tool
-        bridge = _BY_TOOL.get(tool.type)
+        bridge = BRIDGES.by_tool.get(tool.type)
         spec = None if bridge is None else bridge.declare(tool, self._names.of(member.name))
         if bridge is None or spec is None:
             return None
@@ -207,8 +188,8 @@ def _offers(tools: Sequence[Tool], items: Iterable[tuple[int, InputItem]]) -> It
     """Every tool, in the order in which the client speaks of it. Items have their positions in what was posted."""
     yield from _offers_in(tools, "tools", found=False)
     for index, item in items:
-        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
-            found = isinstance(item, ToolSearchOutputItem)
+        if isinstance(item, ToolsItem):
+            found = isinstance(item, ToolItem)  # by a tool, whose output this is
             yield from _offers_in(item.tools, f"input[{index}].tools", found=found)
 
 
@@ -225,10 +206,16 @@ def _functions(offers: Sequence[Offer]) -> Iterator[str]:
             yield offer.member.name.name
 
 
+def _tool_of(item: InputItem, bridge: Bridge) -> ToolName:
+    """The tool that a past call was for."""
+    kind = wire_type(bridge.tool)
+    return ToolName(kind, item.name, item.namespace) if isinstance(item, NamedCallItem) else ToolName(kind, kind)
+
+
 def _searches(offer: Offer) -> bool:
     tool = offer.member.tool
     return isinstance(tool, ToolSearchTool) and tool.execution == "client"
 
 
 def _may_load_later(tool: Tool) -> bool:
-    return isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading is True
+    return isinstance(tool, NamedTool) and tool.defer_loading is True

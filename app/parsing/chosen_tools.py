@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from app.bridges.registry import BRIDGES
 from app.parsing.bounds import within
 from app.parsing.validation import an_array, an_object, missing, type_of, validated, wrong_type
 from app.protocol.problems import refuse
-from app.protocol.request.tool_choice import NAMED, AllowedTools, ChosenTool, ToolChoice
+from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 
 
 def parse_tool_choice(raw: object, max_tools: int) -> ToolChoice:
@@ -38,6 +39,7 @@ def _parse_chosen(raw: dict[str, Any], path: str) -> ChosenTool | AllowedTools:
 
 def _parse_one(raw: object, path: str) -> ChosenTool:
     tool = an_object(raw, path)
-    if type_of(tool, path) in NAMED and tool.get("name") is None:
+    kind = type_of(tool, path)
+    if (kind == "namespace" or BRIDGES.has_names(kind)) and tool.get("name") is None:
         raise missing(f"{path}.name")
     return validated(ChosenTool, tool, path)

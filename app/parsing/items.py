@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from app.bridges.registry import BRIDGES
 from app.parsing.bounds import Bounds, by_setting, within
 from app.parsing.shaped import shaped
 from app.parsing.validation import an_object, type_of, wrong_type
@@ -27,6 +28,11 @@ def entries_of(raw: object) -> int:
     if isinstance(action, dict):
         count += sum(len(held) for name in _LISTS_OF_ACTIONS if isinstance(held := action.get(name), list))
     return count
+
+
+def item_shapes() -> list[type[InputItem]]:
+    """The shapes of all input items."""
+    return [*dict.fromkeys(ITEMS.values()), *BRIDGES.item_shapes.values(), UnknownItem]
 
 
 def parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
@@ -59,7 +65,8 @@ def parse_item(raw: object, path: str) -> InputItem:
         item = {**item, "type": kind}
     if kind == "agent_message":
         item = {**item, "content": _unsealed(item.get("content"))}
-    return shaped(ITEMS.get(kind, UnknownItem), item, path)
+    shape: type[InputItem] = ITEMS[kind] if kind in ITEMS else BRIDGES.item_shapes.get(kind, UnknownItem)
+    return shaped(shape, item, path)
 
 
 def _kind(item: dict[str, Any], path: str) -> str:

@@ -14,7 +14,7 @@ from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import KNOWN, CreateResponse
 from app.protocol.request.input_items import InputItem
 from app.protocol.request.text_format import TextConfig
-from app.protocol.request.tool_items import AdditionalToolsItem, ToolSearchOutputItem
+from app.protocol.request.tool_items import ToolsItem
 from app.protocol.request.tools import NamespaceTool, Tool
 
 _LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "metadata": MAX_PAIRS}
@@ -82,7 +82,7 @@ def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) ->
     """All tools of a turn together, wherever they stand and however they are nested."""
     names = _names(tools)
     for index, item in enumerate(given if isinstance(given, list) else ()):
-        if isinstance(item, AdditionalToolsItem | ToolSearchOutputItem):
+        if isinstance(item, ToolsItem):
             names |= _names(within(item.tools, limit, f"input[{index}].tools", "max_tools"))
     if len(names) > limit:
         raise _too_many_tools(len(names), limit)

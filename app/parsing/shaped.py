@@ -3,11 +3,12 @@
 from functools import cache
 from typing import Any
 
+from app.bridges.registry import BRIDGES
 from app.parsing.validation import AnyShape, an_array, an_object, missing, type_of, validated, wrong_type
 from app.protocol.problems import refuse
 from app.protocol.request.input_parts import PARTS, Content, InputPart, UnknownPart
 from app.protocol.request.shape import Holds, OneOf, Shape
-from app.protocol.request.tools import TOOLS, OtherTool, Tool
+from app.protocol.request.tools import NamespaceTool, OtherTool, Tool
 
 
 def shaped(shape: type[AnyShape], raw: dict[str, Any], path: str) -> AnyShape:
@@ -17,6 +18,11 @@ def shaped(shape: type[AnyShape], raw: dict[str, Any], path: str) -> AnyShape:
         if held is not None or isinstance(mark, Holds):
             raw = {**raw, name: _member(mark, held, f"{path}.{name}")}
     return validated(shape, raw, path)
+
+
+def tool_shapes() -> list[type[Tool]]:
+    """The shapes of all tools."""
+    return [*[bridge.tool for bridge in BRIDGES.by_tool.values()], NamespaceTool, OtherTool]
 
 
 def parse_content(raw: object, path: str) -> Content:
@@ -42,7 +48,11 @@ def _parse_part(raw: object, path: str) -> InputPart:
 
 def _parse_tool(raw: object, path: str) -> Tool:
     tool = an_object(raw, path)
-    return shaped(TOOLS.get(type_of(tool, path), OtherTool), tool, path)
+    kind = type_of(tool, path)
+    if kind == "namespace":
+        return shaped(NamespaceTool, tool, path)
+    bridge = BRIDGES.by_tool.get(kind)
+    return shaped(OtherTool if bridge is None else bridge.tool, tool, path)
 
 
 @cache

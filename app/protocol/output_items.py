@@ -34,20 +34,24 @@ class ReasoningText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type",
     text: str
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="message"):
-    """What the model says to the user."""
+class OutputItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """One entry of a response's `output`. The calls of tools that have a bridge stand in the files of those bridges."""
 
     id: str
+
+
+class Message(OutputItem, frozen=True, kw_only=True, tag="message"):
+    """What the model says to the user."""
+
     status: ItemStatus
     role: Literal["assistant"] = "assistant"
     content: list[OutputText | Refusal] = []
     phase: str | UnsetType = UNSET
 
 
-class FunctionCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="function_call"):
+class FunctionCall(OutputItem, frozen=True, kw_only=True, tag="function_call"):
     """A call of one of the client's functions; `arguments` are the very characters the model wrote."""
 
-    id: str
     status: ItemStatus
     call_id: str
     name: str
@@ -55,115 +59,25 @@ class FunctionCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     namespace: str | UnsetType = UNSET
 
 
-class CustomToolCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="custom_tool_call"):
-    """A call of a custom tool; `input` is one text, in no JSON."""
-
-    id: str
-    status: ItemStatus
-    call_id: str
-    name: str
-    input: str
-    namespace: str | UnsetType = UNSET
-
-
-class ToolSearchCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_search_call"):
-    """A search for tools, which the client runs."""
-
-    id: str
-    status: ItemStatus
-    call_id: str
-    execution: Literal["client"] = "client"
-    arguments: dict[str, Any] = {}
-
-
-class ExecAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="exec"):
-    """One command, word by word. Clients with strict types take an absent limit, but no null."""
-
-    command: list[str] = []
-    env: dict[str, str] = {}
-    timeout_ms: int | UnsetType = UNSET
-    working_directory: str | UnsetType = UNSET
-
-
-class LocalShellCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="local_shell_call"):
-    """A command for the client's shell."""
-
-    id: str
-    status: ItemStatus
-    call_id: str
-    action: ExecAction = ExecAction()
-
-
-class ShellAction(msgspec.Struct, frozen=True, kw_only=True):
-    """Commands for a shell, and the limits they run under."""
-
-    commands: list[str] = []
-    timeout_ms: int | None = None
-    max_output_length: int | None = None
-
-
-class ShellCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="shell_call"):
-    """Commands for the client's shell."""
-
-    id: str
-    status: ItemStatus
-    call_id: str
-    action: ShellAction = ShellAction()
-
-
-class FileOperation(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of one file; only `delete_file` has no `diff`."""
-
-    type: Literal["create_file", "update_file", "delete_file"]
-    path: str
-    diff: str | UnsetType = UNSET
-
-
-class ApplyPatchCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="apply_patch_call"):
-    """A change of one file. The wire knows no incomplete one."""
-
-    id: str
-    status: Literal["in_progress", "completed"]
-    call_id: str
-    operation: FileOperation
-
-
-class ImageGenerationCall(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image_generation_call"):
+class ImageGenerationCall(OutputItem, frozen=True, kw_only=True, tag="image_generation_call"):
     """An image the model wrote, in base64. It has no result while it is made."""
 
-    id: str
     status: Literal["in_progress", "completed"]
     result: str | UnsetType = UNSET
     output_format: str | UnsetType = UNSET
     """`png`, `jpeg`, `webp` or `gif`, where it is known."""
 
 
-class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="reasoning"):
+class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
     """What the model thought. `summary` is always there: Codex drops an item without it."""
 
-    id: str
     status: ItemStatus
     summary: list[SummaryText] = []
     content: list[ReasoningText] | UnsetType = UNSET
     encrypted_content: str | UnsetType = UNSET
 
 
-class Compaction(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="compaction"):
+class Compaction(OutputItem, frozen=True, kw_only=True, tag="compaction"):
     """What is left of a conversation, sealed. The wire gives it no status."""
 
-    id: str
     encrypted_content: str = ""
-
-
-OutputItem = (
-    Message
-    | FunctionCall
-    | Reasoning
-    | CustomToolCall
-    | ToolSearchCall
-    | LocalShellCall
-    | ShellCall
-    | ApplyPatchCall
-    | ImageGenerationCall
-    | Compaction
-)

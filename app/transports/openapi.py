@@ -6,10 +6,13 @@ from typing import Any, Final
 import msgspec
 from pydantic.json_schema import models_json_schema
 
+from app.parsing.items import item_shapes
+from app.parsing.shaped import tool_shapes
 from app.protocol import events
+from app.protocol.output_items import OutputItem
 from app.protocol.problems import ANSWERS
 from app.protocol.request.create_response import KNOWN, CreateResponse
-from app.protocol.request.input_items import ITEMS, UnknownItem
+from app.protocol.request.shape import Shape
 from app.protocol.response import Response
 
 Json = dict[str, Any]
@@ -194,24 +197,25 @@ def _upgraded() -> Json:
 
 def _requests() -> Json:
     """What a client may post, without what only this server keeps there. Unknown keys are ignored with a warning."""
-    shapes = dict.fromkeys([*ITEMS.values(), UnknownItem])
-    refs, found = models_json_schema(
-        [(shape, "validation") for shape in (CreateResponse, *shapes)], ref_template=f"{_REFS}{{model}}"
-    )
+    shapes: list[type[Shape]] = [CreateResponse, *item_shapes(), *tool_shapes()]
+    refs, found = models_json_schema([(shape, "validation") for shape in shapes], ref_template=f"{_REFS}{{model}}")
     # the end of a text is written otherwise in the patterns that JSON Schema means
     schemas: Json = msgspec.json.decode(msgspec.json.encode(found["$defs"]).replace(rb'\\z"', b'$"'))
     request = schemas["CreateResponse"]
     request["properties"] = {name: told for name, told in request["properties"].items() if name in KNOWN}
-    items = {"type": "array", "items": {"anyOf": [refs[shape, "validation"] for shape in shapes]}}
+    items = {"type": "array", "items": {"anyOf": [refs[shape, "validation"] for shape in item_shapes()]}}
     request["properties"]["input"]["anyOf"] = [{"type": "string"}, items]
     request["required"] = ["model", "input"]
+    schemas["Tool"] = {"anyOf": [refs[shape, "validation"] for shape in tool_shapes()]}
     return schemas
 
 
 def _answers() -> Json:
     """The response and its events. What an upstream that speaks Responses itself adds passes through as it is."""
     kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_told(kind)]
-    _, schemas = msgspec.json.schema_components([Response, *kinds], ref_template=f"{_REFS}{{name}}")
+    items = OutputItem.__subclasses__()
+    _, schemas = msgspec.json.schema_components([Response, *items, *kinds], ref_template=f"{_REFS}{{name}}")
+    schemas["OutputItem"] = {"anyOf": [{"$ref": f"{_REFS}{item.__name__}"} for item in items]}
     every = set(Response.__struct_fields__)
     schemas["Response"]["required"] = [name for name in schemas["Response"]["properties"] if name in every]
     return {**schemas, "Event": {"anyOf": [{"$ref": f"{_REFS}{kind.__name__}"} for kind in kinds]}}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from app.bridges.base import RetoldOutput
-from app.bridges.table import BRIDGES
+from app.bridges.registry import BRIDGES
 from app.emitter.deltas import Stopped
 from tests.bridges.offering import called, names, offered, parsed
 from tests.support.consumer import check_heard
@@ -151,9 +151,9 @@ def past_call(case: Case) -> dict[str, Any]:
 def test_every_bridge_has_a_case() -> None:
     """Whoever adds a bridge adds its case."""
     kinds = {case.tool["type"] for case in CASES.values()}
-    assert kinds == {bridge.tool_type for bridge in BRIDGES}
-    assert {case.item["type"] for case in CASES.values()} == {bridge.call_type for bridge in BRIDGES}
-    assert {case.output["type"] for case in CASES.values()} == {bridge.output_type for bridge in BRIDGES}
+    assert kinds == set(BRIDGES.by_tool)
+    assert {case.item["type"] for case in CASES.values()} == set(BRIDGES.by_call)
+    assert {case.output["type"] for case in CASES.values()} == set(BRIDGES.by_output)
 
 
 @each_case

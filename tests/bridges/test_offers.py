@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.bridges.table import BridgeTable, Choice
+from app.bridges.choice import Choice
+from app.bridges.table import BridgeTable
 from app.emitter.deltas import Stopped
 from tests.bridges.offering import called, names, offered, parsed, refused, request_of
 from tests.support.warned import sentences

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from app.bridges.base import FunctionSpec, RetoldCall, RetoldOutput
-from app.bridges.table import BridgeTable, Choice
+from app.bridges.choice import Choice
+from app.bridges.table import BridgeTable
 from app.emitter.open_items import ItemPosition, OpenFunctionCall
 from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError

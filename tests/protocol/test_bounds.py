@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
+from app.bridges.tool_types.shell import ShellCallItem
 from app.fetching.url_policy import check_url
 from app.parsing.bounds import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS
 from app.parsing.request_body import parse_request
 from app.protocol.json_bytes import is_json_object
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.json_values import count_values
-from app.protocol.request.tool_items import ShellCallItem
 from tests.support.scan import peak_of
 
 LONG: Final = "x" * 100_000

@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.bridges.tool_types.custom import CustomTool, PlainInput
+from app.bridges.tool_types.function import FunctionCallItem, FunctionCallOutputItem, FunctionTool
 from app.parsing.request_body import parse_request
 from app.parsing.unsupported import STEERING
 from app.protocol.problems import Problem, ProblemError
@@ -13,8 +15,6 @@ from app.protocol.request.input_items import MessageItem, ReasoningItem, Unknown
 from app.protocol.request.input_parts import InputImagePart, TextPart, UnknownPart
 from app.protocol.request.text_format import JsonSchemaFormat
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool
-from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem
-from app.protocol.request.tools import CustomTool, FunctionTool, PlainInput
 from tests.support.warned import sentences
 
 

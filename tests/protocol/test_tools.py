@@ -5,13 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.bridges.tool_types.custom import CustomTool, GrammarInput
+from app.bridges.tool_types.tool_search import ToolSearchOutputItem
 from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import AgentMessageItem
 from app.protocol.request.input_parts import TextPart
-from app.protocol.request.tool_items import ToolSearchOutputItem
-from app.protocol.request.tools import CustomTool, GrammarInput, NamespaceTool
+from app.protocol.request.tools import NamespaceTool
 
 FUNCTION = {"type": "function", "name": "f"}
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": "start: /x/"}

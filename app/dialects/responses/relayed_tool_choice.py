@@ -8,12 +8,14 @@ from bisect import bisect_left
 from typing import Any, Final
 
 from app.dialects.responses.positions import ADDED, DONE
-from app.protocol.request.tool_choice import NAMED, AllowedTools, ChosenTool, ToolChoice
+from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
 CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+NAMED: Final = frozenset({"function", "custom", "namespace"})
+"""Tool types that are chosen by name: all whose calls are looked at."""
 MOST_NAMES: Final = 20
 """Names of tools in the warning, and characters of each that are told: they are the upstream's."""
 LONGEST_NAME: Final = 64

@@ -6,22 +6,7 @@ from pydantic import Field
 
 from app.protocol.request.input_parts import ParsedContent
 from app.protocol.request.shape import Shape
-from app.protocol.request.tool_items import (
-    AdditionalToolsItem,
-    ApplyPatchCallItem,
-    ApplyPatchCallOutputItem,
-    CustomToolCallItem,
-    CustomToolCallOutputItem,
-    FunctionCallItem,
-    FunctionCallOutputItem,
-    LocalShellCallItem,
-    LocalShellCallOutputItem,
-    ShellCallItem,
-    ShellCallOutputItem,
-    ToolItem,
-    ToolSearchCallItem,
-    ToolSearchOutputItem,
-)
+from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
 
 
 class MessageItem(Shape):
@@ -113,18 +98,6 @@ InputItem = (
 
 ITEMS: Final[dict[str, type[InputItem]]] = {
     "message": MessageItem,
-    "function_call": FunctionCallItem,
-    "function_call_output": FunctionCallOutputItem,
-    "custom_tool_call": CustomToolCallItem,
-    "custom_tool_call_output": CustomToolCallOutputItem,
-    "tool_search_call": ToolSearchCallItem,
-    "tool_search_output": ToolSearchOutputItem,
-    "local_shell_call": LocalShellCallItem,
-    "local_shell_call_output": LocalShellCallOutputItem,
-    "shell_call": ShellCallItem,
-    "shell_call_output": ShellCallOutputItem,
-    "apply_patch_call": ApplyPatchCallItem,
-    "apply_patch_call_output": ApplyPatchCallOutputItem,
     "additional_tools": AdditionalToolsItem,
     "agent_message": AgentMessageItem,
     "compaction": CompactionItem,
@@ -133,3 +106,4 @@ ITEMS: Final[dict[str, type[InputItem]]] = {
     "configuration_update": ConfigurationUpdateItem,
     "reasoning": ReasoningItem,
 }
+"""Every item that is not about a tool, by its `type`."""

@@ -1,6 +1,6 @@
 """Which tools the model may or must call."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
@@ -25,8 +25,5 @@ class AllowedTools(Shape):
     mode: Literal["auto", "required"] = "auto"
     tools: Annotated[list[ChosenTool], SkipValidation]
 
-
-NAMED: Final = frozenset({"function", "custom", "namespace"})
-"""Tool types that can be chosen by name only."""
 
 ToolChoice = Literal["auto", "none", "required"] | ChosenTool | AllowedTools

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.bridges.base import FunctionSpec
-from app.bridges.table import Choice
+from app.bridges.choice import Choice
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.function_tools import to_tools
 from tests.dialects.chat.asking import ask, call, output

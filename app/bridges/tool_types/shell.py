@@ -1,17 +1,20 @@
 """The shell: commands that the client runs, with an event for each."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from pydantic import Field
 
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
-from app.bridges.naming import Names, ToolName
+from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
+from app.bridges.registry import BRIDGES
 from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol import events as e
-from app.protocol.output_items import ItemStatus, OutputItem, ShellAction, ShellCall
-from app.protocol.request.tool_items import ShellCallItem, ShellCallOutputItem, ShellOutput
-from app.protocol.request.tools import ShellTool
+from app.protocol.output_items import ItemStatus, OutputItem
+from app.protocol.request.shape import Shape
+from app.protocol.request.tool_items import ToolItem
+from app.protocol.request.tools import Tool
 
 _LIMITS: Final = ("timeout_ms", "max_output_length")
 _PARAMETERS: Final[dict[str, Any]] = {
@@ -26,15 +29,83 @@ _PARAMETERS: Final[dict[str, Any]] = {
 }
 
 
+class Environment(Shape):
+    """Where a shell runs."""
+
+    type: str
+
+
+class ShellTool(Tool):
+    """Runs shell commands, at the client's unless `environment` says otherwise."""
+
+    type: Literal["shell"]
+    environment: Environment | None = None
+
+
+class ShellCommands(Shape):
+    """Commands that were run."""
+
+    commands: Annotated[list[str], Field(fail_fast=True)]
+    timeout_ms: float | None = None
+    max_output_length: float | None = None
+
+
+class ShellCallItem(ToolItem):
+    """A past call."""
+
+    type: Literal["shell_call"]
+    call_id: str
+    action: ShellCommands
+
+
+class ShellOutcome(Shape):
+    """How a command ended."""
+
+    type: str
+    exit_code: int | None = None
+
+
+class ShellOutput(Shape):
+    """The output of one command."""
+
+    stdout: str = ""
+    stderr: str = ""
+    outcome: ShellOutcome | None = None
+
+
+class ShellCallOutputItem(ToolItem):
+    """The output of a call, command by command."""
+
+    type: Literal["shell_call_output"]
+    call_id: str
+    output: str | Annotated[list[ShellOutput], Field(fail_fast=True)]
+
+
+class ShellAction(msgspec.Struct, frozen=True, kw_only=True):
+    """Commands to run, and the limits they run under."""
+
+    commands: list[str] = []
+    timeout_ms: int | None = None
+    max_output_length: int | None = None
+
+
+class ShellCall(OutputItem, frozen=True, kw_only=True, tag="shell_call"):
+    """Commands for the client's shell."""
+
+    status: ItemStatus
+    call_id: str
+    action: ShellAction = ShellAction()
+
+
 class ShellBridge:
     """`shell` rides on a function of commands."""
 
-    tool_type = "shell"
-    call_type = "shell_call"
-    output_type = "shell_call_output"
+    tool = ShellTool
+    call = ShellCallItem
+    output = ShellCallOutputItem
     item_prefix = "sh"
 
-    def declare(self, tool: ShellTool, name: str) -> FunctionSpec | None:
+    def declare(self, tool: ShellTool, name: str, /) -> FunctionSpec | None:
         """A function shaped like the action; none for a shell in a container of the API's own."""
         if tool.environment is not None and tool.environment.type != "local":
             return None
@@ -42,35 +113,31 @@ class ShellBridge:
             name=name, description="Runs shell commands and returns what they write.", parameters=_PARAMETERS
         )
 
-    def tool_of(self, item: ShellCallItem) -> ToolName:  # noqa: ARG002 — there is but one
-        """The one shell."""
-        return ToolName(self.tool_type, self.tool_type)
-
-    def retell_call(self, item: ShellCallItem, carrier: Carrier) -> RetoldCall:
+    def retell_call(self, item: ShellCallItem, carrier: Carrier, /) -> RetoldCall:
         """The action as arguments."""
         limits = {key: read_limit(getattr(item.action, key)) for key in _LIMITS}
         given = {key: value for key, value in limits.items() if value is not None}
         arguments = msgspec.json.encode({"commands": item.action.commands, **given}).decode()
         return RetoldCall(item.call_id, carrier.spec.name, arguments)
 
-    def retell_output(self, item: ShellCallOutputItem, names: Names) -> RetoldOutput:  # noqa: ARG002 — names no tool
+    def retell_output(self, item: ShellCallOutputItem, _names: Names, /) -> RetoldOutput:
         """What each command wrote and how it ended."""
         if isinstance(item.output, str):
             return RetoldOutput(item.call_id, item.output)
         return RetoldOutput(item.call_id, "\n".join(_in_words(output) for output in item.output))
 
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:  # noqa: ARG002 — there is but one
+    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `shell_call` item."""
 
-        def tell(status: ItemStatus, arguments: str) -> ShellCall:
+        def make_item(status: ItemStatus, arguments: str) -> ShellCall:
             action = ShellAction() if status == "in_progress" else _action(arguments)
             return ShellCall(id=position.id, status=status, call_id=call_id, action=action)
 
-        return OpenShellCall(position, tell)
+        return OpenShellCall(position, make_item)
 
 
 class OpenShellCall(OpenAction):
-    """A shell call: its commands are told one by one, as clients expect them."""
+    """A shell call: an event for each command, as clients expect them."""
 
     def _grow(self, item: OutputItem) -> list[e.Event]:
         assert isinstance(item, ShellCall)  # noqa: S101 — our own misuse, never the wire's
@@ -84,22 +151,25 @@ class OpenShellCall(OpenAction):
         return events
 
 
+BRIDGES.register(ShellBridge())
+
+
 def _action(arguments: str) -> ShellAction:
-    """What is to be run. Arguments that say nothing of it are the command: the shell's error tells the model why."""
-    told = read_object(arguments)
-    line = told.get("commands", told.get("command"))
+    """The commands. Arguments that name none are the command: the shell's error tells the model why."""
+    read = read_object(arguments)
+    line = read.get("commands", read.get("command"))
     commands = [line] if isinstance(line, str) else read_words(line)
     if commands is None:
         commands = [arguments] if arguments.strip() else []
-    return ShellAction(commands=commands, **{key: read_limit(told.get(key)) for key in _LIMITS})
+    return ShellAction(commands=commands, **{key: read_limit(read.get(key)) for key in _LIMITS})
 
 
 def _in_words(output: ShellOutput) -> str:
-    said = [output.stdout.rstrip("\n")]
+    lines = [output.stdout.rstrip("\n")]
     if output.stderr.strip():
-        said.append("[stderr]\n" + output.stderr.rstrip("\n"))
+        lines.append("[stderr]\n" + output.stderr.rstrip("\n"))
     if output.outcome is not None and output.outcome.exit_code is not None:
-        said.append(f"[exit code {output.outcome.exit_code}]")
+        lines.append(f"[exit code {output.outcome.exit_code}]")
     elif output.outcome is not None:
-        said.append(f"[{output.outcome.type}]")
-    return "\n".join(part for part in said if part)
+        lines.append(f"[{output.outcome.type}]")
+    return "\n".join(line for line in lines if line)

@@ -1,19 +1,23 @@
 """Custom tools: one text, in no JSON, carried by a function with the one string `input`."""
 
 import re
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
+from pydantic import SkipValidation
 
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.json_string_tap import JsonStringTap
 from app.bridges.naming import Names, ToolName
+from app.bridges.registry import BRIDGES
 from app.emitter.open_items import Closed, ItemPosition, OpenCall
 from app.protocol import events as e
-from app.protocol.output_items import CustomToolCall, ItemStatus
-from app.protocol.request.tool_items import CustomToolCallItem, CustomToolCallOutputItem
-from app.protocol.request.tools import CustomTool, GrammarInput
+from app.protocol.output_items import ItemStatus, OutputItem
+from app.protocol.request.input_parts import ParsedContent
+from app.protocol.request.shape import OneOf, Shape
+from app.protocol.request.tool_items import NamedCallItem, ToolItem
+from app.protocol.request.tools import NamedTool
 
 INPUT: Final = "input"
 HOW: Final = f"Pass the whole input, exactly as it is to be, as the string `{INPUT}`."
@@ -28,38 +32,85 @@ _NOT: Final = re.compile(r"\bnot\b|n't\b|\bnever\b", re.IGNORECASE)
 _JSON: Final = re.compile(r"\bJSON\b", re.IGNORECASE)
 
 
+class PlainInput(Shape):
+    """Any text may be the input of a custom tool."""
+
+    type: Literal["text"]
+
+
+class GrammarInput(Shape):
+    """The input of a custom tool must obey this grammar."""
+
+    type: Literal["grammar"]
+    syntax: Literal["lark", "regex"]
+    definition: str
+
+
+class CustomTool(NamedTool):
+    """A tool whose input is one text, in no JSON."""
+
+    type: Literal["custom"]
+    format: Annotated[
+        PlainInput | GrammarInput | None, SkipValidation, OneOf({"text": PlainInput, "grammar": GrammarInput})
+    ] = None
+
+
+class CustomToolCallItem(NamedCallItem):
+    """A past call of a custom tool."""
+
+    type: Literal["custom_tool_call"]
+    input: str
+
+
+class CustomToolCallOutputItem(ToolItem):
+    """The output of a past call."""
+
+    type: Literal["custom_tool_call_output"]
+    call_id: str
+    output: ParsedContent
+
+
+class CustomToolCall(OutputItem, frozen=True, kw_only=True, tag="custom_tool_call"):
+    """A call of a custom tool; `input` is one text, in no JSON."""
+
+    status: ItemStatus
+    call_id: str
+    name: str
+    input: str
+    namespace: str | UnsetType = UNSET
+
+
 class CustomBridge:
     """A custom tool rides on a function of one string."""
 
-    tool_type = "custom"
-    call_type = "custom_tool_call"
-    output_type = "custom_tool_call_output"
+    tool = CustomTool
+    call = CustomToolCallItem
+    output = CustomToolCallOutputItem
     item_prefix = "ctc"
 
-    def declare(self, tool: CustomTool, name: str) -> FunctionSpec:
-        """A function of one string; a grammar is told in its description."""
-        said = [_SENTENCE.sub(_unless_against_json, tool.description or "").strip(), HOW]
+    def declare(self, tool: CustomTool, name: str, /) -> FunctionSpec:
+        """A function of one string; its description holds the grammar."""
+        paragraphs = [_SENTENCE.sub(_unless_against_json, tool.description or "").strip(), HOW]
         if isinstance(tool.format, GrammarInput):
             syntax = "regular expression" if tool.format.syntax == "regex" else "Lark grammar"
-            said.append(f"`{INPUT}` must match this {syntax}:\n{tool.format.definition.strip()}")
-        description = "\n\n".join(paragraph for paragraph in said if paragraph)
+            paragraphs.append(f"`{INPUT}` must match this {syntax}:\n{tool.format.definition.strip()}")
+        description = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
         return FunctionSpec(name=name, description=description, parameters=_PARAMETERS)
 
-    def tool_of(self, item: CustomToolCallItem) -> ToolName:
-        """The tool, within its namespace."""
-        return ToolName(self.tool_type, item.name, item.namespace)
-
-    def retell_call(self, item: CustomToolCallItem, carrier: Carrier) -> RetoldCall:
+    def retell_call(self, item: CustomToolCallItem, carrier: Carrier, /) -> RetoldCall:
         """The input as the string of its function."""
         return RetoldCall(item.call_id, carrier.spec.name, msgspec.json.encode({INPUT: item.input}).decode())
 
-    def retell_output(self, item: CustomToolCallOutputItem, names: Names) -> RetoldOutput:  # noqa: ARG002 — names no tool
+    def retell_output(self, item: CustomToolCallOutputItem, _names: Names, /) -> RetoldOutput:
         """The output, text or parts."""
         return RetoldOutput(item.call_id, item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `custom_tool_call` item."""
         return OpenCustomCall(position, carrier.tool, call_id)
+
+
+BRIDGES.register(CustomBridge())
 
 
 class OpenCustomCall:
@@ -78,13 +129,13 @@ class OpenCustomCall:
         return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
 
     def announce(self) -> list[e.Event]:
-        """Nothing: it was told when it opened."""
+        """Nothing: it was announced when it opened."""
         return []
 
     def add(self, arguments: str) -> list[e.Event]:
-        """More arguments, and what they say of the input."""
+        """More arguments, and what they hold of the input."""
         self._arguments.append(arguments)
-        return self._tell(self._tap.feed(arguments))
+        return self._grow(self._tap.feed(arguments))
 
     def said(self) -> str:
         """All arguments so far, as the model wrote them."""
@@ -99,12 +150,12 @@ class OpenCustomCall:
         if status == "incomplete":  # what is still open to doubt, such as half an escape, is no input
             item = self._item(status, "".join(self._input))
             return Closed(item, [self.position.item(e.OutputItemDone, item=item)])
-        rest = self._tell(self._tap.rest())
+        rest = self._grow(self._tap.rest())
         item = self._item(status, "".join(self._input))
         done = self.position.within(e.CustomToolCallInputDone, input=item.input)
         return Closed(item, [*rest, done, self.position.item(e.OutputItemDone, item=item)])
 
-    def _tell(self, text: str) -> list[e.Event]:
+    def _grow(self, text: str) -> list[e.Event]:
         if not text:
             return []
         self._input.append(text)
@@ -122,6 +173,6 @@ class OpenCustomCall:
 
 
 def _unless_against_json(sentence: re.Match[str]) -> str:
-    """Codex says «do not wrap the patch in JSON»: true of its tool, and wrong of the function that carries it."""
+    """The sentence, unless it forbids JSON. Codex says «do not wrap the patch in JSON», which its carrier must do."""
     found = _NOT.search(sentence[0])
     return "" if found and _JSON.search(sentence[0], found.end()) else sentence[0]

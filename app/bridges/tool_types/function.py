@@ -1,56 +1,81 @@
 """Function tools: carried by themselves. Parameters that are of no object travel as the one property of an object."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
-from app.bridges.naming import Names, ToolName
+from app.bridges.naming import Names
+from app.bridges.registry import BRIDGES
 from app.bridges.schema import VALUE, for_chat, wraps
 from app.emitter.open_items import Closed, ItemPosition, OpenCall, OpenFunctionCall
 from app.protocol.events import Event
 from app.protocol.output_items import ItemStatus
-from app.protocol.request.tool_items import FunctionCallItem, FunctionCallOutputItem
-from app.protocol.request.tools import FunctionTool
+from app.protocol.request.input_parts import ParsedContent
+from app.protocol.request.tool_items import NamedCallItem, ToolItem
+from app.protocol.request.tools import NamedTool
+
+
+class FunctionTool(NamedTool):
+    """A function the client runs itself."""
+
+    type: Literal["function"]
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class FunctionCallItem(NamedCallItem):
+    """A past call of a function, its arguments as the model wrote them."""
+
+    type: Literal["function_call"]
+    arguments: str
+
+
+class FunctionCallOutputItem(ToolItem):
+    """The output of a past call, of whatever tool: Codex answers `local_shell_call` with it."""
+
+    type: Literal["function_call_output"]
+    call_id: str
+    output: ParsedContent
 
 
 class FunctionBridge:
     """A function is carried by itself."""
 
-    tool_type = "function"
-    call_type = "function_call"
-    output_type = "function_call_output"
+    tool = FunctionTool
+    call = FunctionCallItem
+    output = FunctionCallOutputItem
     item_prefix = "fc"
 
-    def declare(self, tool: FunctionTool, name: str) -> FunctionSpec:
+    def declare(self, tool: FunctionTool, name: str, /) -> FunctionSpec:
         """The function, as it is."""
         return FunctionSpec(
             name=name, description=tool.description, parameters=for_chat(tool.parameters), strict=tool.strict
         )
 
-    def tool_of(self, item: FunctionCallItem) -> ToolName:
-        """The function, within its namespace."""
-        return ToolName(self.tool_type, item.name, item.namespace)
-
-    def retell_call(self, item: FunctionCallItem, carrier: Carrier) -> RetoldCall:
+    def retell_call(self, item: FunctionCallItem, carrier: Carrier, /) -> RetoldCall:
         """The call, its arguments untouched."""
         arguments = item.arguments
         if _wraps(carrier) and _is_json(arguments):
             arguments = f'{{"{VALUE}":{arguments}}}'
         return RetoldCall(item.call_id, carrier.spec.name, arguments)
 
-    def retell_output(self, item: FunctionCallOutputItem, names: Names) -> RetoldOutput:  # noqa: ARG002 — names no tool
+    def retell_output(self, item: FunctionCallOutputItem, _names: Names, /) -> RetoldOutput:
         """The output, text or parts."""
         return RetoldOutput(item.call_id, item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition) -> OpenCall:
+    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `function_call` item."""
         call = OpenFunctionCall(position, carrier.tool.name, call_id, carrier.tool.namespace)
         return OpenWrappedCall(call) if _wraps(carrier) else call
 
 
+FUNCTION = FunctionBridge()
+BRIDGES.register(FUNCTION)
+
+
 class OpenWrappedCall:
-    """A call whose arguments are of no object: told when they are out of the one that carried them."""
+    """A call whose arguments are of no object: they are taken out of the object that carried them when it is whole."""
 
     def __init__(self, call: OpenFunctionCall) -> None:
         self.position = call.position
@@ -62,11 +87,11 @@ class OpenWrappedCall:
         return self._call.open()
 
     def announce(self) -> list[Event]:
-        """Nothing: it was told when it opened."""
+        """Nothing: it was announced when it opened."""
         return []
 
     def add(self, arguments: str) -> list[Event]:
-        """More arguments; none of them can be told yet."""
+        """More arguments; none of them can be passed on yet."""
         self._written.append(arguments)
         return []
 
@@ -81,9 +106,9 @@ class OpenWrappedCall:
     def close(self, status: ItemStatus) -> Closed:
         """The finished call, with the very characters of its one argument."""
         arguments = _unwrapped(self.said())
-        told = self._call.add(arguments) if arguments else []
+        added = self._call.add(arguments) if arguments else []
         closed = self._call.close(status)
-        return Closed(closed.item, [*told, *closed.events])
+        return Closed(closed.item, [*added, *closed.events])
 
 
 def _wraps(carrier: Carrier) -> bool:

@@ -1,0 +1,134 @@
+"""Changes of files: create, update, delete. One operation per call."""
+
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.naming import Names
+from app.bridges.open_action import OpenAction, read_object
+from app.bridges.registry import BRIDGES
+from app.emitter.open_items import ItemPosition, OpenCall
+from app.protocol.output_items import ItemStatus, OutputItem
+from app.protocol.request.shape import Shape
+from app.protocol.request.tool_items import ToolItem
+from app.protocol.request.tools import Tool
+
+_DESCRIPTION: Final = (
+    "Creates, updates or deletes one file. For `create_file`, `diff` is the new file, each line behind a `+`. "
+    "For `update_file`, `diff` is one or more hunks: a line `@@` (or `@@ ` and a line of the file to find the place, "
+    "such as a function's head), then lines behind a space (kept), a `-` (removed) or a `+` (added), with three kept "
+    "lines around each change."
+)
+_PARAMETERS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
+        "path": {"type": "string", "description": "The file, relative to the root of the workspace."},
+        "diff": {"type": "string", "description": "What changes; left out for `delete_file`."},
+    },
+    "required": ["type", "path"],
+    "additionalProperties": False,
+}
+
+
+class ApplyPatchTool(Tool):
+    """Creates, changes and deletes files."""
+
+    type: Literal["apply_patch"]
+
+
+class PatchOperation(Shape):
+    """A past change of one file."""
+
+    type: str
+    path: str
+    diff: str | None = None
+
+
+class ApplyPatchCallItem(ToolItem):
+    """A past call."""
+
+    type: Literal["apply_patch_call"]
+    call_id: str
+    operation: PatchOperation
+
+
+class ApplyPatchCallOutputItem(ToolItem):
+    """Whether the change succeeded, and what the client says of it."""
+
+    type: Literal["apply_patch_call_output"]
+    call_id: str
+    status: str | None = None
+    output: str | None = None
+
+
+class FileOperation(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one file; only `delete_file` has no `diff`."""
+
+    type: Literal["create_file", "update_file", "delete_file"]
+    path: str
+    diff: str | UnsetType = UNSET
+
+
+class ApplyPatchCall(OutputItem, frozen=True, kw_only=True, tag="apply_patch_call"):
+    """A call. The wire knows no incomplete one."""
+
+    status: Literal["in_progress", "completed"]
+    call_id: str
+    operation: FileOperation
+
+
+class ApplyPatchBridge:
+    """The typed `apply_patch` rides on a function shaped like its operation. Codex's is a custom tool instead."""
+
+    tool = ApplyPatchTool
+    call = ApplyPatchCallItem
+    output = ApplyPatchCallOutputItem
+    item_prefix = "apc"
+
+    def declare(self, _tool: ApplyPatchTool, name: str, /) -> FunctionSpec:
+        """A function shaped like the operation."""
+        return FunctionSpec(name=name, description=_DESCRIPTION, parameters=_PARAMETERS)
+
+    def retell_call(self, item: ApplyPatchCallItem, carrier: Carrier, /) -> RetoldCall:
+        """The operation as arguments."""
+        operation = item.operation
+        members = {"type": operation.type, "path": operation.path, "diff": operation.diff}
+        given = {key: value for key, value in members.items() if value is not None}
+        return RetoldCall(item.call_id, carrier.spec.name, msgspec.json.encode(given).decode())
+
+    def retell_output(self, item: ApplyPatchCallOutputItem, _names: Names, /) -> RetoldOutput:
+        """The status, and what the client says."""
+        lines = [f"[{item.status}]" if item.status else "", item.output or ""]
+        return RetoldOutput(item.call_id, "\n".join(line for line in lines if line))
+
+    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+        """An `apply_patch_call` item."""
+
+        def make_item(status: ItemStatus, arguments: str) -> ApplyPatchCall:
+            operation = _operation(arguments)
+            if status != "in_progress":
+                return ApplyPatchCall(id=position.id, status="completed", call_id=call_id, operation=operation)
+            if operation.diff is not UNSET:  # clients read type and path here, and the diff when it is done
+                operation = msgspec.structs.replace(operation, diff="")
+            return ApplyPatchCall(id=position.id, status="in_progress", call_id=call_id, operation=operation)
+
+        return OpenAction(position, make_item)
+
+
+BRIDGES.register(ApplyPatchBridge())
+
+
+def _operation(arguments: str) -> FileOperation:
+    """The operation. Arguments that are none become its diff: the client's error tells the model why."""
+    read = read_object(arguments)
+    inner = read.get("operation")
+    try:
+        operation = msgspec.convert(inner if isinstance(inner, dict) else read, FileOperation)
+    except msgspec.ValidationError:
+        return FileOperation(type="update_file", path="", diff=arguments)
+    if operation.type == "delete_file":
+        return msgspec.structs.replace(operation, diff=UNSET)
+    return msgspec.structs.replace(operation, diff="") if operation.diff is UNSET else operation

@@ -1,0 +1,133 @@
+"""The local shell: one command, word by word, which the client runs."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from pydantic import Field
+
+from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.naming import Names
+from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
+from app.bridges.registry import BRIDGES
+from app.emitter.open_items import ItemPosition, OpenCall
+from app.protocol.output_items import ItemStatus, OutputItem
+from app.protocol.request.shape import Shape
+from app.protocol.request.tool_items import ToolItem
+from app.protocol.request.tools import Tool
+
+_PARAMETERS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "command": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": 'The program and its arguments, for instance ["bash", "-lc", "ls | wc -l"].',
+        },
+        "workdir": {"type": "string", "description": "The directory to run it in."},
+        "timeout_ms": {"type": "integer", "description": "Milliseconds it may take."},
+    },
+    "required": ["command"],
+    "additionalProperties": False,
+}
+
+
+class LocalShellTool(Tool):
+    """Runs one command, given as a list of words."""
+
+    type: Literal["local_shell"]
+
+
+class ShellWords(Shape):
+    """A command that was run."""
+
+    command: Annotated[list[str], Field(fail_fast=True)]
+    timeout_ms: float | None = None
+    working_directory: str | None = None
+
+
+class LocalShellCallItem(ToolItem):
+    """A past call. Old clients give it an id only."""
+
+    type: Literal["local_shell_call"]
+    call_id: str | None = None
+    action: ShellWords
+
+
+class LocalShellCallOutputItem(ToolItem):
+    """The output of a command; `id` may be the call's."""
+
+    type: Literal["local_shell_call_output"]
+    call_id: str | None = None
+    output: str
+
+
+class ExecAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="exec"):
+    """A command to run. Clients with strict types take an absent limit, but no null."""
+
+    command: list[str] = []
+    env: dict[str, str] = {}
+    timeout_ms: int | UnsetType = UNSET
+    working_directory: str | UnsetType = UNSET
+
+
+class LocalShellCall(OutputItem, frozen=True, kw_only=True, tag="local_shell_call"):
+    """A command for the client's shell."""
+
+    status: ItemStatus
+    call_id: str
+    action: ExecAction = ExecAction()
+
+
+class LocalShellBridge:
+    """`local_shell` rides on a function of a command. Old Codex answers its calls with `function_call_output`."""
+
+    tool = LocalShellTool
+    call = LocalShellCallItem
+    output = LocalShellCallOutputItem
+    item_prefix = "lsh"
+
+    def declare(self, _tool: LocalShellTool, name: str, /) -> FunctionSpec:
+        """A function shaped like the action."""
+        return FunctionSpec(name=name, description="Runs a command and returns what it writes.", parameters=_PARAMETERS)
+
+    def retell_call(self, item: LocalShellCallItem, carrier: Carrier, /) -> RetoldCall:
+        """The action as arguments."""
+        action = item.action
+        limits = {"workdir": action.working_directory, "timeout_ms": read_limit(action.timeout_ms)}
+        given = {key: value for key, value in limits.items() if value is not None}
+        arguments = msgspec.json.encode({"command": action.command, **given}).decode()
+        return RetoldCall(item.call_id or item.id or "", carrier.spec.name, arguments)
+
+    def retell_output(self, item: LocalShellCallOutputItem, _names: Names, /) -> RetoldOutput:
+        """The output. Its `id` is that of the call, where it has no call id."""
+        return RetoldOutput(item.call_id or item.id or "", item.output)
+
+    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+        """A `local_shell_call` item."""
+
+        def make_item(status: ItemStatus, arguments: str) -> LocalShellCall:
+            action = ExecAction() if status == "in_progress" else _action(arguments)
+            return LocalShellCall(id=position.id, status=status, call_id=call_id, action=action)
+
+        return OpenAction(position, make_item)
+
+
+BRIDGES.register(LocalShellBridge())
+
+
+def _action(arguments: str) -> ExecAction:
+    """The command. Arguments that name none are the command: the client's error tells the model why."""
+    read = read_object(arguments)
+    line = read.get("command")
+    command = read_words(line)
+    if isinstance(line, str):
+        command = ["bash", "-lc", line]
+    elif command is None:
+        command = [arguments] if arguments.strip() else []
+    workdir, limit = read.get("workdir"), read_limit(read.get("timeout_ms"))
+    return ExecAction(
+        command=command,
+        working_directory=workdir if isinstance(workdir, str) and workdir else UNSET,
+        timeout_ms=UNSET if limit is None else limit,
+    )

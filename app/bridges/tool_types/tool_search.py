@@ -1,0 +1,108 @@
+"""The search for tools that were not offered at once, which the client runs."""
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.namespace import members
+from app.bridges.naming import Names
+from app.bridges.open_action import OpenAction, read_object
+from app.bridges.registry import BRIDGES
+from app.bridges.schema import for_chat
+from app.emitter.open_items import ItemPosition, OpenCall
+from app.protocol.output_items import ItemStatus, OutputItem
+from app.protocol.request.tool_items import ToolItem, ToolsItem
+from app.protocol.request.tools import Tool
+
+_DESCRIPTION: Final = "Searches for tools that can be used. Those it finds can be called from then on."
+_PARAMETERS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "What the tool is to do."},
+        "limit": {"type": "integer", "description": "How many tools to find at most."},
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+class ToolSearchTool(Tool):
+    """Finds tools that were not offered at once. Without `execution: client` the API's own server would search."""
+
+    type: Literal["tool_search"]
+    execution: Literal["client", "server"] | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class ToolSearchCallItem(ToolItem):
+    """A past search. One that the API's own server ran has no call id."""
+
+    type: Literal["tool_search_call"]
+    call_id: str | None = None
+    arguments: Any = None
+
+
+class ToolSearchOutputItem(ToolItem, ToolsItem):
+    """The tools that were found."""
+
+    type: Literal["tool_search_output"]
+    call_id: str | None = None
+
+
+class ToolSearchCall(OutputItem, frozen=True, kw_only=True, tag="tool_search_call"):
+    """A search for the client to run."""
+
+    status: ItemStatus
+    call_id: str
+    execution: Literal["client"] = "client"
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class ToolSearchBridge:
+    """`tool_search` rides on a function of a query. The item of its output holds the tools that were found."""
+
+    tool = ToolSearchTool
+    call = ToolSearchCallItem
+    output = ToolSearchOutputItem
+    item_prefix = "tsc"
+
+    def declare(self, tool: ToolSearchTool, name: str, /) -> FunctionSpec | None:
+        """A function of a query; none where the API's own server would search."""
+        if tool.execution != "client":
+            return None
+        parameters = for_chat(tool.parameters) or _PARAMETERS
+        return FunctionSpec(name=name, description=tool.description or _DESCRIPTION, parameters=parameters)
+
+    def retell_call(self, item: ToolSearchCallItem, carrier: Carrier, /) -> RetoldCall:
+        """The query as arguments."""
+        query = item.arguments
+        if not isinstance(query, dict):
+            written = query if isinstance(query, str) else msgspec.json.encode(query).decode()
+            query = {} if query is None else _query(written)
+        return RetoldCall(item.call_id or "", carrier.spec.name, msgspec.json.encode(query).decode())
+
+    def retell_output(self, item: ToolSearchOutputItem, names: Names, /) -> RetoldOutput:
+        """The tools that were found, by the names under which the model may call them."""
+        found = [names.of(member.name) for tool in item.tools for member in members(tool, "")]
+        text = f"Found tools, which can be called now: {', '.join(found)}" if found else "No tool was found."
+        return RetoldOutput(item.call_id or "", text)
+
+    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+        """A `tool_search_call` item."""
+
+        def make_item(status: ItemStatus, arguments: str) -> ToolSearchCall:
+            query = {} if status == "in_progress" else _query(arguments)
+            return ToolSearchCall(id=position.id, status=status, call_id=call_id, arguments=query)
+
+        return OpenAction(position, make_item)
+
+
+BRIDGES.register(ToolSearchBridge())
+
+
+def _query(arguments: str) -> dict[str, Any]:
+    """The query. Arguments that are no object are the text to look for."""
+    read = read_object(arguments)
+    return read if read or arguments.strip() in {"", "{}"} else {"query": arguments}
