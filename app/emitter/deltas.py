@@ -1,4 +1,4 @@
-"""What a model can say in one tick, in no dialect. The narrow waist: readers make these, the emitter takes them."""
+"""The pieces of a model's answer, in no dialect. Readers of every dialect make them, the emitter takes them."""
 
 from typing import Any, Literal
 
@@ -22,15 +22,15 @@ class RefusalDelta(msgspec.Struct, frozen=True):
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
-    """More of what the model thinks."""
+    """More reasoning."""
 
     text: str
 
 
 class AnnotationAdded(msgspec.Struct, frozen=True):
-    """A citation, in the form the client is told but for its position.
+    """A citation, as the client gets it but for its place in the text.
 
-    Its text begins `from_start` characters behind the last one written, and ends `from_end` behind it.
+    The cited text begins `from_start` characters before the end of what was written, and ends `from_end` before it.
     """
 
     annotation: dict[str, Any]
@@ -43,16 +43,16 @@ class AnnotationAdded(msgspec.Struct, frozen=True):
 
 
 class ImageWritten(msgspec.Struct, frozen=True):
-    """A whole image, in base64, and its format (`png`, …; empty if nobody knows)."""
+    """A whole image, in base64, and its format (`png`, …; empty if it is not known)."""
 
     data: str
     format: str = ""
 
 
 class ProviderStateAdded(msgspec.Struct, frozen=True):
-    """What the upstream wants back in the next turn and the client has no use for, such as a signature.
+    """Provider state: what the upstream wants back in the next turn, such as a signature.
 
-    Of the call that was opened under `key`, or of the whole answer. Only the dialect knows what it means.
+    It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect knows what it means.
     """
 
     fields: dict[str, Any]
@@ -60,15 +60,15 @@ class ProviderStateAdded(msgspec.Struct, frozen=True):
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """The conversation was summed up; what is left of it, sealed."""
+    """The conversation was summed up: its summary, sealed."""
 
     encrypted_content: str
 
 
 class CallOpened(msgspec.Struct, frozen=True):
-    """A tool call begins. `key` tells it apart within its turn; `call_id` is the upstream's, empty if it gave none.
+    """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none.
 
-    `kept` is what the upstream wants back with this call.
+    `kept` is its provider state.
     """
 
     key: int
@@ -85,13 +85,13 @@ class CallArguments(msgspec.Struct, frozen=True):
 
 
 class UsageReported(msgspec.Struct, frozen=True):
-    """What the upstream counted; the last one holds."""
+    """What the upstream counted; the last count holds."""
 
     usage: Usage
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """The upstream said why it ended. Without it, a stream that ends was cut. Some say it often: the last one holds."""
+    """Why the upstream ended. A stream that ends without it was cut. Some send it several times: the last one holds."""
 
     reason: Literal["end", "length", "content_filter"]
 

@@ -1,15 +1,16 @@
-"""Output items while they stream, one class per kind: open, add, close. None knows its neighbours.
+"""Output items while they stream, one class per kind: open, add, close. None knows the others.
 
-An open item holds what was said so far; closing it returns the finished, frozen item together with the events that
-tell it, and it is then thrown away: no item is ever both.
+An open item holds what was written so far. Closing it returns the finished, frozen item and the events that close it,
+and the open one is then discarded: no item is ever both.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec import UNSET
 
 from app.emitter.deltas import AnnotationAdded, TextDelta
+from app.emitter.rules import ItemKind
 from app.protocol import events as e
 from app.protocol.output_items import (
     FunctionCall,
@@ -22,7 +23,7 @@ from app.protocol.output_items import (
 
 
 class ItemPosition(NamedTuple):
-    """An item's id, its index in the output and the source of its sequence numbers: settled when it is begun."""
+    """An item's id, its index in the output and the source of its events' numbers: fixed when it is begun."""
 
     id: str
     output_index: int
@@ -38,10 +39,7 @@ class ItemPosition(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """What is left of an open item: the finished one, and the events that tell so.
-
-    Nothing is left of a call that was cut before anything could be told of it.
-    """
+    """The finished item and the events that close it. No item if it was cut before any event of it was sent."""
 
     item: OutputItem | None
     events: list[e.Event]
@@ -56,11 +54,11 @@ class OpenItem(Protocol):
         ...
 
     def open(self) -> list[e.Event]:
-        """The events of its birth."""
+        """The events that begin it."""
         ...
 
     def empty_delta(self) -> e.Event | None:
-        """A sign of life that says nothing: an empty delta on the open part. None where the wire has none."""
+        """An empty delta of the open part, as a sign of life. None where the wire has none."""
         ...
 
     def close(self, status: ItemStatus) -> Closed:
@@ -72,7 +70,7 @@ class OpenCall(OpenItem, Protocol):
     """A tool call of any kind, its arguments still arriving."""
 
     def announce(self) -> list[e.Event]:
-        """Something else is about to open: what has not been told of this call's birth is told now."""
+        """The events that begin it, if they were not sent yet: another item is about to open."""
         ...
 
     def add(self, arguments: str) -> list[e.Event]:
@@ -167,7 +165,9 @@ class _OpenRefusal:
 
 
 class OpenMessage:
-    """What the model says to the user: parts of text and refusal, one open at a time."""
+    """A message to the user: parts of text and refusal, one open at a time."""
+
+    kind: Final = ItemKind.MESSAGE
 
     def __init__(self, position: ItemPosition) -> None:
         self.position = position
@@ -175,7 +175,7 @@ class OpenMessage:
         self._part: _OpenText | _OpenRefusal | None = None
 
     def open(self) -> list[e.Event]:
-        """Added, and empty; its first part follows with what is said."""
+        """Added, and empty; its first part follows with its text."""
         return [self.position.item(e.OutputItemAdded, item=Message(id=self.position.id, status="in_progress"))]
 
     def add_text(self, delta: TextDelta) -> list[e.Event]:
@@ -194,7 +194,7 @@ class OpenMessage:
         return [*events, part.open(), part.add(text)]
 
     def annotate(self, cited: AnnotationAdded) -> list[e.Event] | None:
-        """A citation of the text of the open part. None if it is about an earlier one, which is told already."""
+        """A citation of the text of the open part. None if it is about an earlier one, which is finished."""
         if isinstance(self._part, _OpenText):
             return self._part.annotate(cited)
         if self._part is not None:
@@ -203,7 +203,7 @@ class OpenMessage:
         return [*events, *(part.annotate(cited) or ())]
 
     def empty_delta(self) -> e.Event:
-        """An empty delta on the open part. There is always one: whoever opens a message says something at once."""
+        """An empty delta of the open part. There is always one: a message is opened with its first text."""
         assert self._part is not None  # noqa: S101 — our own misuse, never the wire's
         return self._part.empty_delta()
 
@@ -244,13 +244,20 @@ class OpenFunctionCall:
         return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
 
     def announce(self) -> list[e.Event]:
-        """Nothing: it was told when it opened."""
+        """Nothing: its beginning was sent when it opened."""
         return []
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments."""
         self._arguments.append(arguments)
-        return [self.position.within(e.FunctionCallArgumentsDelta, delta=arguments)]
+        return [
+            e.FunctionCallArgumentsDelta(  # spelled out: this is the hot path
+                sequence_number=self.position.next_number(),
+                output_index=self.position.output_index,
+                item_id=self.position.id,
+                delta=arguments,
+            )
+        ]
 
     def said(self) -> str:
         """All arguments so far."""

@@ -1,58 +1,54 @@
-"""Reasoning items while they stream: as a summary, or as the model wrote it.
+"""Reasoning items while they stream: as a summary, or as the model wrote them; and the provider state they carry.
 
-Where the client carries what the upstream wants back, each is sealed as it closes.
+If the client returns sealed content, each item is sealed with its provider state as it closes.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
 from app.emitter.open_items import Closed, ItemPosition
+from app.emitter.rules import ItemKind
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, Reasoning, ReasoningText, SummaryText
 
 
 class StatePiece(NamedTuple):
-    """A piece of what the upstream wants back: with the call of this id, or with the answer as a whole."""
+    """A piece of provider state: of the call with this id, or of the answer as a whole."""
 
     fields: dict[str, Any]
     call_id: str | None = None
 
 
 Seal = Callable[[str, list[StatePiece]], str]
-"""Seals a thought, in all its words, and what is kept with it."""
+"""Seals the whole text of a reasoning item together with its provider state."""
 
 
-class Carried:
-    """What one reasoning item carries sealed. Nothing, unless there is somebody to seal it."""
+class ItemState:
+    """The provider state of one reasoning item. Without a seal nothing of it is sent."""
 
-    def __init__(self, seal: Seal | None, kept: list[StatePiece]) -> None:
+    def __init__(self, seal: Seal | None, pieces: list[StatePiece]) -> None:
         self._seal = seal
-        self._kept = kept
+        self._pieces = pieces
 
-    def keep(self, piece: StatePiece) -> None:
-        """One more piece."""
-        self._kept.append(piece)
+    def add(self, piece: StatePiece) -> None:
+        """Adds a piece."""
+        self._pieces.append(piece)
 
     def sealed(self, text: str) -> str | UnsetType:
         """The item's `encrypted_content`."""
-        return UNSET if self._seal is None else self._seal(text, self._kept)
-
-
-def unspoken(position: ItemPosition, carried: Carried) -> tuple[Reasoning, list[e.Event]]:
-    """An item without words, whole as soon as it opens: it only carries."""
-    item = Reasoning(id=position.id, status="completed", encrypted_content=carried.sealed(""))
-    added = Reasoning(id=position.id, status="in_progress")
-    return item, [position.item(e.OutputItemAdded, item=added), position.item(e.OutputItemDone, item=item)]
+        return UNSET if self._seal is None else self._seal(text, self._pieces)
 
 
 class OpenSummary:
-    """Reasoning told as a summary of one part: the only form that every real client shows."""
+    """Reasoning as a summary of one part: the only form that every real client shows."""
 
-    def __init__(self, position: ItemPosition, carried: Carried) -> None:
+    kind: Final = ItemKind.REASONING
+
+    def __init__(self, position: ItemPosition, state: ItemState) -> None:
         self.position = position
-        self.carried = carried
+        self.state = state
         self._texts: list[str] = []
 
     def open(self) -> list[e.Event]:
@@ -63,18 +59,26 @@ class OpenSummary:
         ]
 
     def add(self, text: str) -> list[e.Event]:
-        """More thought."""
+        """More reasoning."""
         self._texts.append(text)
-        return [self.position.within(e.ReasoningSummaryTextDelta, summary_index=0, delta=text)]
+        return [
+            e.ReasoningSummaryTextDelta(  # spelled out: this is the hot path
+                sequence_number=self.position.next_number(),
+                output_index=self.position.output_index,
+                item_id=self.position.id,
+                summary_index=0,
+                delta=text,
+            )
+        ]
 
     def empty_delta(self) -> e.Event:
         """An empty delta on the part."""
         return self.position.within(e.ReasoningSummaryTextDelta, summary_index=0, delta="")
 
     def close(self, status: ItemStatus) -> Closed:
-        """The finished thought."""
+        """The finished item."""
         part = SummaryText(text="".join(self._texts))
-        sealed = self.carried.sealed(part.text)
+        sealed = self.state.sealed(part.text)
         item = Reasoning(id=self.position.id, status=status, summary=[part], encrypted_content=sealed)
         return Closed(
             item,
@@ -87,11 +91,13 @@ class OpenSummary:
 
 
 class OpenRawReasoning:
-    """Reasoning told as the model wrote it."""
+    """Reasoning as the model wrote it."""
 
-    def __init__(self, position: ItemPosition, carried: Carried) -> None:
+    kind: Final = ItemKind.REASONING
+
+    def __init__(self, position: ItemPosition, state: ItemState) -> None:
         self.position = position
-        self.carried = carried
+        self.state = state
         self._texts: list[str] = []
 
     def open(self) -> list[e.Event]:
@@ -104,7 +110,7 @@ class OpenRawReasoning:
         ]
 
     def add(self, text: str) -> list[e.Event]:
-        """More thought."""
+        """More reasoning."""
         self._texts.append(text)
         return [self.position.within(e.ReasoningTextDelta, content_index=0, delta=text)]
 
@@ -113,9 +119,9 @@ class OpenRawReasoning:
         return self.position.within(e.ReasoningTextDelta, content_index=0, delta="")
 
     def close(self, status: ItemStatus) -> Closed:
-        """The finished thought."""
+        """The finished item."""
         part = ReasoningText(text="".join(self._texts))
-        sealed = self.carried.sealed(part.text)
+        sealed = self.state.sealed(part.text)
         item = Reasoning(id=self.position.id, status=status, content=[part], encrypted_content=sealed)
         return Closed(
             item,
@@ -125,3 +131,43 @@ class OpenRawReasoning:
                 self.position.item(e.OutputItemDone, item=item),
             ],
         )
+
+
+OpenReasoning = OpenSummary | OpenRawReasoning
+
+
+class ReasoningItems:
+    """Opens the reasoning items of one answer. Provider state waits here for the next of them."""
+
+    def __init__(self, *, raw: bool, seal: Seal | None) -> None:
+        self._open: type[OpenReasoning] = OpenRawReasoning if raw else OpenSummary
+        self._seal = seal
+        self._waiting: list[StatePiece] = []
+
+    @property
+    def has_state(self) -> bool:
+        """Whether provider state waits for an item."""
+        return bool(self._waiting)
+
+    def add_state(self, piece: StatePiece, current: OpenReasoning | None) -> None:
+        """Adds provider state to the open reasoning item, or to what waits. Without a seal it is dropped."""
+        if self._seal is None or not piece.fields:
+            return
+        if current is None:
+            self._waiting.append(piece)
+        else:
+            current.state.add(piece)
+
+    def open(self, position: ItemPosition) -> OpenReasoning:
+        """A new open item, which carries all that waits."""
+        return self._open(position, self._take_state())
+
+    def state_only(self, position: ItemPosition) -> tuple[Reasoning, list[e.Event]]:
+        """An item without text that carries all that waits, finished as soon as it is added."""
+        item = Reasoning(id=position.id, status="completed", encrypted_content=self._take_state().sealed(""))
+        added = Reasoning(id=position.id, status="in_progress")
+        return item, [position.item(e.OutputItemAdded, item=added), position.item(e.OutputItemDone, item=item)]
+
+    def _take_state(self) -> ItemState:
+        pieces, self._waiting = self._waiting, []
+        return ItemState(self._seal, pieces)

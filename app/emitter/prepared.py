@@ -1,17 +1,15 @@
 """A response for which the model is not asked: its request is only to be remembered, for a turn that continues it."""
 
-from msgspec.structs import replace
+from itertools import count
 
-from app.protocol.events import Event, ResponseCompleted, ResponseCreated, ResponseInProgress
+from app.emitter.lifecycle import Lifecycle
+from app.emitter.rules import ENDINGS
+from app.protocol.events import Event
 from app.protocol.response import Response, Usage
 
 
 def prepared(response: Response, *, completed_at: int) -> list[Event]:
     """All of its events. It has no output and used no tokens."""
+    lifecycle = Lifecycle(response, next_number=count().__next__, now=lambda: completed_at)
     nothing = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
-    done = replace(response, status="completed", completed_at=completed_at, usage=nothing)
-    return [
-        ResponseCreated(sequence_number=0, response=response),
-        ResponseInProgress(sequence_number=1, response=response),
-        ResponseCompleted(sequence_number=2, response=done),
-    ]
+    return [*lifecycle.begin(), lifecycle.last(ENDINGS["end"], output=[], usage=nothing)]

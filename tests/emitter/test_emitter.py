@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.emitter.call_register import MOST_NAMES
 from app.emitter.deltas import (
     AnnotationAdded,
     Broke,
@@ -12,8 +13,9 @@ from app.emitter.deltas import (
     Stopped,
     TextDelta,
 )
-from app.emitter.emitter import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS, Emitter, MisuseError
-from app.emitter.unsettled import MOST_NAMES
+from app.emitter.emitter import Emitter
+from app.emitter.ledger import MisuseError
+from app.emitter.rules import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS
 from app.protocol.problems import Problem
 from tests.emitter.talks import CITATION, TALKS, TOO_LONG
 from tests.support.consumer import check_heard

@@ -21,7 +21,8 @@ from app.emitter.deltas import (
     TextDelta,
     UsageReported,
 )
-from app.emitter.emitter import Emitter, MisuseError
+from app.emitter.emitter import Emitter
+from app.emitter.ledger import MisuseError
 from app.protocol.problems import ANSWERS, Problem
 from tests.support.consumer import check_heard
 from tests.support.grammar import check

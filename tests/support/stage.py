@@ -68,7 +68,7 @@ def written(text: str, kept: list[StatePiece]) -> str:
     return " ".join([repr(text), *[f"{piece.call_id}:{piece.fields}" for piece in kept]])
 
 
-def new_emitter(*, raw_reasoning: bool = False, seal: Seal | None = None) -> Emitter:
+def new_emitter(*, raw_reasoning: bool = False, for_codex: bool = False, seal: Seal | None = None) -> Emitter:
     """An emitter that has not begun."""
     return Emitter(
         Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
@@ -76,6 +76,7 @@ def new_emitter(*, raw_reasoning: bool = False, seal: Seal | None = None) -> Emi
         mint=counting_mint(),
         now=lambda: COMPLETED_AT,
         raw_reasoning=raw_reasoning,
+        for_codex=for_codex,
         seal=seal,
     )
 

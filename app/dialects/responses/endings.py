@@ -24,9 +24,6 @@ LONGEST_MESSAGE: Final = 500
 UNREADABLE: Final = Problem(
     code="upstream_error", message="The model's server sent something that is no event of a response."
 )
-CUT: Final = Problem(
-    code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
-)
 
 _COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens")
 _RANK: Final[dict[str, int]] = {"completed": 0, "incomplete": 1, "failed": 2}

@@ -35,7 +35,6 @@ import msgspec
 
 from app.dialects.responses.call_ends import CallEnds, Named
 from app.dialects.responses.endings import (
-    CUT,
     LAST,
     MOVING,
     SECOND,
@@ -48,7 +47,6 @@ from app.dialects.responses.endings import (
     reported,
     whole_seconds,
 )
-from app.dialects.responses.for_codex import refusals_as_text
 from app.dialects.responses.marked_ids import original
 from app.dialects.responses.marks import Marks
 from app.dialects.responses.positions import Positions
@@ -56,7 +54,8 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
 from app.dialects.responses.relayed_items import OpenItems
 from app.dialects.responses.relayed_tool_choice import ToolChoiceFilter
-from app.emitter.emitter import CUT_IN_A_CALL
+from app.emitter.for_codex import refusals_as_text
+from app.emitter.rules import CUT, CUT_IN_A_CALL
 from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint

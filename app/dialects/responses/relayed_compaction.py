@@ -9,11 +9,12 @@ from typing import Any, Final, Literal
 from app.compaction.prompt import CUT as CUT_SHORT
 from app.compaction.prompt import SUM_UP, Window, sealed_window
 from app.compaction.window import kept_messages
-from app.dialects.responses.endings import CUT, LAST, UNREADABLE, ending, reported
+from app.dialects.responses.endings import LAST, UNREADABLE, ending, reported
 from app.dialects.responses.marked_ids import marked
 from app.dialects.responses.relay import CHARACTERS_PER_TOKEN, READ
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
+from app.emitter.rules import CUT
 from app.protocol.events import Event, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 
 from app.dialects.responses.marked_seals import marked_seal, tag_of
-from app.emitter.emitter import CUT_IN_A_CALL
+from app.emitter.rules import CUT_IN_A_CALL
 from app.protocol.events import Ending, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage

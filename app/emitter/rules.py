@@ -1,0 +1,149 @@
+"""The ordering rules of a response, as tables. The emitter reads both, the relay reads how answers end.
+
+Theory of operation
+-------------------
+Every output item takes its position when it is begun, and is then in one of two places: open or finished. It moves
+once. What moves it stands here:
+
+    CLOSES     a delta that opens an item first closes the open items that cannot stay open beside it
+    ENDINGS    when the answer ends, each item that is still open is completed, incomplete or dropped
+
+So a message and a reasoning item are never open together, and text before a call is closed before the call opens.
+Calls may be open side by side, because upstreams interleave their arguments. A whole call is closed early, because
+clients run a call as soon as it is done.
+
+At a limit only what the model was writing last can be incomplete. If a call in an earlier position is not whole
+either, it cannot be known which of them was cut, and the response fails. A call that is dropped gets no `done` and is
+not in the final output, because clients run what is done.
+
+A relayed answer brings its own items and their ends. Where the upstream leaves a message or a reasoning item open, or
+a limit may have cut the call it ended last (`NEWEST_CALL`), the same cells hold.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, Literal, NamedTuple
+
+from app.emitter import deltas as d
+from app.protocol import events as e
+from app.protocol.problems import Problem
+from app.protocol.response import IncompleteDetails
+
+CUT: Final = Problem(
+    code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
+)
+CUT_IN_SEVERAL_CALLS: Final = Problem(
+    code="upstream_error", message="The model's server stopped at a limit in the middle of several tool calls."
+)
+CUT_IN_A_CALL: Final = Problem(
+    code="invalid_prompt",
+    message="The model reached a limit in the middle of a tool call. Ask for smaller steps, or raise its limit.",
+)
+CALL_NOT_OPEN: Final = Problem(
+    code="upstream_error", message="The model's server sent arguments for a tool call that is not open."
+)
+
+
+class ItemKind(StrEnum):
+    """The kinds of open items that the rules distinguish."""
+
+    MESSAGE = "message"
+    REASONING = "reasoning"
+    WHOLE_CALL = "whole call"
+    """Its arguments are a complete JSON object: nothing can be missing."""
+    NEWEST_CALL = "newest call"
+    """Its arguments may go on, and no item was begun after it."""
+    EARLIER_CALL = "earlier call"
+    """Its arguments may go on, and another item was begun after it."""
+    NOT_ENDED = "not ended"
+    """Only in relayed answers: the upstream has not ended it, and it is neither a message nor reasoning."""
+
+
+MESSAGE: Final = ItemKind.MESSAGE
+REASONING: Final = ItemKind.REASONING
+WHOLE_CALL: Final = ItemKind.WHOLE_CALL
+
+CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
+    d.TextDelta: frozenset({REASONING, WHOLE_CALL}),
+    d.RefusalDelta: frozenset({REASONING, WHOLE_CALL}),
+    d.AnnotationAdded: frozenset({REASONING, WHOLE_CALL}),
+    d.ReasoningDelta: frozenset({MESSAGE, WHOLE_CALL}),
+    d.CallOpened: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
+    d.ImageWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
+    d.Compacted: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
+}
+"""What a delta closes when it opens an item. A delta without a row never opens one."""
+
+DISCARDS_SPACE: Final = frozenset({d.RefusalDelta, d.CallOpened, d.ImageWritten, d.Compacted})
+"""Deltas behind which white space that waits for text is not text any more: it is dropped."""
+
+STATE_COMES_FIRST: Final = frozenset({d.TextDelta, d.RefusalDelta, d.AnnotationAdded, d.CallOpened})
+"""Deltas before whose item the provider state that waits gets a reasoning item of its own."""
+
+Reason = Literal["end", "length", "content_filter", "failure"]
+"""Why an answer ends: the upstream's reason, or that it was cut or broke."""
+Outcome = Literal["completed", "incomplete", "dropped"] | Problem
+"""What becomes of an item that is open at the end. A problem makes the whole response fail."""
+
+
+class EndingRule(NamedTuple):
+    """How an answer ends: its last event, and what becomes of the items that are open."""
+
+    event: type[e.LastEvent]
+    status: Literal["completed", "incomplete", "failed"]
+    items: Mapping[ItemKind, Outcome]
+    incomplete_details: IncompleteDetails | None = None
+    writes_state: bool = False
+    """Whether provider state that still waits gets an item of its own. Otherwise it is dropped."""
+
+    @property
+    def event_name(self) -> str:
+        """The last event's name on the wire."""
+        return str(self.event.__struct_config__.tag)
+
+
+_COMPLETED: Final[Mapping[ItemKind, Outcome]] = {
+    ItemKind.MESSAGE: "completed",
+    ItemKind.REASONING: "completed",
+    ItemKind.WHOLE_CALL: "completed",
+    ItemKind.NEWEST_CALL: "completed",
+    ItemKind.EARLIER_CALL: "completed",
+    ItemKind.NOT_ENDED: "dropped",
+}
+_AT_A_LIMIT: Final[Mapping[ItemKind, Outcome]] = {
+    ItemKind.MESSAGE: "incomplete",
+    ItemKind.REASONING: "incomplete",
+    ItemKind.WHOLE_CALL: "completed",
+    ItemKind.NEWEST_CALL: "incomplete",
+    ItemKind.EARLIER_CALL: CUT_IN_SEVERAL_CALLS,
+    ItemKind.NOT_ENDED: "dropped",
+}
+_FAILED: Final[Mapping[ItemKind, Outcome]] = {
+    ItemKind.MESSAGE: "incomplete",
+    ItemKind.REASONING: "incomplete",
+    ItemKind.WHOLE_CALL: "dropped",
+    ItemKind.NEWEST_CALL: "dropped",
+    ItemKind.EARLIER_CALL: "dropped",
+    ItemKind.NOT_ENDED: "dropped",
+}
+
+ENDINGS: Final[Mapping[Reason, EndingRule]] = {
+    "end": EndingRule(e.ResponseCompleted, "completed", _COMPLETED, writes_state=True),
+    "length": EndingRule(
+        e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, IncompleteDetails(reason="max_output_tokens")
+    ),
+    "content_filter": EndingRule(
+        e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, IncompleteDetails(reason="content_filter")
+    ),
+    "failure": EndingRule(e.ResponseFailed, "failed", _FAILED),
+}
+
+
+class ClientRules(NamedTuple):
+    """What depends on the client: how answers end, and whether it shows refusals."""
+
+    endings: Mapping[Reason, EndingRule]
+    shows_refusals: bool
+
+
+ANY_CLIENT: Final = ClientRules(ENDINGS, shows_refusals=True)

@@ -1,0 +1,33 @@
+"""White space that opens no item of its own, and waits until more text or more reasoning follows."""
+
+from app.emitter.deltas import TextDelta
+
+
+class WaitingSpace:
+    """What waits for more text, and what waits for more reasoning."""
+
+    def __init__(self) -> None:
+        self._text: list[TextDelta] = []
+        self._reasoning: list[str] = []
+        self.text_length = 0
+        """Characters that wait for text."""
+
+    def add_text(self, delta: TextDelta) -> None:
+        """Adds text, or white space before it."""
+        self._text.append(delta)
+        self.text_length += len(delta.text)
+
+    def take_text(self) -> list[TextDelta]:
+        """Returns what waits for text, which does not wait any more."""
+        deltas, self._text, self.text_length = self._text, [], 0
+        return deltas
+
+    def add_reasoning(self, text: str) -> None:
+        """Adds reasoning, or white space before it."""
+        self._reasoning.append(text)
+
+    def take_reasoning(self) -> str:
+        """Returns what waits for reasoning, which does not wait any more."""
+        text = "".join(self._reasoning)
+        self._reasoning.clear()
+        return text

@@ -1,0 +1,86 @@
+"""Finds the calls whose arguments are a complete JSON object: nothing the model could still add would belong to them.
+
+An answer may come in a million pieces, so each character is looked at only once. A call is decoded once, when its
+brackets have been closed. If it is no object then, it never becomes one.
+"""
+
+import re
+from collections.abc import Container
+from typing import Final
+
+import msgspec
+
+from app.emitter.open_items import OpenCall
+
+_OUTSIDE: Final = re.compile(r'["{}\[\]]')
+_INSIDE: Final = re.compile(r'["\\]')
+
+
+class _Brackets:
+    """Whether the brackets of a JSON text that is still arriving have been closed again."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._depth = 0
+        self._inside = False
+        """In a string."""
+        self._escaped = False
+
+    def is_closed(self) -> bool:
+        return self.closed
+
+    def feed(self, text: str) -> None:
+        at = 0
+        if self._escaped and text:
+            self._escaped, at = False, 1
+        while not self.closed and (found := (_INSIDE if self._inside else _OUTSIDE).search(text, at)) is not None:
+            at = found.end()
+            match found[0]:
+                case "\\":
+                    self._escaped = at == len(text)
+                    at += 1
+                case '"':
+                    self._inside = not self._inside
+                case "{" | "[":
+                    self._depth += 1
+                case _:
+                    self._depth -= 1
+                    self.closed = self._depth <= 0
+
+
+class WholeCalls:
+    """The positions of the open calls that are whole."""
+
+    def __init__(self) -> None:
+        self._brackets: dict[int, _Brackets] = {}
+        self._new: dict[int, tuple[OpenCall, list[str]]] = {}
+        """Arguments that were not looked at yet."""
+
+    def add(self, call: OpenCall, arguments: str) -> None:
+        """More arguments of an open call."""
+        position = call.position.output_index
+        if (new := self._new.get(position)) is None:
+            self._new[position] = (call, [arguments])
+        else:
+            new[1].append(arguments)
+
+    def found(self, positions: Container[int]) -> list[int]:
+        """Those of these positions whose calls have become whole since they were last looked at, in order."""
+        if not self._new:
+            return []
+        new, self._new = self._new, {}
+        return [at for at in sorted(new) if at in positions and self._is_whole(at, *new[at])]
+
+    def _is_whole(self, position: int, call: OpenCall, new: list[str]) -> bool:
+        brackets = self._brackets.setdefault(position, _Brackets())
+        if brackets.is_closed():
+            return False
+        brackets.feed("".join(new))
+        return _is_object(call.said()) if brackets.is_closed() else False
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(arguments), dict)
+    except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
+        return False
