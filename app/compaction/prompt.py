@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from app.protocol.request.plain_messages import user_message
 from app.protocol.seals import Sealer
 
 SUM_UP: Final = """\
@@ -43,8 +44,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def items(self) -> list[dict[str, Any]]:
         """All of it, as input items."""
-        told = {"type": "message", "role": "user", "content": f"{TOLD}\n\n{self.summary}"}
-        return [*self.before, told, *self.after]
+        return [*self.before, user_message(f"{TOLD}\n\n{self.summary}"), *self.after]
 
 
 def sealed_window(window: Window, sealer: Sealer) -> str:

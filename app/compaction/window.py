@@ -23,6 +23,7 @@ from app.parsing.items import parse_item
 from app.protocol.ids import Mint
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import CompactionItem, CompactionTriggerItem, InputItem, MessageItem
+from app.protocol.request.plain_messages import role_of, user_message
 from app.protocol.request.text_format import PlainFormat
 from app.protocol.seals import Sealer
 
@@ -157,15 +158,14 @@ def kept_messages(request: CreateResponse, mint: Mint) -> list[Json]:
     for item in reversed(items):
         if _get(item, "type") in FOLDED:
             break  # what is before it is not the client's to keep any longer, or is kept already
-        if _get(item, "type") not in (None, "message") or _get(item, "role") != "user":
+        if role_of(item) != "user":
             continue
         room -= len(msgspec.json.encode(item))
         if room < 0:
             break
         content = item["content"]
         parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-        about = {"id": item.get("id") or mint("msg"), "type": "message", "role": "user", "status": "completed"}
-        kept.append({**about, "content": parts})
+        kept.append({"id": item.get("id") or mint("msg"), **user_message(parts), "status": "completed"})
     return kept[::-1]
 
 
@@ -188,7 +188,7 @@ def _is_summary(item: MessageItem) -> bool:
 
 
 def _is_told_to_model(item: Any) -> bool:
-    return _get(item, "type") in (None, "message") and _get(item, "role") in ("user", "system", "developer")
+    return role_of(item) in ("user", "system", "developer")
 
 
 def _plain(item: InputItem) -> Json:

@@ -1,6 +1,6 @@
 """The inspector's addresses: the page and its files for everybody, what it shows only for those who may ask."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -127,6 +127,6 @@ class Inspector:
             self._watchers.give_back(caller)
 
 
-def _shown(ask: Any, warnings: list[str]) -> bytes:
+def _shown(ask: Any, warnings: Sequence[str]) -> bytes:
     """What would be asked, without what nobody needs to see."""
     return json_bytes({"ask": redacted(ask), "warnings": warnings})

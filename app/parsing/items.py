@@ -7,10 +7,12 @@ from app.parsing.bounds import Bounds, by_setting, within
 from app.parsing.shaped import shaped
 from app.parsing.validation import an_object, type_of, wrong_type
 from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.input_items import ITEMS, InputItem, UnknownItem
+from app.protocol.request.input_items import ITEMS, InputItem, MessageItem, UnknownItem
 
 _LISTS: Final = ("content", "output", "summary", "tools")
 _LISTS_OF_ACTIONS: Final = ("command", "commands")
+_OF_MESSAGES: Final = {name for name, field in MessageItem.model_fields.items() if field.is_required()}
+"""The members that every message has."""
 
 
 def entries_of(raw: object) -> int:
@@ -72,7 +74,7 @@ def parse_item(raw: object, path: str) -> InputItem:
 def _kind(item: dict[str, Any], path: str) -> str:
     if item.get("type") is not None:
         return type_of(item, path)
-    if "role" not in item and "content" not in item and item.get("id") is not None:
+    if item.keys().isdisjoint(_OF_MESSAGES) and item.get("id") is not None:
         return "item_reference"  # its type may be left out, by the API's own types
     return "message"
 

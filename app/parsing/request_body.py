@@ -13,6 +13,7 @@ from app.parsing.validation import an_array, an_object, missing, validated
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import KNOWN, CreateResponse
 from app.protocol.request.input_items import InputItem
+from app.protocol.request.plain_messages import as_items
 from app.protocol.request.text_format import TextConfig
 from app.protocol.request.tool_items import ToolsItem
 from app.protocol.request.tools import NamespaceTool, Tool
@@ -58,8 +59,7 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
 
 def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
     """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
-    given = raw.get("input")
-    items = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
+    items = as_items(raw.get("input"))
     if isinstance(items, list):
         raw = {**raw, "input": [*items, {"type": "compaction_trigger"}]}
     request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1), size)

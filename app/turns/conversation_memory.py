@@ -10,6 +10,7 @@ from app.protocol.events import LastEvent, RelayedLast
 from app.protocol.json_bytes import json_value, whole_json_bytes
 from app.protocol.problems import Problem, refuse
 from app.protocol.request.json_values import count_values
+from app.protocol.request.plain_messages import as_items
 from app.turns.quota import Share
 
 Json = dict[str, Any]
@@ -73,8 +74,7 @@ class ConversationMemory:
 def conversation_of(said: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
     """The id of a response, and all that was said to its end; `said` is the whole input that it answers."""
     response_id, output = _outcome(last)
-    items = [{"type": "message", "role": "user", "content": said}] if isinstance(said, str) else said
-    return response_id, whole_json_bytes([*items, *output])  # a request may hold no half characters
+    return response_id, whole_json_bytes([*as_items(said), *output])  # a request may hold no half characters
 
 
 def continued_input(history: list[Any], given: Any) -> Any:
@@ -84,7 +84,7 @@ def continued_input(history: list[Any], given: Any) -> Any:
     """
     if not isinstance(given, str | list):
         return given  # it is refused where every input is read
-    new = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
+    new = as_items(given)
     made = {call_id for item in [*history, *new] if (call_id := _call_id(item, "_call"))}
     for index, item in enumerate(new):
         call_id = _call_id(item, "_call_output")

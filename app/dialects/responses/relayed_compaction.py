@@ -20,6 +20,7 @@ from app.protocol.ids import Mint
 from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.plain_messages import user_message
 from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
@@ -63,7 +64,7 @@ class RelayedCompaction:
         self.warnings = (*request.warnings, *warnings)
         self.late_warnings: list[ClientWarning] = []
         asked["input"] = asked["input"][:-1]  # the trigger is our own
-        said = [*asked["input"], {"type": "message", "role": "user", "content": SUM_UP}]
+        said = [*asked["input"], user_message(SUM_UP)]
         settled = {key: value for key, value in asked.items() if key in (*TAKEN, "tools", "reasoning")}
         otherwise = {**settled, "input": said, "tool_choice": "none", "store": False, "stream": True}
         if not asked.get("tools"):
