@@ -4,6 +4,8 @@ The map
 -------
     __main__.py, cli/   the command line
     main.py             composition root: `build_app(settings)`; the only file that knows every room
+    application.py      what serves under one configuration, and the change to another
+    shared_state.py     what outlives a reload of the settings
     wiring.py           from settings to upstreams and catalogue
     settings/           config.toml, environment and flags -> frozen `Settings`
     options.py          options of servers and models, declared once and shared

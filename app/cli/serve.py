@@ -12,17 +12,16 @@ from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
 
+from app.application import Application, CurrentApplication
 from app.cli.banner import banner
 from app.cli.logs import configure
-from app.cli.reload import Swappable, reload
+from app.cli.reload import reload
 from app.main import TracingUnavailableError, build_app, build_http_guard
 from app.observers.body_log import WARNING
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
 from app.transports.websocket_guard import DrainingSocket, socket_options
-from app.turns.limits import Limits
 
 log = logging.getLogger("am_proxy")
 
@@ -38,7 +37,7 @@ _IDLE = 75
 
 
 def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int:
-    """Serve until told to stop. Gives 1, with one clear line, where this machine says no.
+    """Serve until a signal stops it. Returns 1, with one clear line, where this machine does not allow it.
 
     `read` reads the settings anew, which is done at SIGHUP.
     """
@@ -53,11 +52,11 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
         return 1
     with listener:
         try:
-            app = build_app(settings)
+            application = build_app(settings)
         except (SealingUnavailableError, TracingUnavailableError) as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
-        Announced(app, settings, listener, read).run(sockets=[listener])
+        Announced(application, settings, listener, read).run(sockets=[listener])
     return 0
 
 
@@ -85,15 +84,19 @@ def listen(host: str, port: int, *, send_timeout: float = 60) -> socket.socket:
 
 
 class Announced(uvicorn.Server):
-    """uvicorn, with the banner once it answers, and an exit code of 0 when it is told to stop."""
+    """uvicorn, with the banner once it answers, and an exit code of 0 when a signal stops it."""
 
     def __init__(
-        self, app: FastAPI, settings: Settings, listener: socket.socket, read: Callable[[], Settings] | None = None
+        self,
+        application: Application,
+        settings: Settings,
+        listener: socket.socket,
+        read: Callable[[], Settings] | None = None,
     ) -> None:
-        self._swappable = Swappable(app)
+        self._current = CurrentApplication(application)
         super().__init__(
             uvicorn.Config(
-                self._swappable,
+                self._current,
                 http=build_http_guard(settings.server),
                 h11_max_incomplete_event_size=settings.server.max_header_bytes,  # where there is no httptools
                 log_config=None,
@@ -110,10 +113,10 @@ class Announced(uvicorn.Server):
         )
         self._settings = settings
         self._read = read
-        self._told = settings
+        self._latest = settings
         """The settings read last; the server itself keeps those it was started with."""
         self._reloading: asyncio.Future[None] | None = None
-        self._limits: Limits = app.state.limits
+        self._limits = application.shared.limits
         self._leaves_at: float | None = None
         self._port: int = listener.getsockname()[1]
 
@@ -137,7 +140,7 @@ class Announced(uvicorn.Server):
         if self._read is None:
             return
         try:
-            self._told = await reload(self._swappable, self._told, self._read)
+            self._latest = await reload(self._current, self._latest, self._read)
         except Exception:
             log.exception("a reload failed unexpectedly")
         gc.unfreeze()  # what was read before is not needed any more
@@ -153,7 +156,7 @@ class Announced(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """No new connections; turns may end by themselves for a while, and are ended then."""
         loop = asyncio.get_running_loop()
-        recorder = self._swappable.app.state.kept.recorder
+        recorder = self._current.application.shared.recorder
         if recorder is not None:
             recorder.dismiss()
         ending = loop.call_later(self._settings.server.shutdown_grace, self._limits.end)

@@ -5,12 +5,14 @@ import gc
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from app.application import CurrentApplication
 from app.cli import serve
-from app.cli.reload import NEEDS_A_RESTART, Swappable, _waiting
+from app.cli.reload import NEEDS_A_RESTART, _waiting
 from app.main import build_app, build_http_guard
 from app.settings import Settings
 from app.settings import server as server_settings
@@ -23,11 +25,11 @@ async def test_what_cannot_be_closed_harms_neither_a_reload_nor_the_last_request
     async def cannot_be_closed() -> None:
         raise OSError
 
-    swappable = Swappable(build_app(Settings()))
-    swappable.app.state.retire = cannot_be_closed
-    after = build_app(Settings(), swappable.app)
-    await swappable.swap(after)
-    assert swappable.app is after
+    before = replace(build_app(Settings()), close=cannot_be_closed)
+    current = CurrentApplication(before)
+    after = build_app(Settings(), before.shared)
+    await current.swap(after)
+    assert current.application is after
     assert "what the former configuration held could not be closed" in caplog.text
 
 
@@ -43,7 +45,7 @@ async def test_a_reload_that_ends_badly_does_not_stop_the_next_one(
     seen: list[Settings] = []
     outcomes: list[BaseException | Settings] = [failure, settings[1], settings[2]]
 
-    async def reload(_: Swappable, before: Settings, __: Callable[[], Settings]) -> Settings:
+    async def reload(_: CurrentApplication, before: Settings, __: Callable[[], Settings]) -> Settings:
         seen.append(before)
         await asyncio.sleep(0)
         outcome = outcomes.pop(0)

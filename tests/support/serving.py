@@ -36,7 +36,7 @@ def serving(settings: Settings | None = None) -> Iterator[str]:
     settings = settings or Settings()
     listener = listen("127.0.0.1", 0, send_timeout=settings.server.send_timeout)
     config = uvicorn.Config(
-        build_app(settings),
+        build_app(settings).app,
         http=build_http_guard(settings.server),
         log_config=None,
         access_log=False,

@@ -1,0 +1,106 @@
+"""What outlives a reload of the settings: counts, quotas, metrics, the last turns, and the key of what was sealed."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from app.observers.metrics import Metrics, Served
+from app.observers.recorder import Recorder
+from app.settings import Server, Settings
+from app.transports.websocket import Quotas
+from app.turns.limits import Limits
+from app.turns.quota import Quota
+from app.version import VERSION
+
+WAITING: Final = 4
+"""How many times as many bytes of requests may wait for their upstreams as may be read at once."""
+
+
+class SharedState(NamedTuple):
+    """The state that a server with new settings takes over from the one before it."""
+
+    limits: Limits
+    arriving: Quota
+    """Bytes of bodies that are read."""
+    waiting: Quota
+    """Bytes of requests whose upstreams have not answered."""
+    websockets: Quotas
+    metrics: Metrics | None
+    recorder: Recorder | None
+    seal_key: str
+
+    def follow(self, settings: Settings, circuits: Callable[[], Mapping[str, bool]]) -> None:
+        """Apply the limits of these settings. It cannot fail, so that a reload is applied whole or not at all."""
+        server = settings.server
+        owners = len({key.name for key in settings.keys}) + takes_guests(settings)
+        self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
+        self.arriving.follow(*_body_bytes(server))
+        self.waiting.follow(*_body_bytes(server, WAITING))
+        self.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
+        for quota in (self.websockets.arriving, self.websockets.remembered):
+            quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
+        if self.recorder is not None:
+            self.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
+        if self.metrics is not None:
+            self.metrics.follow(_served(settings), circuits)
+
+
+def new_state(settings: Settings) -> SharedState:
+    """The state of a server that starts."""
+    server = settings.server
+    return SharedState(
+        limits=Limits(server.max_turns),
+        arriving=Quota(*_body_bytes(server)),
+        waiting=Quota(*_body_bytes(server, WAITING)),
+        websockets=Quotas(
+            connections=Quota(server.max_websockets, server.max_caller_websockets),
+            arriving=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
+            remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
+        ),
+        metrics=_metrics(settings),
+        recorder=_recorder(settings),
+        seal_key=os.urandom(32).hex(),
+    )
+
+
+def next_state(settings: Settings, before: SharedState) -> SharedState:
+    """The state under other settings. Only what is switched on or off is made anew; nothing in `before` changes."""
+    metrics, recorder = before.metrics, before.recorder
+    if metrics is None or settings.server.metrics == "off":
+        metrics = _metrics(settings)
+    if recorder is None or recorder.keep != (settings.server.watch if settings.serves_page else 0):
+        recorder = _recorder(settings)
+    return before._replace(metrics=metrics, recorder=recorder)
+
+
+def takes_guests(settings: Settings) -> bool:
+    """Whether callers may come with a key for an upstream."""
+    return any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
+
+
+def provider_names(settings: Settings) -> dict[str, str]:
+    """What metrics and traces call the provider of each upstream."""
+    return {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
+
+
+def _recorder(settings: Settings) -> Recorder | None:
+    if not settings.serves_page or not settings.server.watch:
+        return None
+    return Recorder(settings.server.watch, settings.server.watch_bytes, keyed=bool(settings.keys))
+
+
+def _metrics(settings: Settings) -> Metrics | None:
+    return None if settings.server.metrics == "off" else Metrics(_served(settings), VERSION)
+
+
+def _served(settings: Settings) -> Served:
+    return Served(frozenset(settings.models), provider_names(settings))
+
+
+def _body_bytes(server: Server, times: int = 1) -> tuple[int, int]:
+    """What bodies that are read may hold, in all and of one caller. The longest fits in each share, also in guests'.
+
+    `times` as much for another purpose.
+    """
+    in_all = max(server.body_total_bytes, 2 * server.max_body_bytes)
+    return times * in_all, times * max(server.body_caller_bytes, server.max_body_bytes)
