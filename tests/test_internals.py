@@ -149,7 +149,8 @@ def test_of_uvicorns_websockets() -> None:
             Method(socket, "send", ("message",), waits=True),
             Method(socket, "run_asgi", waits=True),
             Method(socket, "connection_lost", ("exc",)),
-            *(Attribute(socket, name) for name in ("conn", "loop", "queue", "scope", "transport", *state)),
+            *(Attribute(socket, name) for name in ("conn", "frames", "loop", "queue", "scope", "transport", *state)),
+            Attribute(socket, "curr_msg_data_type"),
         )
         == []
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 from websockets.http11 import Request
@@ -25,6 +26,7 @@ UNCOUNTED: Final = 64 * 1024
 SLICE: Final = 16 * 1024
 """Bytes that are read at once: a few thousand frames at most, before they are counted."""
 TRY_LATER: Final = 1013
+NO_TEXT: Final = 1007
 POLICY: Final = 1008
 LINGER: Final = 5
 """Seconds in which a client that is through must take what it was sent; then its connection is dropped."""
@@ -66,6 +68,8 @@ class DrainingSocket(WebSocketsSansIOProtocol):
     _counted = 0
     """What they hold of the caller's share."""
     _budget: FrameBudget | None = None
+    _ended_by_app = False
+    """Whether the application has closed the connection."""
 
     def data_received(self, data: bytes) -> None:
         """Some bytes, read piece by piece. Nothing more is read once the connection has gone beyond a limit."""
@@ -131,7 +135,16 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         event.data = b""
 
     def send_receive_event_to_app(self) -> None:
-        """A whole message."""
+        """A whole message, passed on as bytes. uvicorn would log one that is not UTF-8 as a fault of the server."""
+        if self.curr_msg_data_type == "text":
+            data = b"".join(self.frames)
+            try:
+                data.decode()
+            except UnicodeDecodeError:
+                self.frames = []
+                self._refuse(NO_TEXT, "a text message is not UTF-8")
+                return
+            self.frames, self.curr_msg_data_type = [data], "bytes"
         super().send_receive_event_to_app()
         self._release()
 
@@ -149,7 +162,10 @@ class DrainingSocket(WebSocketsSansIOProtocol):
             super().shutdown()
 
     async def send(self, message: Any) -> None:
-        """What the application says."""
+        """What the application says. It may not know yet that the connection was closed for what the client sent."""
+        if self.handshake_complete and self.close_sent and not self._ended_by_app:
+            raise ClientDisconnected
+        self._ended_by_app = message["type"] == "websocket.close"
         await super().send(message)
         if self.initial_response is not None and self.close_sent:
             self.handshake_complete = True  # uvicorn would report a refusal as a fault of the application

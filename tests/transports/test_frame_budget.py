@@ -1,6 +1,7 @@
 """Small frames of a websocket: each costs the server as much as a long one."""
 
 import asyncio
+import logging
 from contextlib import suppress
 
 import pytest
@@ -13,6 +14,8 @@ from tests.support.sockets import opened, text_of, upgraded
 MANY = 200_000
 PING = bytes([0x89, 0x80]) + bytes(4)
 BEGINNING = bytes([0x01, 0x81]) + bytes(4) + b" "
+SHORT = bytes([0x81, 0x82]) + bytes(4) + b"{}"
+NO_UTF_8 = bytes([0x81, 0x82]) + bytes(4) + b"\xff\xff"
 CONTINUATION = bytes([0x00, 0x81]) + bytes(4) + b" "
 
 
@@ -57,6 +60,27 @@ async def test_a_connection_of_many_small_frames_is_closed(first: bytes) -> None
             writer.close()
             assert answer.count(b"\x8a\x00") <= BURST  # pongs
             assert text_of(await other.ask(model="demo", input="Hello!"))
+
+
+@pytest.mark.parametrize("last", [b"", NO_UTF_8], ids=["many", "many, and one that is not UTF-8"])
+async def test_a_connection_that_is_closed_for_its_frames_is_no_fault_of_the_server(
+    last: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its requests are still being refused when it is closed."""
+    caplog.set_level(logging.INFO)
+    with serving(Settings()) as url:
+        for _ in range(5):
+            reader, writer = await upgraded(url)
+            with suppress(ConnectionError):
+                writer.write(SHORT * (100 if last else MANY) + last)
+                await writer.drain()
+            answer = b""
+            async with asyncio.timeout(10):
+                with suppress(ConnectionError):
+                    answer = await reader.read(-1)
+            assert not last or b"\x03\xefa text message is not UTF-8" in answer
+            writer.close()
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_a_caller_whose_conversations_are_remembered_may_still_send_long_messages() -> None:
