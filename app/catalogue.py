@@ -24,7 +24,7 @@ from app.settings import Key, Secret
 from app.upstreams.breaker import Breaker
 from app.upstreams.callers_key import at_callers_expense, callers_fault
 from app.upstreams.clocks import Clocks
-from app.upstreams.port import Counted, Counting, Knowing, Upstream, UpstreamRefused
+from app.upstreams.port import AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
 
 __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 
@@ -52,7 +52,7 @@ class Entry(NamedTuple):
     """One line of the table: which upstream serves a model, under which name, and in which manner."""
 
     upstream_name: str
-    upstream: Upstream[dict[str, Any], dict[str, Any]]
+    upstream: AnyUpstream
     model: str | None
     """The model's name upstream; none means the public one, unchanged."""
     options: ChatOptions | RelayOptions
@@ -65,7 +65,7 @@ class Entry(NamedTuple):
     """The same upstream, if it knows something of its models."""
     counting: Counting | None
     """The same upstream, if it can count."""
-    compactor: Upstream[dict[str, Any], dict[str, Any]] | None
+    compactor: AnyUpstream | None
     """The same upstream, asked to sum a conversation up, if it speaks Responses itself."""
     passthrough: bool
     """Whether this upstream is given the caller's own key."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.emitter.deltas import CallArguments, ReasoningDelta, RefusalDelta, TextDelta
+from app.emitter.deltas import CallArguments, ReasoningDelta, RefusalTextDelta, TextDelta
 from tests.support.consumer import check_heard, consume
 from tests.support.faults import Break, both, change, change_in, drop, drop_last, repeat
 from tests.support.stage import END, LENGTH, calls, played
@@ -17,7 +17,7 @@ STREAM = played(
     TextDelta("wait"),
     CallArguments(0, "1}"),
     *calls(1, "g", call_id="d"),
-    RefusalDelta("no"),
+    RefusalTextDelta("no"),
     END,
 )
 

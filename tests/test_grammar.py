@@ -10,7 +10,7 @@ from app.emitter.deltas import (
     CallArguments,
     ProviderStateAdded,
     ReasoningDelta,
-    RefusalDelta,
+    RefusalTextDelta,
     TextDelta,
 )
 from app.protocol.problems import Problem
@@ -43,7 +43,7 @@ PROSE = played(
     TextDelta("Hi", [LOGPROB]),
     AnnotationAdded(CITATION),
     TextDelta("!"),
-    RefusalDelta("no"),
+    RefusalTextDelta("no"),
     COUNTED,
     END,
 )

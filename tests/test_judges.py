@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.emitter.deltas import AnnotationAdded, Broke, ReasoningDelta, RefusalDelta, TextDelta
+from app.emitter.deltas import AnnotationAdded, Broke, ReasoningDelta, RefusalTextDelta, TextDelta
 from app.protocol.problems import Problem
 from tests.support.faults import Break, change, change_in, drop
 from tests.support.judges import judge, judge_response
@@ -16,7 +16,7 @@ STREAM = played(
     ReasoningDelta("hm"),
     TextDelta("Hi"),
     AnnotationAdded(CITATION),
-    RefusalDelta("no"),
+    RefusalTextDelta("no"),
     *calls(0, "f", "{}", call_id="c"),
     COUNTED,
     END,

@@ -15,7 +15,7 @@ class TextDelta(msgspec.Struct, frozen=True):
     logprobs: list[dict[str, Any]] = []
 
 
-class RefusalDelta(msgspec.Struct, frozen=True):
+class RefusalTextDelta(msgspec.Struct, frozen=True):
     """More of a refusal."""
 
     text: str
@@ -104,7 +104,7 @@ class Broke(msgspec.Struct, frozen=True):
 
 Delta = (
     TextDelta
-    | RefusalDelta
+    | RefusalTextDelta
     | ReasoningDelta
     | AnnotationAdded
     | ProviderStateAdded

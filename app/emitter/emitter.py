@@ -24,7 +24,7 @@ from app.emitter.call_register import CallRegister, Carriers, RuledOut
 from app.emitter.finished_items import compaction, image
 from app.emitter.for_codex import client_rules
 from app.emitter.ledger import Ledger
-from app.emitter.lifecycle import Lifecycle
+from app.emitter.lifecycle_events import Lifecycle
 from app.emitter.open_items import ItemPosition, OpenItem, OpenMessage
 from app.emitter.open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
 from app.emitter.white_space import WaitingSpace
@@ -147,7 +147,7 @@ class Emitter:
                 return self._reason(delta)
             case d.CallOpened():
                 return self._open_call(delta)
-            case d.RefusalDelta():
+            case d.RefusalTextDelta():
                 return self._refuse(delta)
             case d.AnnotationAdded():
                 return self._cite(delta)
@@ -185,7 +185,7 @@ class Emitter:
             events += message.add_text(text)
         return events
 
-    def _refuse(self, delta: d.RefusalDelta) -> list[e.Event]:
+    def _refuse(self, delta: d.RefusalTextDelta) -> list[e.Event]:
         if not self._client_rules.shows_refusals:
             return self._text(d.TextDelta(delta.text))
         if not delta.text:

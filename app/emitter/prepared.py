@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from app.emitter.lifecycle import Lifecycle
+from app.emitter.lifecycle_events import Lifecycle
 from app.emitter.rules import ENDINGS
 from app.protocol.events import Event
 from app.protocol.response import Response, Usage

@@ -65,7 +65,7 @@ WHOLE_CALL: Final = ItemKind.WHOLE_CALL
 
 CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
     d.TextDelta: frozenset({REASONING, WHOLE_CALL}),
-    d.RefusalDelta: frozenset({REASONING, WHOLE_CALL}),
+    d.RefusalTextDelta: frozenset({REASONING, WHOLE_CALL}),
     d.AnnotationAdded: frozenset({REASONING, WHOLE_CALL}),
     d.ReasoningDelta: frozenset({MESSAGE, WHOLE_CALL}),
     d.CallOpened: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
@@ -74,10 +74,10 @@ CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
 }
 """What a delta closes when it opens an item. A delta without a row never opens one."""
 
-DISCARDS_SPACE: Final = frozenset({d.RefusalDelta, d.CallOpened, d.ImageWritten, d.Compacted})
+DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.Compacted})
 """Deltas behind which white space that waits for text is not text any more: it is dropped."""
 
-STATE_COMES_FIRST: Final = frozenset({d.TextDelta, d.RefusalDelta, d.AnnotationAdded, d.CallOpened})
+STATE_COMES_FIRST: Final = frozenset({d.TextDelta, d.RefusalTextDelta, d.AnnotationAdded, d.CallOpened})
 """Deltas before whose item the provider state that waits gets a reasoning item of its own."""
 
 Reason = Literal["end", "length", "content_filter", "failure"]

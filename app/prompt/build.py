@@ -11,7 +11,7 @@ from app.prompt.effort import asked_effort, known_effort
 from app.prompt.model_limits import ModelLimits
 from app.prompt.nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from app.prompt.output_format import instructed, read_format
-from app.prompt.rules import PromptRules
+from app.prompt.prompt_rules import PromptRules
 from app.prompt.schema_expansion import SchemaExpansion
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse

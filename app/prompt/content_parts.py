@@ -7,7 +7,7 @@ from app.fetching.url_policy import check_url, is_data_uri
 from app.parsing.validation import missing
 from app.prompt.model_limits import ModelLimits
 from app.prompt.nouns import Audio, File, Image, Part, Parts, RefusalText, Text
-from app.prompt.rules import PromptRules
+from app.prompt.prompt_rules import PromptRules
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.input_parts import (
     Content,

@@ -20,7 +20,7 @@ from app.prompt.nouns import (
     Text,
     User,
 )
-from app.prompt.rules import PromptRules
+from app.prompt.prompt_rules import PromptRules
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import (

@@ -5,7 +5,7 @@ from typing import Final
 
 from app.bridges.base import FunctionSpec
 from app.prompt.nouns import Text
-from app.prompt.rules import PromptRules
+from app.prompt.prompt_rules import PromptRules
 from app.protocol.problems import refuse
 from app.protocol.request.input_parts import InputAudioPart, InputFilePart, InputImagePart, InputPart
 from app.protocol.warnings import ClientWarning, no_effect

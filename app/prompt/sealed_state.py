@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from app.emitter.open_reasoning import Seal, StatePiece
 from app.prompt.nouns import OpenedState
-from app.prompt.rules import PromptRules
+from app.prompt.prompt_rules import PromptRules
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealer
 

@@ -18,7 +18,7 @@ _ONLY: Final = {
 """Settings that not every kind of upstream has, with the kinds that have them."""
 
 
-class _Connection(Table):
+class _UpstreamConnection(Table):
     """How a server is reached, and how long it may take."""
 
     via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
@@ -48,7 +48,7 @@ class _Connection(Table):
     """Seconds for which it is; then each caller tries with one turn."""
 
 
-class Upstream(ChatCompat, _Connection):
+class Upstream(ChatCompat, _UpstreamConnection):
     """A server that runs models, and how it is spoken to."""
 
     hints: tuple[Hint, ...] | None = None

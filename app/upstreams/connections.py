@@ -64,7 +64,7 @@ MOST_INTERIM: Final = 100
 ResultT = TypeVar("ResultT")
 
 
-class _Pieces:
+class _BodyPieces:
     """A large body, piece by piece, without copies: aiohttp would copy an `io.BytesIO` at once."""
 
     def __init__(self, body: bytes) -> None:
@@ -77,9 +77,9 @@ class _Pieces:
             await asyncio.sleep(0)
 
 
-def in_pieces(body: bytes) -> bytes | _Pieces:
+def in_pieces(body: bytes) -> bytes | _BodyPieces:
     """The body as it is passed to aiohttp, together with a `content-length` header."""
-    return _Pieces(body) if len(body) > LARGE else body
+    return _BodyPieces(body) if len(body) > LARGE else body
 
 
 class _Server:

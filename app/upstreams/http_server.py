@@ -64,13 +64,13 @@ TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, aiohttp.Clien
 """Every error of a request to a server. `problem` translates it."""
 
 
-class _Pieces:
+class _AnswerPieces:
     """The bytes of a body as they arrive."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._content = response.content
 
-    def __aiter__(self) -> "_Pieces":
+    def __aiter__(self) -> "_AnswerPieces":
         return self
 
     async def __anext__(self) -> bytes:
@@ -94,7 +94,7 @@ class ResponseBody:
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Bytes as they arrive."""
-        return _Pieces(self._response)
+        return _AnswerPieces(self._response)
 
     def release(self, *, complete: bool) -> None:
         """Ends reading. `complete`: the last event was read, and the end of the body is near."""
@@ -277,7 +277,7 @@ async def _error_text(response: aiohttp.ClientResponse) -> str:
     pieces: list[bytes] = []
     with suppress(aiohttp.ClientError, OSError):
         async with asyncio.timeout(CONNECT):
-            async for piece in _Pieces(response):
+            async for piece in _AnswerPieces(response):
                 pieces.append(piece)
                 if sum(map(len, pieces)) > MOST_ERROR_BYTES:
                     break

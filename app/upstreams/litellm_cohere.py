@@ -37,7 +37,7 @@ _FAILED: Final = frozenset({"error", "timeout", "user_cancel"})
 
 async def chunks(response: Any) -> AsyncGenerator[Json]:
     """The chunks of this HTTP response: a stream of events, lines of JSON, or one whole answer."""
-    lines = _Lines()
+    lines = _CohereLines()
     async for data in response.aiter_bytes():
         for event in lines.read(data):
             for chunk in _chunks(event):
@@ -46,7 +46,7 @@ async def chunks(response: Any) -> AsyncGenerator[Json]:
         yield chunk
 
 
-class _Lines:
+class _CohereLines:
     """The events in an answer's bytes."""
 
     def __init__(self) -> None:

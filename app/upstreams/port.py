@@ -69,7 +69,7 @@ class UpstreamBroke(Exception):  # noqa: N818 — as above
         self.problem = problem
 
 
-class Upstream(Protocol[AskT_contra, PayloadT_co]):
+class UpstreamPort(Protocol[AskT_contra, PayloadT_co]):
     """A server that runs a model. Whoever consumes the generator closes it (`aclosing`)."""
 
     def open(self, ask: AskT_contra, key: str | None = None) -> AsyncGenerator[PayloadT_co]:
@@ -84,7 +84,7 @@ class Upstream(Protocol[AskT_contra, PayloadT_co]):
         ...
 
 
-AnyUpstream: TypeAlias = Upstream[dict[str, Any], dict[str, Any]]
+AnyUpstream: TypeAlias = UpstreamPort[dict[str, Any], dict[str, Any]]
 """Every upstream takes and gives JSON objects."""
 
 
@@ -123,6 +123,6 @@ class Compacting(Protocol):
     """An upstream that may be able to sum conversations up in its own way."""
 
     @property
-    def compactor(self) -> Upstream[dict[str, Any], dict[str, Any]]:
+    def compactor(self) -> UpstreamPort[dict[str, Any], dict[str, Any]]:
         """The same server, asked for that."""
         ...

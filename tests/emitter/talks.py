@@ -1,6 +1,6 @@
 """What a model may say, and the stream that tells it: one entry per row of the emitter's theory of operation."""
 
-from app.emitter.deltas import AnnotationAdded, Broke, CallArguments, Delta, ReasoningDelta, RefusalDelta, TextDelta
+from app.emitter.deltas import AnnotationAdded, Broke, CallArguments, Delta, ReasoningDelta, RefusalTextDelta, TextDelta
 from app.protocol.problems import Problem
 from tests.support.stage import END, FILTERED, FORBIDDEN, LENGTH, calls
 
@@ -88,7 +88,7 @@ TALKS: dict[str, tuple[list[Delta], list[str]]] = {
         ],
     ),
     "refusal after text": (
-        [TextDelta("Hi"), RefusalDelta("no"), RefusalDelta(""), RefusalDelta("!"), END],
+        [TextDelta("Hi"), RefusalTextDelta("no"), RefusalTextDelta(""), RefusalTextDelta("!"), END],
         [
             *HI,
             *HI_DONE,
@@ -102,7 +102,7 @@ TALKS: dict[str, tuple[list[Delta], list[str]]] = {
         ],
     ),
     "text after a refusal, white space before it": (
-        [TextDelta(" "), RefusalDelta("no"), TextDelta("Hi"), END],
+        [TextDelta(" "), RefusalTextDelta("no"), TextDelta("Hi"), END],
         [
             "0 added message",
             "0.0 added refusal",
@@ -117,7 +117,7 @@ TALKS: dict[str, tuple[list[Delta], list[str]]] = {
             "completed",
         ],
     ),
-    "an empty refusal": ([RefusalDelta(""), END], ["completed"]),
+    "an empty refusal": ([RefusalTextDelta(""), END], ["completed"]),
     "citations": (
         [TextDelta("Hi"), AnnotationAdded(CITATION), AnnotationAdded(CITATION), END],
         [*HI, "0.0 cites 0", "0.0 cites 1", *HI_DONE, "0 done message completed", "completed"],

@@ -9,7 +9,7 @@ from app.emitter.deltas import (
     CallArguments,
     Delta,
     ReasoningDelta,
-    RefusalDelta,
+    RefusalTextDelta,
     Stopped,
     TextDelta,
 )
@@ -116,7 +116,7 @@ NUDGES: dict[str, tuple[list[Delta], str]] = {
     "nothing open": ([], "in_progress"),
     "white space held back": ([TextDelta(" ")], "in_progress"),
     "text": ([TextDelta("Hi")], "0.0 says ''"),
-    "a refusal": ([RefusalDelta("no")], "0.0 says ''"),
+    "a refusal": ([RefusalTextDelta("no")], "0.0 says ''"),
     "a citation": ([AnnotationAdded(CITATION)], "0.0 says ''"),
     "a thought": ([ReasoningDelta("hm")], "0.0 says ''"),
     "a call": (calls(0, "f", "{"), "0 says ''"),

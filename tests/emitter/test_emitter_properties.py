@@ -16,7 +16,7 @@ from app.emitter.deltas import (
     ImageWritten,
     ProviderStateAdded,
     ReasoningDelta,
-    RefusalDelta,
+    RefusalTextDelta,
     Stopped,
     TextDelta,
     UsageReported,
@@ -39,7 +39,7 @@ keys = st.integers(0, 3)
 fields = st.sampled_from([{}, {"signature": "s"}])
 talk = st.one_of(
     texts.map(TextDelta),
-    texts.map(RefusalDelta),
+    texts.map(RefusalTextDelta),
     texts.map(ReasoningDelta),
     st.builds(AnnotationAdded, st.just(CITATION), st.integers(0, 5), st.integers(0, 5)),
     st.just(ImageWritten("aGk=", "png")),
@@ -90,7 +90,7 @@ def test_nothing_the_model_said_is_lost_or_altered(mind: tuple[list[Delta], Delt
     deltas, ending, raw = mind
     taken, events = told(deltas, ending, raw=raw)
     pieces = check_heard(events).pieces
-    for kind, name in ((TextDelta, "text"), (RefusalDelta, "refusal"), (ReasoningDelta, "thought")):
+    for kind, name in ((TextDelta, "text"), (RefusalTextDelta, "refusal"), (ReasoningDelta, "thought")):
         said = "".join(delta.text for delta in taken if isinstance(delta, kind))
         heard = "".join(piece[1] for piece in pieces if piece[0] == name)
         assert without_white_space(heard) == without_white_space(said)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.emitter.deltas import Delta, RefusalDelta, TextDelta
+from app.emitter.deltas import Delta, RefusalTextDelta, TextDelta
 from app.emitter.emitter import Emitter
 from app.protocol.response import Response
 from tests.support.grammar import check
@@ -13,7 +13,7 @@ from tests.support.stage import COUNTED, LENGTH, FunctionsOnly, calls, counting_
 CASES: list[tuple[str, list[Delta], list[str]]] = [
     ("text that a limit cut", [TextDelta("Hi")], ["message incomplete"]),
     ("a whole call is", calls(0, "f", "{}"), ["function_call completed"]),
-    ("a refusal is text", [RefusalDelta("No.")], ["message incomplete"]),
+    ("a refusal is text", [RefusalTextDelta("No.")], ["message incomplete"]),
 ]
 
 

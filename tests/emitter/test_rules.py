@@ -14,7 +14,7 @@ from app.emitter.deltas import (
     ImageWritten,
     ProviderStateAdded,
     ReasoningDelta,
-    RefusalDelta,
+    RefusalTextDelta,
     Stopped,
     TextDelta,
     UsageReported,
@@ -55,7 +55,7 @@ OPEN: dict[ItemKind, list[Delta]] = {
 
 BEHIND: dict[type[Delta], Delta] = {
     TextDelta: TextDelta("ok"),
-    RefusalDelta: RefusalDelta("no"),
+    RefusalTextDelta: RefusalTextDelta("no"),
     AnnotationAdded: AnnotationAdded({"type": "url_citation", "url": "https://a.example", "title": "A"}),
     ReasoningDelta: ReasoningDelta("so"),
     CallOpened: CallOpened(7, "f"),
@@ -73,7 +73,7 @@ X, o = "closed", "open"
 EXPECTED: dict[type[Delta], tuple[str, str, str, str, str]] = {
     # what is open:  message  reasoning  whole call  newest call  earlier call
     TextDelta: (o, X, X, o, o),
-    RefusalDelta: (o, X, X, o, o),
+    RefusalTextDelta: (o, X, X, o, o),
     AnnotationAdded: (o, X, X, o, o),
     ReasoningDelta: (X, o, X, o, o),
     CallOpened: (X, X, X, o, o),

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 from app.protocol.problems import Problem
-from app.upstreams.port import Upstream, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import UpstreamBroke, UpstreamPort, UpstreamRefused
 from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ def asks(provider: str | None = None, **settings: Any) -> Json:
     }
 
 
-async def answers(chat: Upstream[Json, Json], ask: Json) -> tuple[list[Json], Problem | None]:
+async def answers(chat: UpstreamPort[Json, Json], ask: Json) -> tuple[list[Json], Problem | None]:
     """Every chunk, and what went wrong in the end. A refusal comes before the first chunk, a break after it."""
     chunks: list[Json] = []
     try:

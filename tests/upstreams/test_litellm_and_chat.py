@@ -10,7 +10,7 @@ import msgspec
 from app.protocol.events import Event
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import Upstream, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import UpstreamBroke, UpstreamPort, UpstreamRefused
 from tests.support.servers import Ask, ChatUpstream, Cut, Pause, Step
 from tests.test_transcripts import each_transcript, lines, new_turn
 from tests.upstreams.lane import KEY
@@ -43,7 +43,7 @@ def _step(line: Any) -> Step:
             return b"data: " + json.dumps(line).encode() + b"\n\n"
 
 
-async def told(folder: Path, lane: Upstream[Json, Json]) -> list[Json]:
+async def told(folder: Path, lane: UpstreamPort[Json, Json]) -> list[Json]:
     """What the client is told, or the problem it gets instead of a stream."""
     turn = new_turn(folder)
     upstream = lane.open(turn.ask)

@@ -13,7 +13,7 @@ from app.upstreams import connections
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, close_connections
 from app.upstreams.native_responses import NativeResponses
-from app.upstreams.port import Keep, Upstream
+from app.upstreams.port import Keep, UpstreamPort
 from tests.support.script import talk
 from tests.support.servers import (
     Ask,
@@ -67,7 +67,7 @@ def greeting(lane: str) -> Script:
 
 
 @asynccontextmanager
-async def client(lane: str, url: str, **settings: Any) -> AsyncIterator[tuple[Upstream[Json, Json], Json]]:
+async def client(lane: str, url: str, **settings: Any) -> AsyncIterator[tuple[UpstreamPort[Json, Json], Json]]:
     """An upstream of this lane and a small request for it."""
     if lane in {"chat", "responses"}:
         own: HttpChat | NativeResponses = (HttpChat if lane == "chat" else NativeResponses)(

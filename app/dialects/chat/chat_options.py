@@ -1,6 +1,6 @@
 """How one upstream model is asked and answers, settled by configuration."""
 
-from app.prompt.rules import PromptRules
+from app.prompt.prompt_rules import PromptRules
 from app.protocol.response import MAX_ANSWER
 
 

@@ -17,7 +17,7 @@ from app.emitter.deltas import (
     ImageWritten,
     ProviderStateAdded,
     ReasoningDelta,
-    RefusalDelta,
+    RefusalTextDelta,
     Stopped,
     TextDelta,
     UsageReported,
@@ -115,7 +115,7 @@ class ChunkReader:
         if text := self._text.rest():
             deltas.append(TextDelta(text))
         if refusal := self._refusal.rest():
-            deltas.append(RefusalDelta(refusal))
+            deltas.append(RefusalTextDelta(refusal))
         deltas += self.citations.rest() + self._calls.rest()
         return [Broke(ONLY_SOUND)] if self.wordless_sound and not self.said else deltas
 
@@ -176,7 +176,7 @@ class ChunkReader:
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self.said += len(refusal)
-            deltas.append(RefusalDelta(self._refusal.whole(refusal)))
+            deltas.append(RefusalTextDelta(self._refusal.whole(refusal)))
         return deltas
 
     def _say(self, text: str, logprobs: Any) -> list[Delta]:

@@ -94,14 +94,14 @@ FORM: Final = StateForm(gathered, words_of)
 
 def _whole(pieces: list[Fields]) -> list[Fields]:
     """The blocks of which these are the pieces, in their order."""
-    blocks: list[_Block] = []
+    blocks: list[_StateBlock] = []
     for piece in pieces:
         if not (blocks and blocks[-1].takes(piece)):
-            blocks.append(_Block(piece))
+            blocks.append(_StateBlock(piece))
     return [block.whole() for block in blocks]
 
 
-class _Block:
+class _StateBlock:
     """A block while its pieces arrive. A signature closes it."""
 
     def __init__(self, piece: Fields) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from app.compaction.prompt import CUT
-from app.emitter.deltas import Broke, Compacted, Delta, RefusalDelta, Stopped, TextDelta, UsageReported
+from app.emitter.deltas import Broke, Compacted, Delta, RefusalTextDelta, Stopped, TextDelta, UsageReported
 from app.protocol.problems import Problem
 from app.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 
@@ -42,7 +42,7 @@ class Summary:
             match delta:
                 case TextDelta():
                     self._texts.append(delta.text)
-                case RefusalDelta():
+                case RefusalTextDelta():
                     self._refusal.append(delta.text)
                 case UsageReported():
                     self.usage = delta.usage

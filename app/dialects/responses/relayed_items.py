@@ -65,7 +65,7 @@ class _Part:
 
 
 @dataclass(eq=False)
-class _Item:
+class _ItemSoFar:
     told: Json
     parts: dict[tuple[str, Any], _Part] = field(default_factory=dict)
     """By the key of their place, and the place."""
@@ -137,7 +137,7 @@ class OpenItems:
     """Watches a stream go by."""
 
     def __init__(self) -> None:
-        self._items: dict[Any, _Item] = {}
+        self._items: dict[Any, _ItemSoFar] = {}
         self._done: dict[Any, Json] = {}
         self.held = 0
         """How much is remembered of the answer, in bytes, or nearly so."""
@@ -167,7 +167,7 @@ class OpenItems:
         seat, told = event["output_index"], event.get("item")
         if isinstance(told, dict) and name == "response.output_item.added":
             grows = CALLS.get(str(told.get("type")))
-            self._items[seat] = _Item(told, grows=f"{grows}.delta" if grows else "")
+            self._items[seat] = _ItemSoFar(told, grows=f"{grows}.delta" if grows else "")
         elif isinstance(told, dict) and name == "response.output_item.done":
             self._items.pop(seat, None)
             self._done[seat] = told
