@@ -6,13 +6,15 @@ from typing import Any, Final, NamedTuple
 from app.bridges.base import FunctionSpec
 from app.bridges.choice import Choice
 from app.bridges.table import BridgeTable
-from app.prompt.conversation import Opener, to_conversation
+from app.compaction.window import expanded
+from app.prompt.conversation import to_conversation
 from app.prompt.effort import asked_effort, known_effort
 from app.prompt.model_limits import ModelLimits
 from app.prompt.nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from app.prompt.output_format import instructed, read_format
 from app.prompt.prompt_rules import PromptRules
 from app.prompt.schema_expansion import SchemaExpansion
+from app.prompt.sealed_state import StateForm, state_sealer
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.tools import Tool
@@ -25,32 +27,33 @@ PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
 
 
 class BuiltPrompt(NamedTuple):
-    """A prompt, and what of the request it does not hold as it was asked."""
+    """A prompt, the tools behind its functions, and what of the request it does not hold as it was asked."""
 
     prompt: Prompt
+    table: BridgeTable
     warnings: list[ClientWarning]
 
 
 def build(
-    request: CreateResponse,
-    *,
-    table: BridgeTable,
-    rules: PromptRules,
-    open_state: Opener | None = None,
-    positions: Sequence[int] | None = None,
+    request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm, table: BridgeTable | None = None
 ) -> BuiltPrompt:
-    """The prompt. `open_state` opens what the client brings back sealed; `positions` are those of the items as posted.
+    """The prompt. `state_form` says how the dialect writes provider state; `table` holds the tools if they are known.
 
     Raises `ProblemError` where the request cannot be put to this model.
     """
+    request = expanded(request, rules.sealer)
     _refuse_audio(request.raw)
+    table = tools_of(request, rules) if table is None else table
+    warnings = [*request.warnings, *table.warnings]
     limits = ModelLimits(rules)
     offered, choice = _offered(table, rules)
-    functions, warnings = limits.tools(offered, demanded=choice.mode == "required")
+    functions, lost = limits.tools(offered, demanded=choice.mode == "required")
+    warnings += lost
     form = read_format(request.text.format, rules.can, tools=bool(functions))
     warnings += form.warnings
     _check_schemas(functions, form.enforced, table, rules)
-    conversation = to_conversation(request, table=table, rules=rules, open_state=open_state, positions=positions)
+    sealer = state_sealer(rules, model, state_form)
+    conversation = to_conversation(request, table, rules, None if sealer is None else sealer.open)
     warnings += conversation.warnings
     entries = instructed(conversation.entries, form.instruction, as_user=rules.model.system_messages == "as_user")
     parallel, ignored = limits.parallel_calls(request.parallel_tool_calls) if functions else (None, [])
@@ -75,7 +78,19 @@ def build(
         hints=hints,
         web_search=None if table.web_search is None else _web_search(table.web_search),
     )
-    return BuiltPrompt(prompt, warnings)
+    return BuiltPrompt(prompt, table, warnings)
+
+
+def tools_of(request: CreateResponse, rules: PromptRules) -> BridgeTable:
+    """The tools of a request, each with the function that carries it."""
+    return BridgeTable(
+        request.tools,
+        request.tool_choice,
+        items=request.items,
+        positions=request.positions,
+        web_search=rules.model.web_search,
+        image_output=rules.model.image_output,
+    )
 
 
 def wants_logprobs(request: CreateResponse) -> bool:

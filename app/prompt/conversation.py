@@ -1,6 +1,6 @@
 """Input items -> the conversation of a prompt. What cannot be said to a model is a problem that names `input[i]`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -69,14 +69,9 @@ Opener = Callable[[str, str], OpenedState | None]
 
 
 def to_conversation(
-    request: CreateResponse,
-    *,
-    table: BridgeTable,
-    rules: PromptRules,
-    open_state: Opener | None = None,
-    positions: Sequence[int] | None = None,
+    request: CreateResponse, table: BridgeTable, rules: PromptRules, open_state: Opener | None
 ) -> Conversation:
-    """All that the model is to read, the instructions first. `positions` are those of the items as they were posted."""
+    """All that the model is to read, the instructions first. Problems and warnings name items as they were posted."""
     if (blank := _empty_prompt(request)) is not None:
         return Conversation([User((Text(blank),))], [])
     reader = _ItemReader(table, rules, open_state)
@@ -85,8 +80,9 @@ def to_conversation(
         warnings += reader.instruct(request.instructions, "instructions")
     if isinstance(request.input, str):
         warnings += reader.add_user((Text(request.input),) if request.input.strip() else (), "input")
+    positions = request.positions or ()
     for index, item in enumerate(request.items):
-        position = positions[index] if positions and index < len(positions) else index
+        position = positions[index] if index < len(positions) else index
         warnings += reader.read(item, f"input[{position}]")
     found = reader.conversation()
     if not found.entries:

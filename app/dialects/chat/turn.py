@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from app.bridges.table import BridgeTable
 from app.compaction.prompt import Window, sealed_window
 from app.compaction.window import (
     LETTER,
@@ -27,8 +26,8 @@ from app.dialects.chat.summary import NO_SEAL, Summary, together
 from app.emitter.deltas import Compacted, Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
 from app.parsing.items import parse_item
-from app.prompt.build import build, wants_logprobs
-from app.prompt.sealed_state import HIDDEN, seal_for, state_sealer
+from app.prompt.build import build, tools_of, wants_logprobs
+from app.prompt.sealed_state import HIDDEN, seal_for
 from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
@@ -60,13 +59,8 @@ class ChatTurn:
     ) -> None:
         request = expanded(request, options.sealer)
         self._model, self._options = model, options
-        self._table = BridgeTable(
-            request.tools,
-            "none" if triggered(request) else request.tool_choice,
-            items=request.items,
-            positions=request.positions,
-            web_search=options.model.web_search,
-            image_output=options.model.image_output,
+        self._table = tools_of(
+            request.model_copy(update={"tool_choice": "none"}) if triggered(request) else request, options
         )
         self._compacts = ""
         """Why it is summed up, if it is."""
@@ -79,7 +73,7 @@ class ChatTurn:
         self.ask = chat.body
         """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
         self._asked = 0
-        self.warnings = (*request.warnings, *self._table.warnings, *chat.warnings)
+        self.warnings = tuple(chat.warnings)
         self._dropped_tools = len(self._table.warnings)
         self._usage_is_estimated = False
         seal = seal_for(request, options, model, FORM)
@@ -197,7 +191,8 @@ class ChatTurn:
         events += self._emitter.feed([Compacted(self._sealed(window)), UsageReported(self._spent)])
         self._summary, self._then, self._reader = None, None, self._read_by
         set_up = [item for item in parts.head if item.type in SET_UP]
-        left = request.model_copy(update={"input": [*set_up, *(parse_item(item, "input") for item in window.items)]})
+        items = [*set_up, *(parse_item(item, "input") for item in window.items)]
+        left = request.model_copy(update={"input": items, "positions": None})
         ask = self._said(left, self._fresh_sealer()).body
         self._asked = tokens_of(ask)
         return events, ask
@@ -247,8 +242,8 @@ class ChatTurn:
             if len(request.items) == 1:
                 raise refuse("invalid_value", "'input' holds nothing that could be summed up.", "input")
             self._summary, self._compacts = Summary(), "asked for"
-            return self._said(summing(request, request.items), self._options.sealer, request.positions)
-        chat = self._said(request, self._options.sealer, request.positions)
+            return self._said(summing(request, request.items), self._options.sealer)
+        chat = self._said(request, self._options.sealer)
         threshold = request.compact_threshold
         if threshold is None or tokens_of(chat.body) <= threshold:
             return chat
@@ -271,16 +266,9 @@ class ChatTurn:
         """For reading the request once more."""
         return None if self._options.sealer is None else self._options.sealer.fresh()
 
-    def _said(self, request: CreateResponse, sealer: Sealer | None, positions: list[int] | None = None) -> ChatBody:
+    def _said(self, request: CreateResponse, sealer: Sealer | None) -> ChatBody:
         options = replace(self._options, sealer=sealer)
-        opener = state_sealer(options, self._model, FORM)
-        built = build(
-            request,
-            table=self._table,
-            rules=options,
-            open_state=None if opener is None else opener.open,
-            positions=positions,
-        )
+        built = build(request, rules=options, model=self._model, state_form=FORM, table=self._table)
         ask = encode(built.prompt, model=self._model, options=options)
         return ChatBody(ask.body, built.warnings + ask.warnings)
 

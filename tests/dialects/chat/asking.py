@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import encode
+from app.dialects.chat.provider_state import FORM
 from app.parsing.request_body import parse_request
 from app.prompt.build import build
 from app.protocol.problems import ProblemError
@@ -26,8 +26,7 @@ class Asked(NamedTuple):
 def ask(options: ChatOptions = DEFAULT, **fields: object) -> Asked:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
-    table = BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=options.model.web_search)
-    prompt, warnings = build(request, table=table, rules=options)
+    prompt, _, warnings = build(request, rules=options, model="m", state_form=FORM)
     asked = encode(prompt, model="m", options=options)
     return Asked(asked.body, sentences([*warnings, *asked.warnings]))
 

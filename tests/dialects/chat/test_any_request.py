@@ -11,9 +11,9 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from app.bridges.table import BridgeTable
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import encode
+from app.dialects.chat.provider_state import FORM
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.build import build
@@ -196,11 +196,8 @@ def test_any_body_becomes_an_ask_that_a_strict_server_accepts_or_a_problem(
     """Nothing else is ever raised, and nothing that cannot be written is ever made."""
     try:
         request = parse_request(json.dumps(body).encode())
-        table = BridgeTable(
-            request.tools, request.tool_choice, items=request.items, web_search=options.model.web_search
-        )
-        prompt, _ = build(request, table=table, rules=options)
-        asked = encode(prompt, model="m", options=options)
+        built = build(request, rules=options, model="m", state_form=FORM)
+        asked = encode(built.prompt, model="m", options=options)
     except ProblemError as error:
         event("refused: " + error.problem.code)
         refused_as = error.problem.answer.status
