@@ -176,7 +176,7 @@ HOW: Final[dict[str, str]] = {
     "bridges/naming.py _FITS": WHOLE,
     "bridges/naming.py _UNNAMEABLE": ANYWHERE,
     "cli/init.py pattern": WHOLE,
-    "cli/probe.py _NO_TALKER": ANYWHERE,
+    "cli/probe.py _NOT_FOR_CHAT": ANYWHERE,
     "prompt/call_ids.py _NINE": WHOLE,
     "prompt/call_ids.py _PLAIN": HERE,
     "prompt/call_ids.py _UNPLAIN": ANYWHERE,

@@ -26,7 +26,7 @@ def check(settings: Settings, *, probed: bool = False, only: str | None = None) 
         return 2
     print(f"# {settings.file or 'no file'}: no mistakes")
     if probed:
-        from app.cli.probe import probe  # noqa: PLC0415 — the server and its HTTP library, which nothing else here needs
+        from app.cli.check_probe import probe  # noqa: PLC0415 — the server and its HTTP library, which nothing else here needs
 
         return probe(settings, only)
     print("\n".join(_lines(settings)))

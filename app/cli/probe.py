@@ -1,106 +1,179 @@
-"""`am-proxy check --probe`: ask every upstream for a word or two, and say which lane suits it.
+"""Connects to one upstream and asks it, for `am-proxy doctor` and `am-proxy check --probe`.
 
-What is asked goes through the lanes themselves, so what is found here is what clients will find. Each server is asked
-one question after the other, for small ones answer one at a time; several servers are asked side by side.
+Every question goes through the upstreams that serve clients, so clients will find what is found here.
 """
 
 import asyncio
+import json
 import re
-from typing import Final, NamedTuple
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
 
-from app.cli.harmless import harmless
-from app.cli.probe_asks import Lane, Seen, ask, look
-from app.cli.probe_reads import Heard
+from app.cli.probe_answers import Answer, read_chunks, read_events
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.parsing.request_body import parse_object
+from app.protocol.problems import Problem
 from app.settings import Settings, Upstream
-from app.upstreams.litellm_chat import close_connections, load
+from app.upstreams.http_server import CONNECT, TROUBLE, HttpServer, proxy_for
+from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.wiring import upstream_of
 
-WITHOUT_A_NAME: Final = "default"
-"""The model asked for where nobody names one. Servers of a single model often do not mind."""
+Json = dict[str, Any]
+Lane = Literal["chat", "responses", "litellm", "demo"]
 
-_NO_TALKER: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
-_TITLES: Final[dict[Lane, str]] = {
-    "chat": "chat completions",
-    "responses": "Responses",
-    "litellm": "through litellm",
-}
-"""The lanes in the order in which they are recommended. Most servers speak chat completions best, and what they lack
-there is supplied here; a lane of Responses passes on what the server says."""
+PATIENCE: Final = 60
+"""Seconds that an answer may take: a small server may have to load its model first."""
+LONGEST_LIST: Final = 1024 * 1024
+"""Bytes of a list of models that are read."""
+DEFAULT_MODEL: Final = "default"
+"""The model to ask for where no name is known. Servers of a single model often ignore the name."""
 
-
-class Report(NamedTuple):
-    """One upstream: whether its configured lane works, and what to print."""
-
-    works: bool
-    lines: list[str]
-
-
-def probe(settings: Settings, only: str | None = None) -> int:
-    """Print what is found of every upstream, or of `only`. Gives 1 where one does not work as it is configured."""
-    return asyncio.run(_probe(settings, only))
+_NOT_FOR_CHAT: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
+_DAY: Final = 86_400
+_SOON: Final = 14
+"""Days before its end at which a certificate gets a warning."""
+_NO_NAME: Final = "Look at base_url: is the name right, and does this machine's DNS work?"
+_NO_SERVER: Final = "Is it running? Look at the port in base_url, and at firewalls."
+_NO_PROXY: Final = "Look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment."
+_NO_TLS: Final = "Perhaps it speaks plain http: look at base_url."
 
 
-async def _probe(settings: Settings, only: str | None) -> int:
-    works = True
-    async with asyncio.TaskGroup() as group:
-        names = [name for name in settings.upstreams if only in (None, name)]
-        for task in [group.create_task(_report(settings, name)) for name in names]:
-            report = await task
-            print("\n".join(harmless(line, settings.upstreams.values()) for line in report.lines), flush=True)
-            works = works and report.works
-    await close_connections()
-    return 0 if works else 1
+class Step(NamedTuple):
+    """One thing that was checked. `error`: what follows it cannot work."""
+
+    state: Literal["ok", "warning", "error", "note"]
+    title: str
+    words: str = ""
+    advice: str = ""
 
 
-async def _report(settings: Settings, name: str) -> Report:
-    upstream = settings.upstreams[name]
-    if upstream.base_url is None:
-        why = "it runs inside this server" if upstream.via == "demo" else "without a base_url only litellm finds it"
-        return Report(works=True, lines=[f"upstreams.{name}: not probed, {why}"])
-    lines = [f"upstreams.{name}: {upstream.base_url}"]
-    seen = await look(upstream)
-    if seen.unreachable:
-        lines += [_line("reachable", f"no: {seen.unreachable}"), _configured(upstream, works=False)]
-        return Report(works=False, lines=lines)
-    model, why = model_for(settings, name, seen)
-    if upstream.via == "litellm":
-        await asyncio.to_thread(load)  # it takes seconds that are not the server's
-    lanes = [lane for lane in _TITLES if lane != "litellm" or upstream.via == "litellm"]
-    heard = {lane: await ask(lane, upstream, model, seen) for lane in lanes}
-    works = any(lane == upstream.via and found.state == "works" for lane, found in heard.items())
-    lines += [_line("reachable", "yes"), _line("asked for", f"{model[:100]} ({why})")]
-    lines += [_line(_TITLES[lane], found.words) for lane, found in heard.items()]
-    lines += [_line("suits it", _suits(heard)), _configured(upstream, works=works)]
-    return Report(works=works, lines=lines)
+async def reach(base_url: str) -> list[Step]:
+    """Resolve the name and connect. The last step is the only one that can be an error."""
+    proxy = proxy_for(base_url)
+    parts = urlsplit(proxy or base_url)
+    host, secure = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    steps = [Step("note", "proxy", f"{host}, which the environment names")] if proxy else []
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(CONNECT):
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError):
+        return [*steps, Step("error", "name resolves", f"no: {host}", _NO_PROXY if proxy else _NO_NAME)]
+    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    steps.append(Step("ok", "name resolves", f"{', '.join(addresses[:3])}  ({milliseconds(began)})"))
+    step = await _connect(host, port, secure=secure)
+    return [*steps, step._replace(advice=_NO_PROXY) if proxy and step.state == "error" else step]
 
 
-def model_for(settings: Settings, name: str, seen: Seen) -> tuple[str, str]:
+async def _connect(host: str, port: int, *, secure: bool) -> Step:
+    began = time.perf_counter()
+    title = "TLS" if secure else "reachable"
+    try:
+        async with asyncio.timeout(CONNECT):
+            _, writer = await asyncio.open_connection(host, port, ssl=ssl.create_default_context() if secure else None)
+    except ssl.SSLCertVerificationError as error:
+        advice = "The certificate must be one that this machine trusts, for this very name (see SSL_CERT_FILE)."
+        return Step("error", title, f"no: {error.verify_message}", advice)
+    except ssl.SSLError as error:
+        return Step("error", title, f"no: {error.reason or error}", _NO_TLS)
+    except (OSError, TimeoutError) as error:
+        if secure and isinstance(error, ConnectionResetError):
+            return Step("error", title, "no: the server closes the connection during the handshake", _NO_TLS)
+        refused = isinstance(error, ConnectionRefusedError)
+        words = "nothing listens there" if refused else "no connection can be made"
+        return Step("error", title, f"no: {words} (port {port})", _NO_SERVER)
+    tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
+    took = milliseconds(began)
+    writer.close()
+    with suppress(OSError, ssl.SSLError):
+        await writer.wait_closed()
+    if tls is None:
+        return Step("ok", title, f"port {port}  ({took})")
+    days = (ssl.cert_time_to_seconds(str((tls.getpeercert() or {})["notAfter"])) - time.time()) / _DAY
+    words = f"{tls.version()}, certificate valid for {days:.0f} days  ({took})"
+    return Step("warning", title, words, "Renew it soon.") if days < _SOON else Step("ok", title, words)
+
+
+async def listed_models(upstream: Upstream) -> Sequence[str]:
+    """The models that `GET /models` lists; none where the server has no such list."""
+    key = None if upstream.api_key is None else upstream.api_key.reveal()
+    server = HttpServer(f"{upstream.base_url}/models", api_key=key, timeout=PATIENCE)
+    body = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer = await server.ask(None)
+            try:
+                async for piece in answer:
+                    body += piece
+                    if len(body) > LONGEST_LIST:
+                        break
+            finally:
+                answer.release(complete=False)
+    except TROUBLE:
+        return ()
+    finally:
+        await server.close()
+    return list(_names(body))
+
+
+def _names(body: bytes) -> Iterator[str]:
+    try:
+        listed = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    models = listed.get("data") if isinstance(listed, dict) else None
+    for model in models if isinstance(models, list) else []:
+        if isinstance(model, dict) and isinstance(model.get("id"), str) and model["id"]:
+            yield model["id"]
+
+
+def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str, str]:
     """The model to ask for, and why this one."""
     for public, model in settings.models.items():
         if model.upstream == name and (public != "*" or model.name is not None):
             return model.name or public, "named in [models]"
-    if seen.names:
-        talkers = [known for known in seen.names if not _NO_TALKER.search(known)]
-        return (talkers or list(seen.names))[0], f"[models] names none; of {len(seen.names)} that the server lists"
-    return WITHOUT_A_NAME, "neither [models] nor the server names one"
+    if listed:
+        for_chat = [known for known in listed if not _NOT_FOR_CHAT.search(known)]
+        return (for_chat or listed)[0], f"[models] names none; of {len(listed)} that the server lists"
+    return DEFAULT_MODEL, "neither [models] nor the server names one"
 
 
-def _suits(heard: dict[Lane, Heard]) -> str:
-    working = [lane for lane in _TITLES if lane in heard and heard[lane].state == "works"]
-    right = [lane for lane in working if not heard[lane].faults]
-    if {"chat", "responses"} <= {*right}:
-        return 'via = "chat"; or via = "responses", for tools that it runs itself'
-    if right or working:
-        faults = "" if right else ", with the faults above"
-        return f'via = "{(right or working)[0]}"{faults}'
-    if any(found.state == "unclear" for found in heard.values()):
-        return "cannot be told from this"
-    return 'via = "litellm" with a provider, if litellm knows one for this server'
+async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> Answer:
+    """Ask an upstream in this lane, whichever is configured. `question` holds members of a Responses request."""
+    if lane != upstream.via:
+        upstream = upstream.model_copy(update={"via": lane, "provider": None})
+    body: Json = {"model": model, "stream": True, "store": False, **question}
+    if lane != "responses":
+        body = ChatTurn(parse_object(body), model=model, options=ChatOptions(), mint=str, now=lambda: 0).ask
+    asked = upstream_of(upstream)
+    began = time.perf_counter()
+    times: list[float] = []
+    payloads: list[Json] = []
+    problem = None
+    try:
+        async with asyncio.timeout(PATIENCE), aclosing(asked.open(body)) as coming:
+            async for payload in coming:
+                payloads.append(payload)
+                times.append(time.perf_counter() - began)
+    except (UpstreamRefused, UpstreamBroke) as error:
+        problem = error.problem
+    except TimeoutError:
+        problem = Problem(code="upstream_timeout", message=f"It did not end its answer within {PATIENCE} seconds.")
+    finally:
+        await asked.close()
+    whole = time.perf_counter() - began
+    if problem is not None:
+        return Answer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
+    return (read_events if lane == "responses" else read_chunks)(payloads, times)._replace(whole=whole)
 
 
-def _configured(upstream: Upstream, *, works: bool) -> str:
-    provider = f' with provider = "{upstream.provider}"' if upstream.provider else ""
-    return _line("configured", f'via = "{upstream.via}"{provider}, which {"works" if works else "does not work"}')
-
-
-def _line(title: str, words: str) -> str:
-    return f"  {title:<18}{words}"
+def milliseconds(began: float) -> str:
+    """The time since then, for people."""
+    return f"{(time.perf_counter() - began) * 1000:.0f} ms"

@@ -125,7 +125,7 @@ class HttpServer:
         self._url = url
         self._keep = keep
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=timeout)
-        self._proxy = _proxy_for(url)
+        self._proxy = proxy_for(url)
         self._headers = {
             "accept": "text/event-stream",
             "accept-encoding": "identity",
@@ -284,7 +284,7 @@ async def _error_text(response: aiohttp.ClientResponse) -> str:
     return b"".join(pieces).decode("utf-8", "replace")
 
 
-def _proxy_for(url: str) -> str | None:
+def proxy_for(url: str) -> str | None:
     """The proxy that the environment names for this address; none for loopback addresses."""
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -82,7 +82,7 @@ def test_an_upstream_that_is_well_is_well_at_every_step(folder: Path, capsys: py
     assert (code, advice) == (0, "")
     assert steps == {
         "name resolves": "✓ 127.0.0.1  (N ms)",
-        "reached": f"✓ port {server.port}  (N ms)",
+        "reachable": f"✓ port {server.port}  (N ms)",
         "asked for": "· small (named in [models])",
         "key": "✓ accepted",
         "answers": "✓ small in N ms",
@@ -122,7 +122,7 @@ UNKNOWN = [Status(404, {"error": {"message": "no", "code": "model_not_found"}})]
             "`name` must be",
         ),
         ([Status(500)], [], "answers", "✗ no: ", "check --probe"),
-        ([says("Hel"), says("lo")], [], "answers", "✗ no: ", "cut off"),
+        ([says("Hel"), says("lo")], [], "answers", "✗ no: it never says why it ends", "check --probe"),
         ([says("Hello", finish="stop"), counts(1, 1)], [CALL], "streams", "! the answer came in one piece", "buffer"),
         ([says("a"), says("b"), stops()], [CALL], "counts tokens", "! no: usage will be estimated", "stream_options"),
         (SAYS, SAYS, "calls tools", "! no: it answered in words", "Agents need"),
@@ -149,7 +149,7 @@ def test_where_nothing_listens_is_told(folder: Path, capsys: pytest.CaptureFixtu
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     code, steps, advice = seen(f"http://127.0.0.1:{port}/v1", folder, capsys)
-    assert (code, steps["reached"]) == (1, f"✗ no: nothing listens there (port {port})")
+    assert (code, steps["reachable"]) == (1, f"✗ no: nothing listens there (port {port})")
     assert "Is it running?" in advice
 
 
@@ -157,6 +157,34 @@ def test_a_name_that_does_not_resolve_is_told(folder: Path, capsys: pytest.Captu
     code, steps, advice = seen("http://nowhere.invalid/v1", folder, capsys)
     assert (code, steps) == (1, {"name resolves": "✗ no: nowhere.invalid"})
     assert "base_url" in advice
+
+
+def test_a_server_behind_a_proxy_is_reached_by_the_proxy(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the proxy has to know the name of the server."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+    code, steps, advice = seen("http://nowhere.invalid/v1", folder, capsys)
+    assert (code, steps) == (
+        1,
+        {
+            "proxy": "· 127.0.0.1, which the environment names",
+            "name resolves": "✓ 127.0.0.1  (N ms)",
+            "reachable": f"✗ no: nothing listens there (port {port})",
+        },
+    )
+    assert "HTTP_PROXY" in advice
+
+
+def test_a_proxy_is_not_used_for_this_machine(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://nowhere.invalid:3128")
+    with answering() as server:
+        code, steps, _ = seen(server.url, folder, capsys)
+    assert (code, steps["reachable"]) == (0, f"✓ port {server.port}  (N ms)")
 
 
 @pytest.fixture(scope="module")

@@ -145,7 +145,7 @@ def test_a_proxy_of_the_environment_is_used_but_never_for_this_machine(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
     monkeypatch.setenv("no_proxy", "spared.test")
-    assert http_server._proxy_for(url) == proxy
+    assert http_server.proxy_for(url) == proxy
 
 
 async def test_payloads_come_as_they_are_spoken() -> None:
