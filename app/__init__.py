@@ -13,6 +13,7 @@ The map
     catalogue.py        public model name -> route
     codex_catalog.py    a model as Codex wants it described
     sealing.py          the envelope in which clients carry what only this server may read
+    json_text.py        JSON as bytes and back, and how many values it holds
     off_loop.py         work that takes long, in threads
     own_thread.py       calls that block, such as looking up names
     loop_delay.py       how late this process runs what is due

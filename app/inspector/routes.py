@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from app.json_text import json_bytes
 from app.observers.recorder import Recorder
 from app.observers.redaction import redacted
 from app.off_loop import off_loop
-from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
 from app.transports.auth import Auth

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from app.json_text import json_value
 from app.observers.in_order import BUSY, Backlog, InOrder
 from app.observers.redaction import LONGEST, brief, redacted, shown
 from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast
-from app.protocol.json_bytes import json_value
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 

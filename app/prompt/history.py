@@ -29,6 +29,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from app.bridges.base import RetoldCall
+from app.json_text import is_json_object
 from app.options import CallIds
 from app.prompt.call_ids import id_for
 from app.prompt.nouns import (
@@ -47,7 +48,6 @@ from app.prompt.nouns import (
     media_of,
     text_of,
 )
-from app.protocol.json_bytes import is_json_object
 from app.protocol.warnings import ClientWarning
 
 NO_OUTPUT: Final = "no output recorded"

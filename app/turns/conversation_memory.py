@@ -5,11 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
+from app.json_text import count_values, json_value, repaired_json_bytes
 from app.parsing.bounds import MAX_JSON_VALUES, too_many_values
 from app.protocol.events import LastEvent, RelayedLast
-from app.protocol.json_bytes import json_value, whole_json_bytes
 from app.protocol.problems import Problem, refuse
-from app.protocol.request.json_values import count_values
 from app.protocol.request.plain_messages import as_items
 from app.turns.quota import Share
 
@@ -74,7 +73,7 @@ class ConversationMemory:
 def conversation_of(said: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
     """The id of a response, and all that was said to its end; `said` is the whole input that it answers."""
     response_id, output = _outcome(last)
-    return response_id, whole_json_bytes([*as_items(said), *output])  # a request may hold no half characters
+    return response_id, repaired_json_bytes([*as_items(said), *output])  # a request may hold no half characters
 
 
 def continued_input(history: list[Any], given: Any) -> Any:

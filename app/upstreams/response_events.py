@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.protocol.request.json_values import holds_more_values
+from app.json_text import holds_more_values
 from app.upstreams.sse_lines import MOST_VALUES, TOO_MANY_VALUES, SseEvents
 
 Json = dict[str, Any]

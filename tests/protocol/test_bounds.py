@@ -9,11 +9,10 @@ from pydantic import ValidationError
 
 from app.bridges.tool_types.shell import ShellCallItem
 from app.fetching.url_policy import check_url
+from app.json_text import count_values, is_json_object
 from app.parsing.bounds import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS
 from app.parsing.request_body import parse_request
-from app.protocol.json_bytes import is_json_object
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.request.json_values import count_values
 from tests.support.scan import peak_of
 
 LONG: Final = "x" * 100_000

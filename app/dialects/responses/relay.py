@@ -56,10 +56,10 @@ from app.dialects.responses.relayed_items import OpenItems
 from app.dialects.responses.relayed_tool_choice import ToolChoiceFilter
 from app.emitter.for_codex import refusals_as_text
 from app.emitter.rules import CUT, CUT_IN_A_CALL
+from app.json_text import json_bytes
 from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
-from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.warnings import ClientWarning

@@ -15,9 +15,9 @@ from app.dialects.responses.relay import CHARACTERS_PER_TOKEN, READ
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
 from app.emitter.rules import CUT
+from app.json_text import json_bytes
 from app.protocol.events import Event, RelayedLast
 from app.protocol.ids import Mint
-from app.protocol.json_bytes import json_bytes
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.plain_messages import user_message

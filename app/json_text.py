@@ -1,0 +1,85 @@
+"""JSON as bytes and back, whatever is in it, and how many values such bytes hold before any of them is built."""
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+
+class _AnyObject(msgspec.Struct):
+    """Any JSON object: all its members are checked, and none is built."""
+
+
+CHUNK: Final = 1024 * 1024
+"""Bytes of JSON that are searched at once."""
+
+_object: Final = msgspec.json.Decoder(_AnyObject)
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder()
+
+
+def json_bytes(value: Any) -> bytes:
+    """The value as JSON. Half of a UTF-16 character, which UTF-8 cannot hold, is written as an escape."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def repaired_json_bytes(value: Any) -> bytes:
+    """The value as JSON without half characters: two halves that meet become one character, any other U+FFFD."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def json_value(written: bytes) -> Any:
+    """The value that `json_bytes` wrote."""
+    try:
+        return _decoder.decode(written)
+    except msgspec.DecodeError:
+        return json.loads(written)
+
+
+def is_json_object(text: str) -> bool:
+    """Whether this is one JSON object. A text of many small values costs no memory."""
+    try:
+        _object.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def holds_more_values(body: bytes, most: int) -> bool:
+    """Whether this JSON holds more than `most` values. In bytes that are no JSON those up to the fault count."""
+    if _opened(body) <= most:  # this counts signs in strings, too
+        return False
+    return count_values(body, most=most) > most
+
+
+def count_values(body: bytes, *, most: int | None = None, chunk: int = CHUNK) -> int:
+    """The values in this JSON: one for each comma, one for each `{` and `[`, which could hold one, and the whole.
+
+    Stops where it has found more than `most`.
+    """
+    count, start, in_string = 1, 0, False
+    while start < len(body) and (most is None or count <= most):
+        piece = body[start : start + chunk]
+        if _ends_in_an_escape(piece):
+            piece = body[start : start + chunk + 1]
+        start += len(piece)
+        between_quotes = piece.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
+        count += _opened(b"".join(between_quotes[1 if in_string else 0 :: 2]))
+        in_string ^= len(between_quotes) % 2 == 0
+    return count
+
+
+def _opened(text: bytes) -> int:
+    return text.count(b",") + text.count(b"{") + text.count(b"[")
+
+
+def _ends_in_an_escape(piece: bytes) -> bool:
+    """Whether the character that the last backslash escapes comes in the next piece."""
+    return (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
