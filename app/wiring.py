@@ -132,16 +132,24 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         seal_always=settings.seal.when == "always",
         origin=_origin(upstream),
         one_maker=known.one_maker,
-        can=Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None),
+        can=_can(model, upstream),
         lenient=server.lenient,
         max_answer_bytes=server.max_answer_bytes,
     )
 
 
+def _can(model: Model, upstream: Upstream) -> Capabilities:
+    """What the model takes, as configured, and as its provider is known where it is asked directly."""
+    configured = Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None)
+    if upstream.via != "chat":
+        return configured
+    return configured.over(Capabilities(**dict(provider_of(upstream.provider).can)))
+
+
 def _sees(model: Model, upstream: Upstream, upstream_model: str | None) -> bool:
     """Whether the model takes images, as far as is known without litellm's model map, which takes seconds to load."""
-    if model.can.vision is not None:
-        return model.can.vision
+    if upstream.via != "litellm" or model.can.vision is not None:
+        return _can(model, upstream).vision is not False
     return "image_url" not in lost_parts(upstream.provider or "", upstream_model or "")
 
 
@@ -153,7 +161,8 @@ def _hints(upstream: Upstream) -> frozenset[str]:
 
 def _origin(upstream: Upstream) -> str:
     """What tells an upstream from others in every replica and after every change of its key or name."""
-    return " ".join(word for word in (upstream.via, upstream.provider, upstream.base_url) if word)
+    provider = upstream.provider if upstream.via == "litellm" else None  # any other is known by its address
+    return " ".join(word for word in (upstream.via, provider, upstream.base_url) if word)
 
 
 def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:

@@ -34,10 +34,11 @@ def check(settings: Settings, *, probed: bool = False, only: str | None = None) 
 
 
 def _unknown_providers(settings: Settings) -> Iterator[Mistake]:
-    if all(upstream.provider is None for upstream in settings.upstreams.values()):
+    named = {name: each for name, each in settings.upstreams.items() if each.via == "litellm" and each.provider}
+    if not named:
         return  # and litellm is not loaded, which takes a second or two
     known = providers()
-    for name, upstream in settings.upstreams.items():
+    for name, upstream in named.items():
         if upstream.provider is not None and upstream.provider not in known:
             path = f"upstreams.{_key(name)}.provider"
             words = f"litellm knows no provider {upstream.provider!r}{did_you_mean(upstream.provider, known)}"

@@ -12,10 +12,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from app.providers.lookup import PROVIDERS, provider_of
+
 Ask = Callable[[str], str]
 
 LOCAL: Final = {"Ollama": 11434, "LM Studio": 1234, "vLLM": 8000, "llama.cpp": 8081}
 """Where servers on one's own machine usually listen."""
+
+_ADDRESS: Final = r'https?://[^"\\\s]+'
 
 _MENU: Final = """\
 What answers behind AM Proxy?
@@ -50,6 +54,14 @@ _PROVIDER: Final = """
 provider = "{provider}"{pad}# as litellm calls it
 {api_key}
 [models."{model}"]             # the name that clients use, and its own unless `name` says another
+upstream = "{provider}"
+"""
+_KNOWN: Final = """
+[upstreams.{provider}]
+via = "chat"                   # asked directly, at its own address
+provider = "{provider}"{pad}# see docs/providers.md
+{api_key}
+[models."*"]                   # every name that clients use goes there, unchanged
 upstream = "{provider}"
 """
 _DEMO: Final = """
@@ -101,12 +113,24 @@ def _upstream(ask: Ask) -> str:
     if chosen == "2":
         provider = _matching(ask, "Which provider? [openai] ", "[a-z0-9_-]{1,64}", "openai")
         model = _matching(ask, "Which of its models? ", r'[^"\\\s]{1,256}', "")
-        variable = _variable(ask, f"{provider.upper().replace('-', '_')}_API_KEY")
+        usual = provider_of(provider).key_variable or f"{provider.upper().replace('-', '_')}_API_KEY"
+        variable = _variable(ask, usual)
         return _PROVIDER.format(provider=provider, pad=" " * max(1, 18 - len(provider)), model=model, api_key=variable)
-    url = next(iter(found.values()), "") if chosen == "1" else ""
-    url = _matching(ask, f"At which address?{f' [{url}]' if url else ' (http://…/v1)'} ", r'https?://[^"\\\s]+', url)
-    via, words = ("responses", "Responses itself") if chosen == "3" else ("chat", "chat completions")
-    return _SERVER.format(about=f"it speaks {words}", via=via, url=url, api_key=_variable(ask, ""))
+    if chosen == "3":
+        url = _matching(ask, "At which address? (http://…/v1) ", _ADDRESS, "")
+        return _SERVER.format(about="it speaks Responses itself", via="responses", url=url, api_key=_variable(ask, ""))
+    return _chat_server(ask, next(iter(found.values()), ""))
+
+
+def _chat_server(ask: Ask, usual: str) -> str:
+    names = "|".join(provider.name for provider in PROVIDERS if provider.speaks_chat and provider.base_url)
+    question = f"At which address, or of which provider (groq, mistral, …)? [{usual or 'http://…/v1'}] "
+    answer = _matching(ask, question, f"{_ADDRESS}|{names}", usual)
+    if answer.startswith(("http://", "https://")):
+        return _SERVER.format(about="it speaks chat completions", via="chat", url=answer, api_key=_variable(ask, ""))
+    known = provider_of(answer)
+    variable = _variable(ask, known.key_variable) if known.key_variable else ""
+    return _KNOWN.format(provider=answer, pad=" " * max(1, 18 - len(answer)), api_key=variable)
 
 
 def _variable(ask: Ask, usual: str) -> str:

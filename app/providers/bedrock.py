@@ -15,7 +15,6 @@ def _drops_parallel_calls(facts: ModelFacts) -> bool:
 PROVIDERS: Final = (
     Provider(
         name="bedrock",
-        aliases=("bedrock_converse",),
         needs_tools=True,
         litellm=Litellm(own_credentials=True, fetches_images="always"),
         translation=Translation(

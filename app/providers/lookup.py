@@ -83,6 +83,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     *xai.PROVIDERS,
 )
 
+SPEAK_CHAT: Final = tuple(provider.name for provider in PROVIDERS if provider.speaks_chat)
+"""Those that may be asked directly, with `via = "chat"`."""
+
 _BY_NAME: Final = {name: provider for provider in PROVIDERS for name in (provider.name, *provider.aliases)}
 
 

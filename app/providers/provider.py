@@ -182,6 +182,18 @@ class Provider:
     claude: Translation | None = None
     """What holds for its Claude models instead of `translation`, where that differs."""
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What holds for an upstream that asks this provider directly, unless its own table says otherwise."""
+        settings: dict[str, Any] = self.compat.model_dump(exclude_defaults=True)
+        if self.base_url is not None:
+            settings["base_url"] = self.base_url
+        if self.named_tool_choice != "name":
+            settings["named_tool_choice"] = self.named_tool_choice
+        if not self.takes_image_urls:
+            settings["takes_image_urls"] = False
+        return settings
+
     def translation_of(self, model: str) -> Translation:
         """What litellm's translation does for this model."""
         return self.claude if self.claude is not None and "claude" in model else self.translation

@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from app.options import Can, Table
 from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Model, Settings, Tables
+from app.settings.known_providers import complete_upstreams
 from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
 from app.settings.server import KeyTable, Seal, Server
 from app.settings.sources import Sources
@@ -65,6 +66,7 @@ def load(
         raise ConfigMistakesError(sources.mistakes)  # the file is unreadable: whatever else was said is not to blame
     sources.read_environment()
     sources.read_flags(flags)
+    complete_upstreams(sources)
 
     tables: Tables | None = None
     found: list[Mistake] = []

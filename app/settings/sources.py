@@ -137,13 +137,9 @@ class Sources:
         self.origins[path] = self.where(path)
         if not colon or scheme not in {"env", "file"}:
             return text
-        self.origins[path] = text
         if scheme == "env":
-            value = self.environ.get(rest, "")
-            if not value:
-                state = "is empty" if rest in self.environ else f"is not set{self._near(rest)}"
-                self._miss(path, f"the environment variable {rest} {state}")
-            return value
+            return self.variable(rest, path)
+        self.origins[path] = text
         try:
             raw = (folder / rest).read_bytes()
         except (OSError, ValueError) as error:
@@ -154,6 +150,15 @@ class Sources:
             self._miss(path, f"the file {rest} is empty")
         elif len(raw) > _MAX_SECRET_BYTES:
             self._miss(path, f"the file {rest} is too large to hold a setting")
+        return value
+
+    def variable(self, name: str, path: Path) -> str:
+        """What this environment variable holds, as the value at this path."""
+        self.origins[path] = f"env:{name}"
+        value = self.environ.get(name, "")
+        if not value:
+            state = "is empty" if name in self.environ else f"is not set{self._near(name)}"
+            self._miss(path, f"the environment variable {name} {state}")
         return value
 
     def read_environment(self) -> None:

@@ -1,11 +1,12 @@
 """A server that runs models, and how it is spoken to."""
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from app.options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table
-from app.providers.lookup import provider_of
+from app.providers.lookup import SPEAK_CHAT, provider_of
+from app.settings.mistakes import did_you_mean
 from app.settings.secret import Secret
 from app.settings.values import Address, Seconds
 
@@ -24,7 +25,8 @@ class _UpstreamConnection(Table):
     via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
     """How it is spoken to: through litellm, as a chat-completions or as a Responses server; or the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
-    """litellm's provider prefix. Without one the server at `base_url` speaks OpenAI's chat completions."""
+    """Which provider: with `litellm`, its prefix there; with `chat`, one that is known to speak chat completions. Then
+    its address, the variable of its key, and what is different there are known: see [providers](providers.md)."""
     api_key: Secret | None = None
     """What it wants as a key."""
     auth: Literal["key", "passthrough"] = "key"
@@ -71,6 +73,14 @@ class Upstream(ChatCompat, _UpstreamConnection):
         """Whether this setting means anything to an upstream of this kind."""
         return self.via in _ONLY.get(name, self.via).split(" or ")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_its_provider_is(cls, data: Any) -> Any:
+        """What is known of a provider that is asked directly stands where nothing else is said."""
+        if not isinstance(data, dict) or data.get("via") != "chat" or not isinstance(data.get("provider"), str):
+            return data
+        return provider_of(data["provider"]).settings | data
+
     @model_validator(mode="after")
     def _knows_its_settings(self) -> Self:
         for name in type(self).model_fields:
@@ -86,8 +96,12 @@ class Upstream(ChatCompat, _UpstreamConnection):
         match self.via:
             case "demo" if self.provider or self.api_key or self.base_url:
                 message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
-            case "chat" | "responses" if self.provider:
-                message = 'provider is litellm\'s: leave it out, or say via = "litellm"'
+            case "responses" if self.provider:
+                message = 'provider means nothing here: it is a setting of via = "chat" or "litellm"'
+            case "chat" if self.provider and not provider_of(self.provider).speaks_chat:
+                near = did_you_mean(self.provider, SPEAK_CHAT)
+                message = f"{self.provider} is not known to speak chat completions{near}: leave provider out and say "
+                message += 'base_url, or say via = "litellm"'
             case "chat" | "responses" if not self.base_url:
                 message = f'via = "{self.via}" needs a base_url'
             case "demo" if self.auth == "passthrough":

@@ -45,6 +45,16 @@ def answering(*answers: str) -> Callable[[str], str]:
             {"*": {"upstream": "local"}},
         ),
         (
+            ["1", "grok", "groq", "", "n"],
+            {"groq": {"via": "chat", "provider": "groq", "api_key": "env:GROQ_API_KEY"}},
+            {"*": {"upstream": "groq"}},
+        ),
+        (
+            ["1", "ollama", "n"],
+            {"ollama": {"via": "chat", "provider": "ollama"}},
+            {"*": {"upstream": "ollama"}},
+        ),
+        (
             ["3", "no address", "https://api.example.com/v1", "EXAMPLE_KEY", ""],
             {"local": {"via": "responses", "base_url": "https://api.example.com/v1", "api_key": "env:EXAMPLE_KEY"}},
             {"*": {"upstream": "local"}},
@@ -63,7 +73,7 @@ def test_what_is_written_is_what_was_answered_and_can_be_read(
     assert init(path, answering(*answers)) == 0
     written = tomllib.loads(path.read_text())
     assert written == {"server": {"host": "127.0.0.1", "port": 8080}, "upstreams": upstream, "models": model}
-    assert load({}, {"EXAMPLE_KEY": "k", "OPENAI_API_KEY": "k"}, tmp_path).file is not None
+    assert load({}, {"EXAMPLE_KEY": "k", "OPENAI_API_KEY": "k", "GROQ_API_KEY": "k"}, tmp_path).file is not None
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

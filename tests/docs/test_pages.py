@@ -14,6 +14,7 @@ import pytest
 import app
 from app.__main__ import main
 from app.protocol.problems import ANSWERS
+from app.providers.lookup import PROVIDERS
 from app.settings import load
 from tests.support.running import ROOT, Running, running, surroundings
 
@@ -77,6 +78,9 @@ def test_the_providers_are_configured_without_a_mistake(
     """By the command that says so, which also knows litellm's providers."""
     for name in re.findall(r'"env:(\w+)"', text):
         monkeypatch.setenv(name, "a-key")
+    for provider in PROVIDERS:
+        if provider.key_variable:
+            monkeypatch.setenv(provider.key_variable, "a-key")
     (tmp_path / "config.toml").write_text(text)
     monkeypatch.chdir(tmp_path)
     assert main(["check"]) == 0, capsys.readouterr().err

@@ -32,35 +32,31 @@ class Lane(NamedTuple):
     model: dict[str, Any]
 
 
-def _litellm(wire: type[ModelUpstream], provider: str | None, **model: Any) -> Lane:
-    return Lane(wire, {"via": "litellm", "provider": provider}, model)
+def _litellm(wire: type[ModelUpstream], provider: str | None) -> Lane:
+    return Lane(wire, {"via": "litellm", "provider": provider}, {})
 
 
-def _chat(wire: type[ModelUpstream], *, model: dict[str, Any] | None = None, **manners: Any) -> Lane:
-    return Lane(wire, {"via": "chat", **manners}, model or {})
+def _chat(wire: type[ModelUpstream], provider: str) -> Lane:
+    return Lane(wire, {"via": "chat", "provider": provider}, {})
 
 
 LANES: Final[dict[str, Lane]] = {
     "openai": _litellm(OpenAIUpstream, "openai"),
-    "openai, directly": _chat(
-        OpenAIUpstream, model={"call_ids": "plain40"}, max_tokens_field="max_completion_tokens", reasoning_field="none"
-    ),
+    "openai, directly": _chat(OpenAIUpstream, "openai"),
     "deepseek": _litellm(DeepSeekUpstream, "deepseek"),
-    "deepseek, directly": _chat(DeepSeekUpstream, blank_reasoning=True),
+    "deepseek, directly": _chat(DeepSeekUpstream, "deepseek"),
     "anthropic": _litellm(AnthropicUpstream, "anthropic"),
     "cohere": _litellm(CohereUpstream, "cohere_chat"),
     "gemini": _litellm(GeminiUpstream, "gemini"),
     "mistral": _litellm(MistralUpstream, "mistral"),
-    "mistral, directly": _chat(
-        MistralUpstream, model={"call_ids": "alphanumeric9"}, stream_options=False, reasoning_field="none"
-    ),
+    "mistral, directly": _chat(MistralUpstream, "mistral"),
     "ollama": _litellm(OllamaUpstream, "ollama_chat"),
-    "ollama, directly": _chat(OllamaCompatibleUpstream, reasoning_field="reasoning", named_tool_choice="required"),
+    "ollama, directly": _chat(OllamaCompatibleUpstream, "ollama"),
     "vllm": _litellm(VllmUpstream, "hosted_vllm"),
-    "vllm, directly": _chat(VllmUpstream, reasoning_field="reasoning"),
+    "vllm, directly": _chat(VllmUpstream, "vllm"),
     "vllm before the field was renamed": _litellm(OlderVllmUpstream, "hosted_vllm"),
     "openrouter": _litellm(OpenRouterUpstream, "openrouter"),
-    "openrouter, directly": _chat(OpenRouterUpstream),
+    "openrouter, directly": _chat(OpenRouterUpstream, "openrouter"),
 }
 
 

@@ -2,21 +2,16 @@
 
 import re
 import tomllib
+from operator import attrgetter
 from typing import Any, Final
 
 import pytest
 
+from app.providers.lookup import PROVIDERS
 from tests.support.running import ROOT
 from tests.wires.lanes import LANES
 
-ADDRESSES: Final = {
-    "openai, directly": "https://api.openai.com/v1",
-    "deepseek, directly": "https://api.deepseek.com",
-    "mistral, directly": "https://api.mistral.ai/v1",
-    "ollama, directly": "http://127.0.0.1:11434/v1",
-    "vllm, directly": "http://127.0.0.1:8000/v1",
-    "openrouter, directly": "https://openrouter.ai/api/v1",
-}
+DIRECT: Final = [lane for lane in LANES if lane.endswith(", directly")]
 PAGE: Final = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
 TABLES: Final = [tomllib.loads(text) for text in re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
 OF_NO_MATTER: Final = ("api_key", "base_url", "name", "upstream")
@@ -37,10 +32,23 @@ def _settings(table: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in OF_NO_MATTER}
 
 
-@pytest.mark.parametrize(("lane", "address"), ADDRESSES.items(), ids=ADDRESSES)
-def test_a_server_that_is_spoken_to_directly_is_configured_as_the_page_says(lane: str, address: str) -> None:
+@pytest.mark.parametrize("lane", DIRECT)
+def test_a_server_that_is_spoken_to_directly_is_configured_as_the_page_says(lane: str) -> None:
     _, upstream, model = LANES[lane]
-    assert (upstream, model) in told("chat", base_url=address)
+    assert (upstream, model) in told("chat", provider=upstream["provider"])
+
+
+def test_the_page_names_every_provider_that_may_be_asked_directly() -> None:
+    _, *rows = re.findall(r"^\| (`.*?`) \| (\S*?|`base_url` must be set) \| (\S*?) ?\|$", PAGE, re.MULTILINE)
+    assert rows == [
+        (
+            ", ".join(f"`{name}`" for name in (provider.name, *provider.aliases)),
+            provider.base_url or "`base_url` must be set",
+            f"`{provider.key_variable}`" if provider.key_variable else "",
+        )
+        for provider in sorted(PROVIDERS, key=attrgetter("name"))
+        if provider.speaks_chat
+    ]
 
 
 @pytest.mark.parametrize("lane", ["cohere", "deepseek", "anthropic", "gemini", "mistral"])

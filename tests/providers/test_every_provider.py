@@ -1,0 +1,195 @@
+"""What the file of every provider must say, and what installed litellm says of the same providers."""
+
+import re
+from copy import deepcopy
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from app.options import ChatCompat
+from app.protocol.capabilities import EFFORTS
+from app.providers.lookup import PROVIDERS, provider_of
+from app.providers.provider import EVERY_PART, Provider, Translation
+from app.settings import Upstream
+from app.settings.values import is_loopback
+from app.upstreams.litellm_ask import arguments
+from app.upstreams.litellm_can import capabilities
+from app.upstreams.litellm_chat import load, providers
+
+Json = dict[str, Any]
+
+MODELS: Final = (
+    "m", "claude-sonnet-4-5", "claude-opus-5-1", "gemini-2.5-pro", "gemini-2.5-flash", "gemini-3-pro-preview",
+    "gpt-oss-20b", "gpt-5", "1234567890",
+)  # fmt: skip
+SAYS: Final = (
+    "adaptive_thinking", "max_reasoning_effort", "native_structured_output", "none_reasoning_effort", "reasoning",
+    "response_schema",
+)  # fmt: skip
+"""What the rules look for in the model map."""
+MAPS: Final = [
+    {f"supports_{name}": value for name, value in zip(SAYS, values, strict=True)}
+    for values in product((True, False), repeat=len(SAYS))
+]
+CALL: Final = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+ASK: Final[Json] = {
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "reasoning_content": "Hm.", "tool_calls": [{"id": "a", **CALL}]},
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "assistant", "content": "One.", "thinking_blocks": [{"type": "thinking", "thinking": "I see."}]},
+        {"role": "user", "content": "And?"},
+    ],
+    "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}, "strict": True}}],
+    "tool_choice": {"type": "function", "function": {"name": "f"}},
+    "response_format": {"type": "json_object"},
+    "reasoning_effort": "low",
+}
+HOSTS: Final = [each for each in PROVIDERS if each.speaks_chat and each.base_url and each.key_variable]
+OTHER_ADDRESS: Final = {"deepseek": "https://api.deepseek.com/beta"}
+"""Where litellm asks at another address than its provider names first."""
+
+
+def named(provider: Provider) -> str:
+    """The id of a case."""
+    return provider.name
+
+
+every = pytest.mark.parametrize("provider", PROVIDERS, ids=named)
+
+
+def test_no_two_providers_share_a_name_a_key_variable_or_a_parser() -> None:
+    names = [name for provider in PROVIDERS for name in (provider.name, *provider.aliases)]
+    assert len(names) == len(set(names))
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9_-]{1,64}", name)] == []
+    variables = [provider.key_variable for provider in PROVIDERS if provider.key_variable]
+    assert len(variables) == len(set(variables))
+    classes = [name for each in PROVIDERS for name in (*each.litellm.chat_parsers, *each.litellm.mixed_parsers)]
+    assert len(classes) == len(set(classes))
+
+
+@every
+def test_every_name_of_a_provider_leads_to_it(provider: Provider) -> None:
+    assert {provider_of(name) for name in (provider.name, *provider.aliases)} == {provider}
+
+
+def test_a_name_without_a_file_has_nothing_special() -> None:
+    assert provider_of("of-tomorrow") == Provider(name="of-tomorrow")
+    assert provider_of(None) == Provider(name="")
+
+
+@every
+def test_an_address_is_well_formed_and_a_key_goes_nowhere_in_the_clear(provider: Provider) -> None:
+    if provider.base_url is None:
+        assert provider.key_variable is None
+        return
+    assert provider.speaks_chat
+    parts = urlsplit(provider.base_url)
+    here = is_loopback(parts.hostname or "")
+    assert parts.scheme == ("http" if here else "https")
+    assert (provider.key_variable is None) == here
+    assert not provider.base_url.endswith("/")
+    assert re.fullmatch(r"[A-Z][A-Z0-9_]{2,60}_API_KEY", provider.key_variable or "ANY_API_KEY")
+
+
+@every
+def test_its_settings_are_settings_of_an_upstream(provider: Provider) -> None:
+    if not provider.speaks_chat:
+        assert (provider.base_url, provider.takes_image_urls) == (None, True)
+        return
+    address = {} if provider.base_url else {"base_url": "http://h/v1"}
+    upstream = Upstream.model_validate({"via": "chat", "provider": provider.name, **address})
+    assert {name: getattr(upstream, name) for name in provider.settings} == provider.settings
+    compat = {name: getattr(upstream, name) for name in ChatCompat.model_fields}
+    assert compat == provider.compat.model_dump()
+
+
+@every
+def test_what_its_own_table_says_stands_above_its_provider(provider: Provider) -> None:
+    if provider.speaks_chat:
+        said: Json = {"base_url": "http://h/v1", "reasoning_field": "reasoning", "named_tool_choice": "name"}
+        upstream = Upstream.model_validate({"via": "chat", "provider": provider.name, **said})
+        assert {name: getattr(upstream, name) for name in said} == said
+
+
+@every
+@pytest.mark.parametrize("known", [None, ["tools", "reasoning_effort", "response_format", "parallel_tool_calls"]])
+def test_its_capabilities_are_in_order_whatever_the_model_map_says(provider: Provider, known: list[str] | None) -> None:
+    for model, info in product(MODELS, MAPS):
+        can = capabilities(provider.name, model, info, known)
+        order = [EFFORTS.index(effort) for effort in can.efforts or ()]
+        assert order == sorted(set(order))
+        costs = [(can.thinking_tokens or {}).get(effort, 0) for effort in can.efforts or ()]
+        assert costs == sorted(costs)
+        assert set(can.thinking_tokens or ()) <= set(can.efforts or ())
+        formats = {*(can.structured_output or ()), *(can.structured_beside_tools or ())}
+        assert formats <= {"json_schema", "json_object"}
+
+
+def translations(provider: Provider) -> list[Translation]:
+    """For its own models, and for Claude."""
+    return [provider.translation] if provider.claude is None else [provider.translation, provider.claude]
+
+
+@every
+def test_litellm_knows_the_names_and_classes_in_its_file(provider: Provider) -> None:
+    about_litellm = provider.litellm != Provider(name="").litellm or any(
+        each != Translation() for each in translations(provider)
+    )
+    assert provider.name in providers() or not about_litellm
+    assert not provider.litellm.facts_of or provider_of(provider.litellm.facts_of) in PROVIDERS
+    assert all(each.lost_parts <= EVERY_PART for each in translations(provider))
+
+
+def test_litellm_has_every_parser_that_a_file_names() -> None:
+    llms = Path(load().__file__).parent / "llms"
+    classes = {
+        name for file in llms.rglob("*.py") for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE)
+    }
+    for provider in PROVIDERS:
+        assert {*provider.litellm.chat_parsers, *provider.litellm.mixed_parsers} <= classes
+        if (parser := provider.litellm.parser) is not None:
+            folder = llms.joinpath(*parser.module.rstrip(".").split(".")[2:])
+            assert folder.is_dir(), parser.module
+
+
+@pytest.mark.parametrize("family", ["bedrock", "gemini", "gigachat", "ollama", "sagemaker", "snowflake", "vertex_ai"])
+def test_no_name_of_a_family_is_forgotten_for_which_litellm_downloads_images(family: str) -> None:
+    names = [name for name in providers() if name.startswith(family)]
+    assert names
+    assert {provider_of(name).litellm.fetches_images for name in names} == {"always"}
+
+
+@pytest.mark.parametrize("provider", HOSTS, ids=named)
+def test_litellm_has_the_same_address_and_key_variable(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    if provider.name in {"openai", "openrouter"}:  # litellm learns these later, on the way
+        pytest.skip("litellm does not say")
+    monkeypatch.setenv(str(provider.key_variable), "sk-of-the-variable")
+    _, name, key, base_url = load().get_llm_provider(f"{provider.name}/m")
+    assert (name, key) == (provider.name, "sk-of-the-variable")
+    assert base_url.rstrip("/") == OTHER_ADDRESS.get(provider.name, provider.base_url)
+
+
+@every
+@pytest.mark.parametrize("model", MODELS)
+def test_a_request_to_litellm_leaves_the_given_one_as_it_is(provider: Provider, model: str) -> None:
+    ask = {"model": model, **ASK}
+    before = deepcopy(ask)
+    rules = provider.translation_of(model)
+    most = 9_000 if rules.needs_most_tokens else None
+    sent = arguments(provider.name, ask, base_url="http://h/v1", most_tokens=most, stops_thinking=True)
+    assert ask == before
+    if "messages" in sent.get("extra_body", {}):
+        return  # sent as it is
+    assert ("max_tokens" in sent) == rules.needs_most_tokens
+    assert ("stream_options" in sent) != rules.whole_with_format
+    assistants = [message for message in sent["messages"] if message["role"] == "assistant"]
+    reasoning = ["reasoning_content" in message for message in assistants]
+    if provider.compat.reasoning_field == "none":
+        assert not any(reasoning)
+    if provider.compat.blank_reasoning:
+        assert all(reasoning)
