@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -26,7 +26,7 @@ from app.transports.http import Http
 from app.transports.http_turns import DirectEndpoints
 from app.transports.receiving import Bodies
 from app.transports.request_id import RequestId, on_framework_error, on_problem, on_unknown_websocket
-from app.transports.websocket import WebSockets
+from app.transports.websocket import PATHS, WebSockets
 from app.turns.service import TurnService
 from app.upstreams.litellm_chat import close_connections, warm
 from app.upstreams.port import Keep
@@ -112,10 +112,11 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(auth if settings.server.metrics == "key" else None))
-    _route_websockets(app, websockets)
+    app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
-    app.add_middleware(DirectEndpoints, endpoints=http.turns)  # last of all: the innermost
+    direct = {("POST", path): endpoint for path, endpoint in http.turns.items()}
+    app.add_middleware(DirectEndpoints, endpoints=direct | {(None, path): websockets for path in PATHS})
     app.add_middleware(HostGuard, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(RequestId, mint=mint)
     application = Application(
@@ -135,14 +136,6 @@ def _close_at_the_end(held: AsyncExitStack, tracing: "Tracing | None", body_log:
         held.push_async_callback(body_log.close)
     if tracing is not None:
         held.push_async_callback(asyncio.to_thread, tracing.close)
-
-
-def _route_websockets(app: FastAPI, endpoint: Any) -> None:
-    """`endpoint` is an ASGI application, which starlette takes and does not say."""
-    for path in ("/v1/responses", "/responses"):
-        app.router.add_websocket_route(path, endpoint)
-        app.router.add_websocket_route(f"{path}/", endpoint)
-    app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
 
 
 def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:

@@ -6,7 +6,7 @@ another origin only after it has asked. A websocket it opens without asking, so 
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Final
@@ -24,7 +24,7 @@ _HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9_, -]{1,2000}")
 _REMEMBERED: Final = "600"
 """Seconds for which a browser need not ask again."""
-_TOLD: Final = (
+_READABLE: Final = (
     "openai-processing-ms, retry-after, x-am-token-count, x-am-warnings, x-ratelimit-limit-requests, "
     "x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-request-id"
 )
@@ -39,24 +39,22 @@ class HostGuard:
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origins)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """ASGI; no coroutine of its own, for what it passes on may wait for a long time."""
         if scope["type"] not in {"http", "websocket"}:
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         problem = self._foreign_host(headers)
         if problem is None and scope["type"] == "websocket":
             problem = self._foreign_page(headers, origin)
         if problem is not None:
-            await _refuse(problem, scope, receive, send)
-        elif scope["type"] == "websocket" or not self._origins:
-            await self._app(scope, receive, send)
-        elif origin is not None and scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
-            await self._permit(headers, origin)(scope, receive, send)
-        else:
-            await self._app(scope, receive, self._telling(origin, send))
+            return _refuse(problem, scope, receive, send)
+        if scope["type"] == "websocket" or not self._origins:
+            return self._app(scope, receive, send)
+        if origin is not None and scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+            return self._permit(headers, origin)(scope, receive, send)
+        return self._app(scope, receive, self._readable(origin, send))
 
     def _foreign_host(self, headers: Headers) -> Problem | None:
         if self._hosts is None or "host" not in headers:  # no browser leaves it out, and HTTP/1.1 demands it
@@ -93,19 +91,19 @@ class HostGuard:
             allowed["access-control-allow-headers"] = wanted
         return HttpResponse(status_code=HTTPStatus.NO_CONTENT, headers=allowed)
 
-    def _telling(self, origin: str | None, send: Send) -> Send:
+    def _readable(self, origin: str | None, send: Send) -> Send:
         """Let a listed page read the answer. Never with credentials: keys are sent, not kept by a browser."""
 
-        async def told(message: Message) -> None:
+        async def stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.add_vary_header("origin")
                 if origin is not None and self._is_listed(origin):
                     headers["access-control-allow-origin"] = origin
-                    headers["access-control-expose-headers"] = _TOLD
+                    headers["access-control-expose-headers"] = _READABLE
             await send(message)
 
-        return told
+        return stamped
 
 
 def _is_of_host(origin: str, host: str | None) -> bool:

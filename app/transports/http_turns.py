@@ -43,17 +43,17 @@ SUMMARY_CUT: Final = ClientWarning("max_output_tokens", "summary", "The summary 
 
 
 class DirectEndpoints:
-    """Middleware that gives a POST to one of these paths straight to its endpoint, and all else to the application."""
+    """Middleware that passes the requests of some endpoints straight to them, and all others to the application."""
 
-    def __init__(self, app: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, app: ASGIApp, endpoints: Mapping[tuple[str | None, str], ASGIApp]) -> None:
         self._app = app
         self._endpoints = endpoints
+        """By method and path. A websocket has no method."""
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """ASGI; without a frame of its own on the stack of what is awaited."""
-        is_post = scope["type"] == "http" and scope["method"] == "POST"
-        endpoint = self._endpoints.get(scope["path"], self._app) if is_post else self._app
-        return endpoint(scope, receive, send)
+        """ASGI; no coroutine of its own, for what it passes on may wait for a long time."""
+        asked = scope.get("method"), scope.get("path", "")
+        return self._endpoints.get(asked, self._app)(scope, receive, send)
 
 
 class TurnEndpoint(ABC):

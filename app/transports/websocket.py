@@ -50,6 +50,8 @@ BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
 
 GOING_AWAY: Final = 1001
+PATHS: Final = tuple(f"{prefix}/responses{slash}" for prefix in ("/v1", "") for slash in ("", "/"))
+"""Where the endpoint is found."""
 
 
 class Quotas(NamedTuple):
