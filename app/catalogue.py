@@ -18,6 +18,7 @@ from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.response import Identity
 from app.protocol.seals import Sealer, Sealers
 from app.protocol.warnings import ClientWarning, no_effect
 from app.settings import Key, Secret
@@ -95,7 +96,13 @@ class Route(NamedTuple):
     """The owner whose share of the slots for fetching this turn takes."""
 
     async def begin(
-        self, request: CreateResponse, mint: Mint, now: Callable[[], int], *, for_codex: bool = False
+        self,
+        request: CreateResponse,
+        identity: Identity,
+        mint: Mint,
+        now: Callable[[], int],
+        *,
+        for_codex: bool = False,
     ) -> AnyTurn:
         """A turn in the upstream's dialect, with a warning for each thing that will be left out of its ask.
 
@@ -116,6 +123,7 @@ class Route(NamedTuple):
                     request,
                     model=model,
                     options=options,
+                    identity=identity,
                     mint=mint,
                     now=now,
                     for_codex=for_codex,
@@ -124,7 +132,7 @@ class Route(NamedTuple):
                 return turn
             case RelayOptions() as relay if request.compacts:
                 return await off_loop(
-                    request.size, RelayedCompaction, request, model=model, options=relay, mint=mint, now=now
+                    request.size, RelayedCompaction, request, model=model, options=relay, identity=identity, mint=mint
                 )
             case RelayOptions() as relay:
                 return await off_loop(
@@ -133,6 +141,7 @@ class Route(NamedTuple):
                     request,
                     model=model,
                     options=relay,
+                    identity=identity,
                     mint=mint,
                     now=now,
                     for_codex=for_codex,

@@ -28,6 +28,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.problems import Problem
+from app.protocol.response import Identity
 from app.upstreams.chat_lines import Progress
 from app.upstreams.faults import problem_in_stream
 from tests.support.consumer import check_heard
@@ -49,11 +50,12 @@ def new_turn(folder: Path) -> ChatTurn:
     known = msgspec.json.decode(
         written, type=ChatOptions, dec_hook=lambda kind, value: TypeAdapter(kind).validate_python(value)
     )
-    ticks, numbers = count(1_700_000_000), count(1)
+    ticks, numbers = count(1_700_000_000), count(2)
     return ChatTurn(
         parse_request((folder / "request.json").read_bytes()),
         model="upstream-model",
         options=replace(known, sealer=OpenBook()),
+        identity=Identity("resp_AM-1", next(ticks)),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: next(ticks),
     )

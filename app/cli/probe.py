@@ -19,6 +19,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_object
 from app.protocol.problems import Problem
+from app.protocol.response import Identity
 from app.settings import Settings, Upstream
 from app.upstreams.http_server import CONNECT, TROUBLE, HttpServer, proxy_for
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
@@ -151,7 +152,11 @@ async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> Ans
         upstream = upstream.model_copy(update={"via": lane, "provider": None})
     body: Json = {"model": model, "stream": True, "store": False, **question}
     if lane != "responses":
-        body = ChatTurn(parse_object(body), model=model, options=ChatOptions(), mint=str, now=lambda: 0).ask
+        identity = Identity("resp_probe", 0)
+        turn = ChatTurn(
+            parse_object(body), model=model, options=ChatOptions(), identity=identity, mint=str, now=lambda: 0
+        )
+        body = turn.ask
     asked = upstream_of(upstream)
     began = time.perf_counter()
     times: list[float] = []

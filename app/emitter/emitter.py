@@ -81,11 +81,13 @@ class Emitter:
         """Names of the first calls the model made against the client's `tool_choice`: for the log."""
         return self._calls.ruled_out
 
-    def begin(self) -> list[e.Event]:
-        """The first two events."""
+    def begin(self, sent: int = 0) -> list[e.Event]:
+        """The first two events, unless `sent` events of this response have been sent already."""
         self._ledger.expect("new")
         self._ledger.phase = "talking"
-        return self._lifecycle.begin()
+        for _ in range(sent):
+            self._ledger.next_number()
+        return [] if sent else self._lifecycle.begin()
 
     def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:
         """The events for these deltas."""

@@ -45,6 +45,10 @@ class LoggedTurn:
         instead = brief(request, BUSY)
         self._write(size, "asked", partial(shown, request, ask), instead, upstream=upstream)
 
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        """The problem of one upstream, which the client may never see."""
+        self._write(0, "attempt failed", lambda: redacted(problem.body()), {}, upstream=upstream)
+
     def sent(self, events: list[Event]) -> None:
         """The last event holds the whole response."""
         last = events[-1] if events else None

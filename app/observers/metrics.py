@@ -98,7 +98,7 @@ class Metrics:
         )
         self._upstream_errors = Counter(
             "am_proxy_upstream_errors",
-            "Turns that an upstream refused or broke.",
+            "Asks that an upstream refused, and answers that it broke off.",
             ["upstream", "code"],
             registry=registry,
         )
@@ -150,8 +150,12 @@ class Metrics:
         self._in_flight.inc()
         return CountedTurn(self)
 
-    def ended(self, fields: Mapping[str, Any], *, asked: bool) -> None:
-        """Counts a turn by what the log says of it; `asked` says whether its upstream was."""
+    def attempt_failed(self, upstream: str, code: str) -> None:
+        """Counts an error of an upstream."""
+        self._upstream_errors.labels(upstream, code if code in _CODES else OTHER).inc()
+
+    def ended(self, fields: Mapping[str, Any], *, asked: str) -> None:
+        """Counts a turn by what the log says of it; `asked` is the upstream that was answering it, if any."""
         self._in_flight.dec()
         model, upstream, finish = self._model(fields), str(fields.get("upstream", NOBODY)), str(fields["finish"])
         code = str(fields.get("cause") or fields.get("error") or "")
@@ -161,9 +165,8 @@ class Metrics:
             self._rejected.labels(code).inc()
         if finish == "disconnected":
             self._disconnects.labels(model).inc()
-        of_ours = fields.get("left_alone") or fields.get("cut_short")
-        if asked and not of_ours and finish in {"failed", "refused"}:  # an upstream may refuse with any code
-            self._upstream_errors.labels(upstream, code).inc()
+        if asked and not fields.get("cut_short") and finish in {"failed", "refused"}:
+            self._upstream_errors.labels(asked, code).inc()
         for name, count in fields.get("retries", {}).items():
             self._retries.labels(name).inc(count)
         self._warnings.labels(model).inc(len(fields.get("warnings", ())))
@@ -193,11 +196,17 @@ class CountedTurn:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._asked = False
+        self._asked = ""
+        """The upstream that was asked last and has not failed; empty if there is none."""
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — nothing of it is counted
-        """From here on it is the upstream that refuses."""
-        self._asked = True
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — nothing else of it is counted
+        """From here on it is this upstream that fails."""
+        self._asked = upstream
+
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        """Counted at once: another upstream may answer."""
+        self._asked = ""
+        self._metrics.attempt_failed(upstream, problem.code)
 
     def sent(self, events: list[Event]) -> None:
         """Not counted."""

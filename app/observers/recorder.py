@@ -66,6 +66,10 @@ class Recorded:
         if not self._add("asked", size, lambda: {**shown(request, ask), **more}):
             self._add("asked", 0, lambda: {**brief(request, BUSY), **more})
 
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        """The problem of one upstream. If the client gets it as well, `refused` shows it once more."""
+        self._add("failed", 0, lambda: {"upstream": upstream, **redacted(problem.body())})
+
     def sent(self, events: list[Event]) -> None:
         """What the client is told."""
         at = round((time.perf_counter() - self._start) * 1000, 2)

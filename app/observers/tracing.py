@@ -78,6 +78,10 @@ class TracedTurn:
         if warnings:
             self._span.set_attribute("am_proxy.warnings", warnings)
 
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        """Which upstream refused, and the code of its problem."""
+        self._span.add_event("ask failed", {"am_proxy.upstream": upstream, "error.type": problem.code})
+
     def sent(self, events: list[Event]) -> None:
         """Not traced: what is said stays here."""
 

@@ -1,6 +1,6 @@
 """The Response resource, whole in every lifecycle event and as the body of `stream: false`."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -36,6 +36,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens_details: OutputTokensDetails = OutputTokensDetails()
     estimated: bool | UnsetType = UNSET
     """True where the upstream counted nothing and these numbers are a guess; absent otherwise."""
+
+
+class Identity(NamedTuple):
+    """What is the same in all turns made of one request: the response's id, and when it was created."""
+
+    id: str
+    created_at: int
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):

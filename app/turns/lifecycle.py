@@ -22,10 +22,10 @@ from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.warnings import ClientWarning
 from app.settings import Key
+from app.turns.asks import Asks
 from app.turns.limits import LEAVING, Limits, Slot
 from app.turns.log import TurnLog
-from app.turns.pump import Pump, Turn
-from app.upstreams.clocks import Clocks
+from app.turns.pump import Pump
 
 
 class ClientGoneError(Exception):
@@ -35,41 +35,42 @@ class ClientGoneError(Exception):
 class RunningTurn:
     """A turn whose upstream has been asked."""
 
-    __slots__ = ("_pump", "_turn", "clocks", "size")
+    __slots__ = ("_asks", "_pump", "clocks", "size")
 
-    def __init__(self, turn: Turn, pump: Pump, clocks: Clocks, size: int) -> None:
-        self._turn = turn
+    def __init__(self, asks: Asks, pump: Pump, size: int) -> None:
+        self._asks = asks
         self._pump = pump
-        self.clocks = clocks
+        self.clocks = asks.clocks
+        """The time limits of the first upstream."""
         self.size = size
         """Bytes of the request."""
 
     @property
     def warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of what was not asked, of the upstream that is asked by now."""
-        return self._turn.warnings
+        return self._asks.turn.warnings
 
     @property
     def late_warnings(self) -> Sequence[ClientWarning]:
         """What the caller must know of the answer, once it is there."""
-        return self._turn.late_warnings
+        return self._asks.turn.late_warnings
 
     @property
     def problem(self) -> Problem | None:
         """Why it failed."""
-        return self._turn.problem
+        return self._pump.problem
 
     @property
     def cut_short(self) -> bool:
         """Whether it failed because this server is being stopped."""
-        return self._turn.problem is LEAVING
+        return self._pump.ended_with(LEAVING)
 
     @property
     def notes(self) -> dict[str, object]:
         """What the log line says of it beyond its last event."""
-        notes = dict(self._turn.notes)
-        if self._turn.problem is not None:
-            notes["cause"] = self._turn.problem.code
+        notes = dict(self._asks.turn.notes)
+        if self._pump.problem is not None:
+            notes["cause"] = self._pump.problem.code
         if self.cut_short:
             notes["cut_short"] = True
         return notes
@@ -152,6 +153,8 @@ class TurnLifecycle:
     def _note_end(self, error: BaseException | None) -> None:
         if isinstance(error, ProblemError):
             self.log.refused(error.problem)
+            if self._running is not None and error.problem is LEAVING:
+                self.log.note(cut_short=True)
             return
         if self._running is not None:
             self.log.note(**self._running.notes)

@@ -51,8 +51,15 @@ class TurnLog:
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """An upstream is asked."""
+        """An upstream is asked. The line names the one that is asked last, and what it was not told."""
+        self.note(upstream=upstream)
+        if warnings or "warnings" in self._fields:
+            self.note(warnings=warnings)
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
+
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        """An upstream that was asked has refused."""
+        self._observers.each(lambda observer: observer.attempt_failed(upstream, problem))
 
     async def watch(
         self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None

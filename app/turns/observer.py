@@ -21,6 +21,10 @@ class TurnObserver(Protocol):
         """
         ...
 
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        """The upstream that was asked last refused before it sent anything. Another one may still answer."""
+        ...
+
     def sent(self, events: list[Event]) -> None:
         """These events are sent to the client."""
         ...

@@ -1,20 +1,20 @@
-"""The only loop: payloads into the turn, batches of events out. Owns and closes what it opens; clocks live here.
+"""The loop of a turn: it reads payloads, gives batches of events, keeps the time limits, and closes what it opens.
 
 A task of its own draws payloads from the upstream into a small queue, so that a slow client slows the upstream, a
-silent upstream does not keep the client from hearing signs of life, and whatever ends the turn closes the upstream.
+silent upstream does not delay keep-alives, and whatever ends the turn closes the upstream.
 
 How long an upstream may take for its first payload is measured where it is asked (`app/turns/attempts.py`).
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final, NamedTuple, Protocol
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.warnings import ClientWarning
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
@@ -26,93 +26,98 @@ QUEUE: Final = 64
 SILENT: Final = Problem(code="upstream_error", message="The model's server closed the connection without an answer.")
 
 
-class Turn(Protocol):
-    """What the pump drives, in any dialect."""
-
-    @property
-    def ask(self) -> Any:
-        """What the upstream is asked."""
-        ...
-
-    @property
-    def warnings(self) -> Sequence[ClientWarning]:
-        """What the caller must know of what was not asked."""
-        ...
-
-    @property
-    def late_warnings(self) -> Sequence[ClientWarning]:
-        """What the caller must know of what was answered and could not be told. Complete when the turn is over."""
-        ...
+class Sender(Protocol):
+    """What makes events for the client."""
 
     @property
     def over(self) -> bool:
-        """Whether the last event has been given."""
+        """Whether the last event has been made."""
         ...
 
     @property
     def problem(self) -> Problem | None:
-        """Why it failed."""
+        """Why the turn failed."""
         ...
 
-    @property
-    def notes(self) -> dict[str, Any]:
-        """What the log should say of it beyond what the client is told."""
+    def keep_alive(self) -> list[Event]:
+        """Shows the client that the turn goes on."""
         ...
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """Ends the turn with this problem."""
+        ...
+
+
+class Opening(Sender, Protocol):
+    """What the client is sent until an upstream answers."""
 
     def begin(self) -> list[Event]:
         """The first events."""
         ...
 
-    def receive(self, payload: Any) -> list[Event]:
-        """What the client is told of one payload."""
+    def hand_over(self) -> int:
+        """How many events were made. Another turn makes those that follow."""
         ...
 
-    def keep_alive(self) -> list[Event]:
-        """A sign of life."""
+
+class Turn(Sender, Protocol):
+    """What reads the answer of an upstream, in any dialect."""
+
+    def begin(self, sent: int = 0) -> list[Event]:
+        """The first events, or none of those that the client has: `sent` events were made by an `Opening`."""
+        ...
+
+    def receive(self, payload: Any) -> list[Event]:
+        """The events for one payload."""
         ...
 
     def end(self) -> list[Event]:
-        """The upstream closed its stream."""
-        ...
-
-    def fail(self, problem: Problem) -> list[Event]:
-        """Something broke."""
+        """The last events, after the upstream closed its stream."""
         ...
 
 
-class Payloads(Protocol):
-    """What the pump draws from: an async generator, or what can stand for one."""
+class Answer(NamedTuple):
+    """The beginning of an upstream's answer."""
 
-    def __aiter__(self) -> AsyncIterator[Any]:
-        """Payloads."""
-        ...
+    turn: Turn
+    """What reads it."""
+    clocks: Clocks
+    """Those of the upstream."""
+    payload: Any
+    """The first payload."""
+    payloads: AsyncGenerator[Any]
+    """The rest."""
 
-    async def aclose(self) -> None:
-        """Stops asking."""
-        ...
+
+Again = Callable[[], Awaitable["tuple[list[Event], Callable[[], Awaitable[Answer]]] | None"]]
+"""What is sent when an answer is over, and how the same turn asks once more. None if it does not."""
 
 
 class Pump:
     """Runs one turn: `open`, then `batches` to the end. Whoever makes one closes it, whatever happens.
 
-    `again` says, when the upstream has ended, what the client is told if `payloads` go on after all.
+    `answer` waits for the beginning of an answer; it raises `UpstreamRefused` or `ProblemError` where there is none.
+    Until then `opening` makes the events, and `clocks` are those of the upstream that is asked.
     """
 
     def __init__(
         self,
-        turn: Turn,
-        payloads: Payloads,
+        opening: Opening,
+        answer: Callable[[], Awaitable[Answer]],
         *,
-        clocks: Clocks,
+        clocks: Callable[[], Clocks],
         request_id: str,
-        again: Callable[[], Awaitable[list[Event] | None]] | None = None,
+        again: Again | None = None,
     ) -> None:
-        self._turn = turn
-        self._upstream = payloads
-        self.clocks = clocks
-        """Those of the upstream that is asked now."""
-        self._request_id = request_id
+        self._opening = opening
         self._again = again
+        self._sender: Sender = opening
+        self._turn: Turn | None = None
+        """What reads the answer, once there is one."""
+        self._answer: Answer | None = None
+        """The answer, until the first of its payloads is read."""
+        self._clocks = clocks
+        self._request_id = request_id
         self._loop = asyncio.get_running_loop()
         self._drawn: list[Any] = []
         self._ended = False
@@ -122,10 +127,10 @@ class Pump:
         self._news: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._room: asyncio.Future[None] | None = None
-        self._opening: list[Event] = []
-        self._started = self._heard = self._told = self._loop.time()
+        self._first_batch: list[Event] = []
+        self._started = self._heard = self._sent = self._loop.time()
         self._spoke = False
-        self._drawer = asyncio.create_task(self._draw())
+        self._drawer = asyncio.create_task(self._draw(answer))
 
     async def close(self) -> None:
         """Stops asking, and returns when the upstream is closed."""
@@ -136,65 +141,81 @@ class Pump:
             await asyncio.wait({self._drawer})  # awaiting the task itself would hide a cancellation of our caller
 
     def interrupt(self, problem: Problem) -> None:
-        """Ends the turn with this problem, as if the upstream had broken off. What was drawn before is still told."""
+        """Ends the turn with this problem, unless all of the answer is there. What was drawn before is still sent."""
         if self._ended:
             self._interrupted = problem  # the turn ends by itself, unless it would ask once more
             return
         self._trouble = problem
         self._ended = True
         self._drawer.cancel()
-        self._tell()
+        self._notify()
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the turn failed."""
+        return self._sender.problem
+
+    def ended_with(self, problem: Problem) -> bool:
+        """Whether this is why the turn failed, or was refused."""
+        return self._sender.problem is problem or (self._turn is None and self._trouble is problem)
 
     async def open(self, patience: float) -> None:
         """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
         with suppress(TimeoutError):
-            await self._wait(min(patience, self.clocks.turn))
-        if not self._drawn and self._ended:
-            raise ProblemError(self._trouble or SILENT)
-        self._opening = self._turn.begin()
+            await self._wait(min(patience, self._clocks().turn))
         if self._drawn:
-            self._opening += self._receive(self._drawn.pop(0))
-            if self._turn.over and self._turn.problem:
-                raise ProblemError(self._turn.problem)
-        elif patience >= self.clocks.turn:
-            raise ProblemError(too_slow("did not answer", self.clocks.turn))
-        elif not self._opening:  # a relay leaves the first word to its upstream, as long as the client can wait
-            self._opening = self._turn.keep_alive()
+            self._first_batch = [*self._begin(), *self._receive(self._drawn.pop(0))]
+            if self._sender.over and self._sender.problem:
+                raise ProblemError(self._sender.problem)
+        elif self._ended:
+            raise ProblemError(self._trouble or SILENT)
+        elif patience >= (limit := self._clocks().turn):
+            raise ProblemError(too_slow("did not answer", limit))
+        else:
+            self._first_batch = self._opening.begin()
 
     async def batches(self) -> AsyncIterator[list[Event]]:
         """Events, in batches to be sent as they are; the last batch holds the last event."""
-        events, self._opening = self._opening, []
-        yield events
-        while not self._turn.over:
+        events, self._first_batch = self._first_batch, []
+        if events:
+            yield events
+        while not self._sender.over:
             try:
                 await self._wait(self._patience())
                 events = await self._take()
             except TimeoutError:
                 events = self._tick() if self._patience() <= 0 else []
             if events:
-                self._told = self._loop.time()
+                self._sent = self._loop.time()
                 yield events
 
-    async def _draw(self) -> None:
+    async def _draw(self, ask: Callable[[], Awaitable[Answer]]) -> None:
         try:
-            async with aclosing(self._upstream) as payloads:
+            answer = await ask()
+            del ask  # it holds the request
+            self._answer = answer._replace(payload=None)
+            self._drawn.append(answer.payload)
+            self._notify()
+            source = answer.payloads
+            del answer
+            async with aclosing(source) as payloads:
                 async for payload in payloads:
                     self._drawn.append(payload)
                     del payload  # it does not wait here for the next one
-                    self._tell()
+                    self._notify()
                     if len(self._drawn) >= QUEUE:
                         self._room = self._loop.create_future()
                         await self._room
-        except (UpstreamRefused, UpstreamBroke) as error:
+        except (UpstreamRefused, UpstreamBroke, ProblemError) as error:
             self._trouble = error.problem
         except Exception:
             log.exception("the upstream failed unexpectedly", extra={"request_id": self._request_id})
             self._trouble = self._our_fault()
         finally:
             self._ended = True
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
@@ -223,70 +244,87 @@ class Pump:
             self._news.set_exception(TimeoutError())
 
     async def _take(self) -> list[Event]:
-        events: list[Event] = []
+        events = self._begin()
         drawn, self._drawn = self._drawn, []
         for payload in drawn:
-            if not self._turn.over:
+            if not self._sender.over:
                 events += self._receive(payload)
-        if not self._turn.over and self._heard >= self._started + self.clocks.turn:  # it never paused for breath
+        if not self._sender.over and self._heard >= self._started + self._clocks().turn:  # payloads kept coming
             return events + self._tick()
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
-        if self._ended and not self._turn.over and not self._drawn:
-            events += await self._end() if self._trouble is None else self._turn.fail(self._trouble)
+        if self._ended and not self._sender.over and not self._drawn:
+            events += await self._end()
         return events
 
-    async def _end(self) -> list[Event]:
-        """The upstream's answer is over, and the turn as well, unless there is more to ask."""
-        try:
-            more = None if self._again is None else await self._again()
-        except Exception as error:  # noqa: BLE001 — it is logged
-            return self._broken(error)
-        if more is None:
-            return self._guarded(self._turn.end)
-        if self._turn.over:
-            return more
-        if self._interrupted is not None:
-            return more + self._turn.fail(self._interrupted)
-        self._ended = self._spoke = False
-        self._drawer = asyncio.create_task(self._draw())
-        return more
+    def _begin(self) -> list[Event]:
+        """The first events of the turn that reads the answer, if it has just come."""
+        if self._answer is None:
+            return []
+        answer, self._answer = self._answer, None
+        if self._turn is not None:
+            return []
+        self._sender = self._turn = answer.turn
+        self._clocks = partial(_same, answer.clocks)
+        return self._guarded(answer.turn.begin, self._opening.hand_over())
 
     def _receive(self, payload: Any) -> list[Event]:
+        assert self._turn is not None  # noqa: S101 — our own misuse: what was drawn is of an answer
         self._heard = self._loop.time()
         self._spoke = True
         return self._guarded(self._turn.receive, payload)
 
+    async def _end(self) -> list[Event]:
+        """The last events, when all that was drawn has been read, unless there is more to ask."""
+        if self._trouble is not None or self._turn is None:
+            return self._sender.fail(self._trouble or SILENT)
+        try:
+            more = None if self._again is None else await self._again()
+        except Exception:
+            log.exception("a turn could not go on", extra={"request_id": self._request_id})
+            return [] if self._sender.over else self._sender.fail(self._our_fault())
+        if more is None:
+            return self._guarded(self._turn.end)
+        events, answer = more
+        if self._sender.over:
+            return events
+        if self._interrupted is not None:
+            return events + self._sender.fail(self._interrupted)
+        self._ended = self._spoke = False
+        self._drawer = asyncio.create_task(self._draw(answer))
+        return events
+
     def _guarded(self, step: Callable[..., list[Event]], *given: Any) -> list[Event]:
-        """What a step of the turn tells. One that raises is our fault, and the turn's last step."""
+        """The events of a step of the turn. A step that raises is our fault, and the turn's last step."""
         try:
             return step(*given)
-        except Exception as error:  # noqa: BLE001 — it is logged
-            return self._broken(error)
-
-    def _broken(self, error: Exception) -> list[Event]:
-        """The turn's last events after an error of ours."""
-        log.error("a turn could not go on", exc_info=error, extra={"request_id": self._request_id})
-        return [] if self._turn.over else self._turn.fail(self._our_fault())
+        except Exception:
+            log.exception("a turn could not go on", extra={"request_id": self._request_id})
+            return [] if self._sender.over else self._sender.fail(self._our_fault())
 
     def _patience(self) -> float:
-        """Seconds until the next clock strikes."""
-        strikes = min(self._told + self.clocks.keep_alive, self._started + self.clocks.turn)
+        """Seconds until the next time limit."""
+        clocks = self._clocks()
+        due = min(self._sent + clocks.keep_alive, self._started + clocks.turn)
         if self._spoke:
-            strikes = min(strikes, self._heard + self.clocks.idle)
-        return strikes - self._loop.time()
+            due = min(due, self._heard + clocks.idle)
+        return due - self._loop.time()
 
     def _tick(self) -> list[Event]:
-        now = self._loop.time()
-        if now >= self._started + self.clocks.turn:
+        now, clocks = self._loop.time(), self._clocks()
+        if now >= self._started + clocks.turn:
             how = "was still answering" if self._spoke else "did not answer"
-            return self._turn.fail(too_slow(how, self.clocks.turn))
-        if self._spoke and now >= self._heard + self.clocks.idle:
-            return self._turn.fail(too_slow("stopped talking", self.clocks.idle))
-        return self._guarded(self._turn.keep_alive)
+            return self._sender.fail(too_slow(how, clocks.turn))
+        if self._spoke and now >= self._heard + clocks.idle:
+            return self._sender.fail(too_slow("stopped talking", clocks.idle))
+        return self._guarded(self._sender.keep_alive)
 
     def _our_fault(self) -> Problem:
         return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {self._request_id}.")
+
+
+def _same(clocks: Clocks) -> Clocks:
+    return clocks
 
 
 def too_slow(what: str, seconds: float) -> Problem:

@@ -1,7 +1,7 @@
 """The application service: from the body of a request to an upstream that has been asked."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,14 +18,17 @@ from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.response import Identity
 from app.protocol.warnings import ClientWarning, bounded
 from app.settings import Server
-from app.turns.attempts import Attempts
+from app.turns.asks import Asks
+from app.turns.attempts import first_payload, second_payload
 from app.turns.lifecycle import RunningTurn, TurnLifecycle
 from app.turns.limits import Limits
 from app.turns.log import NoLog, TurnLog
 from app.turns.observer import Observer
-from app.turns.pump import Pump
+from app.turns.opening import RequestOpening
+from app.turns.pump import Answer, Pump
 from app.turns.quota import Quota
 
 UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
@@ -111,22 +114,37 @@ class TurnService:
         is the header of that name: some events differ for Codex.
         """
         turn.slot.hold(self._waiting, create.size)
-        face = _Face(self._mint, self._now)
+        identity = self._identity()
+        for_codex = _is_codex(originator)
         route = self._catalogue.route_for(create.model, turn.caller)
+        first = await self._first_turn(route, create, turn.log, identity, for_codex=for_codex)
+        asks = Asks(create, route, first, turn.log)
+        begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
+        answered = turn.slot.answered
 
-        async def elsewhere(route: Route) -> AnyTurn:
-            other = await self._elsewhere(route, create, originator, face)
-            pump.clocks = route.entry.clocks
-            return other
+        async def answer() -> Answer:
+            found = await first_payload((route, *route.others), first, begin, asks)
+            if not asks.turn.next_size:
+                asks.answered()
+                answered()
+            return found
 
-        first = await self._logged_turn(route, create, turn.log, originator, face)
-        observe = partial(_observe, turn.log, create)
-        note = partial(_note, turn.log)
-        attempts = Attempts((route, *route.others), first, elsewhere, note, observe, turn.slot.answered)
-        clocks = route.entry.clocks
-        told = attempts if route.others else first
-        pump = Pump(told, attempts, clocks=clocks, request_id=turn.log.request_id, again=attempts.again)
-        running = RunningTurn(told, pump, clocks, create.size)
+        async def again() -> tuple[list[Event], Callable[[], Awaitable[Answer]]] | None:
+            more = await off_loop(asks.turn.next_size, asks.turn.go_on)
+            if more is None:
+                return None
+            events, ask = more
+
+            async def second() -> Answer:
+                found = await second_payload(asks, ask)
+                answered()
+                return found
+
+            return events, second
+
+        opening = RequestOpening(create, identity)
+        pump = Pump(opening, answer, clocks=lambda: asks.clocks, request_id=turn.log.request_id, again=again)
+        running = RunningTurn(asks, pump, create.size)
         turn.begun(running)
         return running
 
@@ -152,8 +170,9 @@ class TurnService:
         """
         create = await self.read(body, turn)
         route = self._catalogue.route_for(create.model, turn.caller)
-        face = _Face(self._mint, self._now)
-        translated = await self._logged_turn(route.without_fetching(), create, turn.log, originator, face)
+        translated = await self._first_turn(
+            route.without_fetching(), create, turn.log, self._identity(), for_codex=_is_codex(originator)
+        )
         unfetched = (
             [ClientWarning("input", "fetching", UNFETCHED)]
             if _names_addresses(create) and route.entry.resolved is not None
@@ -163,45 +182,39 @@ class TurnService:
 
     async def _translate(self, create: CreateResponse, turn: TurnLifecycle, originator: str) -> tuple[Route, AnyTurn]:
         route = self._catalogue.route_for(create.model, turn.caller)
-        face = _Face(self._mint, self._now)
-        return route, await self._logged_turn(route, create, turn.log, originator, face)
+        identity = self._identity()
+        return route, await self._first_turn(route, create, turn.log, identity, for_codex=_is_codex(originator))
 
-    async def _logged_turn(
-        self, route: Route, create: CreateResponse, turn_log: TurnLog, originator: str, face: "_Face"
+    async def _first_turn(
+        self, route: Route, create: CreateResponse, turn_log: TurnLog, identity: Identity, *, for_codex: bool
     ) -> AnyTurn:
-        """The turn for the first of a model's upstreams. That of another is logged only once it is asked."""
+        """The turn for the first of a model's upstreams. The log names it until another one is asked."""
         turn_log.note(upstream=route.entry.upstream_name)
-        turn = await self._turn(route, create, originator, face)
-        if turn.warnings:
+        return await self._turn(route, create, identity, for_codex=for_codex, turn_log=turn_log)
+
+    async def _turn(
+        self,
+        route: Route,
+        create: CreateResponse,
+        identity: Identity,
+        *,
+        for_codex: bool,
+        turn_log: TurnLog | None = None,
+    ) -> AnyTurn:
+        """The turn for this upstream. Raises `ProblemError` if it has warnings and the server is strict."""
+        turn = await route.begin(create, identity, self._mint, self._now, for_codex=for_codex)
+        if turn.warnings and turn_log is not None:
             turn_log.note(warnings=bounded(turn.warnings))
-        return self._obeyed(turn)
-
-    async def _elsewhere(self, route: Route, create: CreateResponse, originator: str, face: "_Face") -> AnyTurn:
-        return self._obeyed(await self._turn(route, create, originator, face))
-
-    @staticmethod
-    async def _turn(route: Route, create: CreateResponse, originator: str, face: "_Face") -> AnyTurn:
-        return await route.begin(create, face.mint, face.clock(), for_codex=originator.startswith("codex"))
-
-    def _obeyed(self, turn: AnyTurn) -> AnyTurn:
-        """The same turn. Raises `ProblemError` for one that cannot be asked as it is if the server is strict."""
         if turn.warnings and self._server.strict:
             raise refuse("unsupported_value", "This server is strict. " + " ".join(bounded(turn.warnings)))
         return turn
 
-
-def _note(turn_log: TurnLog, **fields: Any) -> None:
-    """What the log should say, with no more warnings than it takes."""
-    if "warnings" in fields:
-        fields["warnings"] = bounded(fields["warnings"])
-    turn_log.note(**fields)
+    def _identity(self) -> Identity:
+        return Identity(self._mint("resp"), self._now())
 
 
-def _observe(
-    turn_log: TurnLog, create: CreateResponse, upstream: str, ask: Any, warnings: Sequence[ClientWarning]
-) -> None:
-    """An upstream is asked this."""
-    turn_log.asked(create, ask, bounded(warnings), upstream)
+def _is_codex(originator: str) -> bool:
+    return originator.startswith("codex")
 
 
 def _names_addresses(create: CreateResponse) -> bool:
@@ -210,34 +223,3 @@ def _names_addresses(create: CreateResponse) -> bool:
     parts = [part for content in contents if isinstance(content, list) for part in content]
     urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
     return any(url and not is_data_uri(url) for url in urls)
-
-
-class _Face:
-    """What all turns made of one request share, whichever upstream they are for: the response's id and its age."""
-
-    def __init__(self, mint: Mint, now: Callable[[], int]) -> None:
-        self._mint = mint
-        self._now = now
-        self._id = ""
-        self._born: int | None = None
-
-    def mint(self, prefix: str) -> str:
-        """A new id; of the response, always the same."""
-        if prefix != "resp":
-            return self._mint(prefix)
-        self._id = self._id or self._mint(prefix)
-        return self._id
-
-    def clock(self) -> Callable[[], int]:
-        """A clock for one turn, which asks it first when its response was made."""
-        asked = False
-
-        def now() -> int:
-            nonlocal asked
-            if asked:
-                return self._now()
-            asked = True
-            self._born = self._born or self._now()
-            return self._born
-
-        return now

@@ -13,6 +13,7 @@ from app.parsing.items import item_shapes
 from app.parsing.request_body import parse_request
 from app.parsing.shaped import tool_shapes
 from app.protocol.problems import ProblemError
+from app.protocol.response import Identity
 from tests.bridges.timer import PARAMETERS, TimerBridge, TimerCallItem, TimerTool
 from tests.support.running import ROOT
 
@@ -28,12 +29,13 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def turn(*items: dict[str, Any], **fields: Any) -> ChatTurn:
     """The turn of a request that offers the tool."""
-    numbers = count(1)
+    numbers = count(2)
     body = {"model": "m", "input": [{"role": "user", "content": "Wait."}, *items], "tools": [TIMER], **fields}
     return ChatTurn(
         parse_request(msgspec.json.encode(body)),
         model="m",
         options=ChatOptions(),
+        identity=Identity("resp_AM-1", 1_700_000_000),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )

@@ -15,6 +15,7 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem
+from app.protocol.response import Identity
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
 from app.upstreams.response_events import EventReader, NotEventsError, ReportedError
@@ -49,6 +50,8 @@ chunks = st.one_of(
     ),
     st.dictionaries(st.sampled_from(["choices", "usage", "error", "object"]), odd).map(lambda fields: chunk(**fields)),
 )
+
+IDENTITY = Identity("resp_AM-1", 1)
 events = st.sampled_from(
     answer(reasoning("rs_1", "hm"), message("msg_1", "Hel", "lo"), call("fc_1", "call_1", "weather", '{"a"', ":1}"))
 ) | st.dictionaries(st.sampled_from(["type", "item", "response", "output_index", "delta"]), odd)
@@ -77,6 +80,7 @@ def chat_events(pieces: list[bytes]) -> list[dict[str, Any]]:
         request,
         model="m",
         options=ChatOptions(model=ModelOptions(think_tags=True)),
+        identity=IDENTITY,
         mint=counting_mint(),
         now=lambda: 1,
     )
@@ -105,7 +109,7 @@ def chat_events(pieces: list[bytes]) -> list[dict[str, Any]]:
 def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
     """The same of a server that speaks Responses; and whether all that it said was passed on."""
     request = parse_request(REQUEST)
-    turn = RelayTurn(request, model="m", options=RelayOptions(), mint=counting_mint(), now=lambda: 1)
+    turn = RelayTurn(request, model="m", options=RelayOptions(), identity=IDENTITY, mint=counting_mint(), now=lambda: 1)
     reading = EventReader()
     told = list(turn.begin())
     try:

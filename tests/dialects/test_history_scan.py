@@ -14,8 +14,11 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.emitter.open_reasoning import StatePiece
 from app.parsing.request_body import parse_request
 from app.prompt.sealed_state import StateSealer
+from app.protocol.response import Identity
 from tests.support.scan import assert_linear
 from tests.support.stage import OpenBook
+
+IDENTITY = Identity("resp_AM-1", 1)
 
 Json = dict[str, Any]
 
@@ -103,13 +106,27 @@ def body_of(items: list[Json], **fields: Any) -> bytes:
 def by_chat(body: bytes) -> None:
     """What a chat server is asked."""
     options = ChatOptions(sealer=OpenBook(), origin=ORIGIN)
-    ChatTurn(parse_request(body), model="m", options=options, mint=lambda prefix: f"{prefix}_AM-1", now=lambda: 1)
+    ChatTurn(
+        parse_request(body),
+        model="m",
+        options=options,
+        identity=Identity("resp_AM-1", 1),
+        mint=lambda prefix: f"{prefix}_AM-1",
+        now=lambda: 1,
+    )
 
 
 def by_relay(body: bytes) -> None:
     """What a server that speaks Responses is asked."""
     options = RelayOptions(sealer=OpenBook(), origin=ORIGIN)
-    RelayTurn(parse_request(body), model="m", options=options, mint=lambda prefix: f"{prefix}_AM-1", now=lambda: 1)
+    RelayTurn(
+        parse_request(body),
+        model="m",
+        options=options,
+        identity=Identity("resp_AM-1", 1),
+        mint=lambda prefix: f"{prefix}_AM-1",
+        now=lambda: 1,
+    )
 
 
 @pytest.mark.parametrize(("shape", "count"), SHAPES)

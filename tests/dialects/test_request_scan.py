@@ -9,9 +9,12 @@ from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.parsing.request_body import parse_request
+from app.protocol.response import Identity
 from tests.support.scan import FIXED, assert_lean, assert_linear
 from tests.support.shapes import SHAPES, body
 from tests.support.stage import CREATED_AT, counting_mint
+
+IDENTITY = Identity("resp_AM-1", 1)
 
 SIZE = 8_000
 """Bytes of the shortest; the longest is four times as long."""
@@ -21,11 +24,29 @@ SMALL_VALUES = 64
 
 
 def chat(given: bytes) -> bytes:
-    return _asked(ChatTurn(parse_request(given), model="m", options=ChatOptions(), mint=counting_mint(), now=now))
+    return _asked(
+        ChatTurn(
+            parse_request(given),
+            model="m",
+            options=ChatOptions(),
+            identity=IDENTITY,
+            mint=counting_mint(),
+            now=now,
+        )
+    )
 
 
 def relay(given: bytes) -> bytes:
-    return _asked(RelayTurn(parse_request(given), model="m", options=RelayOptions(), mint=counting_mint(), now=now))
+    return _asked(
+        RelayTurn(
+            parse_request(given),
+            model="m",
+            options=RelayOptions(),
+            identity=IDENTITY,
+            mint=counting_mint(),
+            now=now,
+        )
+    )
 
 
 def now() -> int:

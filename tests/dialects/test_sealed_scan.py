@@ -14,6 +14,7 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.response import Identity
 from app.sealing import MOST_OPENED, EnvelopeSealer
 from tests.support.scan import assert_lean, assert_linear
 from tests.support.warned import sentences
@@ -70,7 +71,12 @@ def chat_options(most: int = MOST_OPENED) -> ChatOptions:
 
 
 def stage() -> Json:
-    return {"model": "m", "mint": lambda prefix: f"{prefix}_AM-1", "now": lambda: 1}
+    return {
+        "model": "m",
+        "identity": Identity("resp_AM-1", 1),
+        "mint": lambda prefix: f"{prefix}_AM-1",
+        "now": lambda: 1,
+    }
 
 
 ITEMS: Final = {

@@ -33,6 +33,9 @@ class Failing:
     def asked(self, *_: Any) -> None:
         self._called("asked")
 
+    def attempt_failed(self, *_: Any) -> None:
+        self._called("attempt_failed")
+
     def sent(self, *_: Any) -> None:
         self._called("told")
 

@@ -108,7 +108,7 @@ def test_a_turn_is_counted_by_what_the_log_says_of_it(name: str) -> None:
     counted = metrics()
     turn = counted.began({})
     if "upstream" in fields:
-        turn.asked(REQUEST, {}, [], "there")
+        turn.asked(REQUEST, {}, [], str(fields["upstream"]))
     turn.ended(fields)
     found = samples(counted.page().decode())
     assert {sample: found.get(sample) for sample in expected} == pytest.approx(expected)

@@ -26,29 +26,35 @@ ALICE: Final = Key("alice", b"a")
 
 
 class Upstream:
-    """Stands for a pump: notes what is done to it."""
+    """Stands for a pump, whose turn may have failed: notes what is done to it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, problem: Problem | None) -> None:
         self._limits = limits
+        self.problem = problem
         self.interrupted: list[Problem] = []
         self.slots_when_closed = -1
 
     def interrupt(self, problem: Problem) -> None:
         self.interrupted.append(problem)
 
+    def ended_with(self, problem: Problem) -> bool:
+        return self.problem is problem
+
     async def close(self) -> None:
         self.slots_when_closed = len(self._limits.slots)
 
 
 class Answer:
-    """Stands for the turn of a dialect that has failed."""
+    """Stands for the turn of a dialect, and for what knows that it is the one that is asked."""
 
+    clocks = Clocks()
     warnings: tuple[str, ...] = ()
     late_warnings: tuple[str, ...] = ()
     notes: Final = {"usage": "estimated"}
 
-    def __init__(self, problem: Problem | None) -> None:
-        self.problem = problem
+    @property
+    def turn(self) -> "Answer":
+        return self
 
 
 def line(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
@@ -58,10 +64,10 @@ def line(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
 
 
 def asked(limits: Limits, problem: Problem | None = None) -> tuple[Upstream, RunningTurn]:
-    upstream = Upstream(limits)
-    turn: Any = Answer(problem)
+    upstream = Upstream(limits, problem)
+    asks: Any = Answer()
     pump: Any = upstream
-    return upstream, RunningTurn(turn, pump, Clocks(), 0)
+    return upstream, RunningTurn(asks, pump, 0)
 
 
 REFUSED: Final = refuse("invalid_value", "no")

@@ -25,6 +25,9 @@ class Diary:
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         self.pages.append(("asked", request.model, ask, warnings, upstream))
 
+    def attempt_failed(self, upstream: str, problem: Problem) -> None:
+        self.pages.append(("attempt failed", upstream, problem.code))
+
     def sent(self, events: list[Event]) -> None:
         self.pages.append(("told", [type(event).__name__ for event in events]))
 

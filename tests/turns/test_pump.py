@@ -14,7 +14,9 @@ from app.parsing.request_body import parse_request
 from app.protocol.events import Event, LastEvent, ResponseFailed
 from app.protocol.output_items import Message, OutputText
 from app.protocol.problems import Problem, ProblemError
-from app.turns.pump import QUEUE, Pump
+from app.protocol.response import Identity
+from app.turns.opening import RequestOpening
+from app.turns.pump import QUEUE, SILENT, Answer, Pump
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
@@ -51,16 +53,34 @@ class Script:
             self.closed = True
 
 
+REQUEST = parse_request(json.dumps({"model": "m", "input": "Hi"}).encode())
+IDENTITY = Identity("resp_AM-1", 1)
+
+
 def turn() -> ChatTurn:
-    numbers = count(1)
-    request = parse_request(json.dumps({"model": "m", "input": "Hi"}).encode())
+    numbers = count(2)
     return ChatTurn(
-        request, model="m", options=ChatOptions(), mint=lambda prefix: f"{prefix}_AM-{next(numbers)}", now=lambda: 1
+        REQUEST,
+        model="m",
+        options=ChatOptions(),
+        identity=IDENTITY,
+        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        now=lambda: 1,
     )
 
 
-def pump(script: Script, **clocks: float) -> Pump:
-    return Pump(turn(), script.play(), clocks=Clocks(**clocks), request_id="req_1")
+def pump(script: Script, **limits: float) -> Pump:
+    return pump_into(turn(), script.play(), Clocks(**limits))
+
+
+def pump_into(reader: ChatTurn, payloads: AsyncGenerator[Any], clocks: Clocks) -> Pump:
+    async def answer() -> Answer:
+        try:
+            return Answer(reader, clocks, await anext(payloads), payloads)
+        except StopAsyncIteration:
+            raise UpstreamRefused(SILENT) from None
+
+    return Pump(RequestOpening(REQUEST, IDENTITY), answer, clocks=lambda: clocks, request_id="req_1")
 
 
 async def names(batches: AsyncIterator[list[Event]]) -> list[str]:
@@ -153,7 +173,7 @@ async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
 ) -> None:
     script = Script(says("Hi"), says("!"), STOP)
     spoken = turn()
-    running = Pump(spoken, script.play(), clocks=Clocks(), request_id="req_1")
+    running = pump_into(spoken, script.play(), Clocks())
     await running.open(5)
     monkeypatch.setattr(spoken, "receive", lambda _payload: 1 / 0)
     event = await last(running.batches())
@@ -167,7 +187,7 @@ async def test_a_turn_that_raises_ends_with_its_last_event(
     method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     spoken = turn()
-    running = Pump(spoken, Script(says("Hi"), 0.1).play(), clocks=Clocks(keep_alive=0.05), request_id="req_1")
+    running = pump_into(spoken, Script(says("Hi"), 0.1).play(), Clocks(keep_alive=0.05))
     await running.open(5)
     monkeypatch.setattr(spoken, method, lambda: 1 / 0)
     event = await last(running.batches())
@@ -176,99 +196,6 @@ async def test_a_turn_that_raises_ends_with_its_last_event(
     assert event.response.error is not None
     assert event.response.error.message == "AM Proxy failed; its log says more under req_1."
     assert "ZeroDivisionError" in caplog.text
-
-
-class AskingTwice:
-    """Payloads of two asks, and a turn that wants the second; whether that was sent."""
-
-    def __init__(self) -> None:
-        self.payloads: list[Any] = [says("Hi"), STOP]
-        self.sent = 0
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        if not self.payloads:
-            raise StopAsyncIteration
-        return self.payloads.pop(0)
-
-    async def again(self) -> list[Event] | None:
-        self.sent += 1
-        self.payloads = [says("more")] * 3
-        return [] if self.sent == 1 else None
-
-    async def aclose(self) -> None:
-        pass
-
-
-async def test_a_turn_that_is_stopped_between_two_asks_sends_no_second_one() -> None:
-    asks = AskingTwice()
-    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
-    await running.open(5)
-    await asyncio.sleep(0.01)  # the first answer has been drawn to its end, and was not told yet
-    running.interrupt(BROKEN)
-    event = await last(running.batches())
-    await running.close()
-    assert isinstance(event, ResponseFailed)
-    assert event.response.error is not None
-    assert event.response.error.message == "It broke."
-    assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
-
-
-class AskingSlowly(AskingTwice):
-    """The second ask takes its time to be made."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun = asyncio.Event()
-        self.may_end = asyncio.Event()
-
-    async def again(self) -> list[Event] | None:
-        self.begun.set()
-        await self.may_end.wait()
-        return await super().again()
-
-
-async def test_a_turn_that_is_stopped_while_the_second_ask_is_made_does_not_send_it() -> None:
-    asks = AskingSlowly()
-    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
-    await running.open(5)
-    ending = asyncio.create_task(last(running.batches()))
-    await asks.begun.wait()
-    running.interrupt(BROKEN)
-    asks.may_end.set()
-    event = await ending
-    await running.close()
-    assert isinstance(event, ResponseFailed)
-    assert event.response.error is not None
-    assert event.response.error.message == "It broke."
-    assert len(asks.payloads) == 3, "nothing of the second answer was asked for"
-
-
-async def test_a_client_that_leaves_while_the_second_ask_is_made_ends_the_turn() -> None:
-    asks = AskingSlowly()
-    running = Pump(turn(), asks, clocks=Clocks(), request_id="req_1", again=asks.again)
-    await running.open(5)
-    ending = asyncio.create_task(last(running.batches()))
-    await asks.begun.wait()
-    ending.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await ending
-    await asyncio.wait_for(running.close(), 5)
-    assert asks.sent == 0
-
-
-async def test_an_error_while_the_second_ask_is_made_is_the_last_event(caplog: pytest.LogCaptureFixture) -> None:
-    async def again() -> list[Event] | None:
-        raise TimeoutError
-
-    running = Pump(turn(), AskingTwice(), clocks=Clocks(), request_id="req_1", again=again)
-    await running.open(5)
-    event = await last(running.batches())
-    await running.close()
-    assert isinstance(event, ResponseFailed)
-    assert "TimeoutError" in caplog.text
 
 
 async def test_a_turn_whose_only_answer_is_there_is_not_spoilt_by_being_stopped() -> None:
@@ -364,7 +291,7 @@ async def test_closing_passes_on_the_cancellation_of_whoever_awaits_it() -> None
             await asyncio.sleep(0.05)
             closed.set()
 
-    running = Pump(turn(), play(), clocks=Clocks(), request_id="req_1")
+    running = pump_into(turn(), play(), Clocks())
     await running.open(5)
     closing = asyncio.create_task(running.close())
     await asyncio.sleep(0.01)

@@ -33,7 +33,7 @@ from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Usage
+from app.protocol.response import Identity, Usage
 from app.protocol.seals import Sealer
 from app.protocol.warnings import ClientWarning
 
@@ -47,12 +47,13 @@ TOO_MANY: Final = f"More than {LETTER} items of it would have to be kept to the 
 class ChatTurn:
     """What to ask, and what to tell the client of each chunk. Refuses (`ProblemError`) what cannot be said."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
         self,
         request: CreateResponse,
         *,
         model: str,
         options: ChatOptions,
+        identity: Identity,
         mint: Mint,
         now: Callable[[], int],
         for_codex: bool = False,
@@ -84,7 +85,7 @@ class ChatTurn:
             self._reader = ChunkReader(think_tags=True)
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
-            opening_response(request, id=mint("resp"), created_at=now()),
+            opening_response(request, id=identity.id, created_at=identity.created_at),
             carriers=self._table,
             mint=mint,
             now=now,
@@ -160,11 +161,11 @@ class ChatTurn:
         """Bytes of the request that `go_on` translates once more; 0 where one ask is all."""
         return 0 if self._then is None else self._then[0].size
 
-    def begin(self) -> list[Event]:
-        """The first two events. The upstream has its ask by now."""
+    def begin(self, sent: int = 0) -> list[Event]:
+        """The first two events, unless `sent` events have been sent already. The upstream has its ask by now."""
         self._asked = self.length
         self.ask = {}
-        return self._emitter.begin()
+        return self._emitter.begin(sent)
 
     def receive(self, chunk: dict[str, Any]) -> list[Event]:
         """What the client is told of one chunk."""

@@ -62,6 +62,7 @@ from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.response import Identity
 from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
@@ -75,12 +76,13 @@ CHARACTERS_PER_TOKEN: Final = 4
 class RelayTurn:
     """What to ask, and what to pass on of the answer. Refuses (`ProblemError`) what no upstream should be asked."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
         self,
         request: CreateResponse,
         *,
         model: str,
         options: RelayOptions,
+        identity: Identity,
         mint: Mint,
         now: Callable[[], int],
         for_codex: bool = False,
@@ -98,7 +100,7 @@ class RelayTurn:
         self._previous = request.previous_response_id
         self._marks = Marks(options)
         self._most = options.max_answer_bytes
-        self._mint = mint
+        self._identity = identity
         self._now = now
         self._for_codex = for_codex
         self._phase: Literal["new", "talking", "over"] = "new"
@@ -128,9 +130,12 @@ class RelayTurn:
         """How many tokens the ask has, roughly. It is known until the answer begins."""
         return len(json_bytes({key: self.ask[key] for key in READ if key in self.ask})) // CHARACTERS_PER_TOKEN + 1
 
-    def begin(self) -> list[Event]:
-        """Nothing: the first events are the upstream's own, unless it keeps the client waiting. It was asked."""
+    def begin(self, sent: int = 0) -> list[Event]:
+        """No events: the first ones are the upstream's own, unless `sent` events of ours have been sent already."""
         self.ask = {}
+        if sent:
+            self._begin()
+            self._number = sent
         return []
 
     def receive(self, event: Json) -> list[Event]:
@@ -185,7 +190,7 @@ class RelayTurn:
     def _begin(self) -> list[Event]:
         """The first two events, in the upstream's stead."""
         assert self._request is not None  # noqa: S101 — our own misuse: there is one beginning
-        response = opening_response(self._request, id=self._mint("resp"), created_at=self._now())
+        response = opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
         self._response = self._supplied = msgspec.to_builtins(response)
         self._ours = {key: value for key, value in self._response.items() if key not in MOVING}
         self._phase, self._request = "talking", None
@@ -245,7 +250,9 @@ class RelayTurn:
         if isinstance(output, list):
             output = self._tool_choice.final(self._positions.final(output))
             told["output"] = [self._marks.item(item) for item in output]
-        told["created_at"] = whole_seconds(told.get("created_at"), self._response.get("created_at") or self._now())
+        told["created_at"] = whole_seconds(
+            told.get("created_at"), self._response.get("created_at") or self._identity.created_at
+        )
         return told | self._ours
 
     def _id_of(self, response: Json) -> str:
@@ -254,7 +261,7 @@ class RelayTurn:
             return str(self._response["id"])
         given = response.get("id")
         if not isinstance(given, str) or not given:
-            return self._mint("resp")
+            return self._identity.id
         return self._marks.id(given)
 
     def _about_item(self, name: str, event: Json) -> list[Event]:

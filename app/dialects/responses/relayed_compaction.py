@@ -3,7 +3,6 @@
 Where it has none it is asked for a summary as any model is, and that is sealed here.
 """
 
-from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from app.compaction.prompt import CUT as CUT_SHORT
@@ -21,6 +20,7 @@ from app.protocol.ids import Mint
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.plain_messages import user_message
+from app.protocol.response import Identity
 from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
@@ -57,8 +57,8 @@ class RelayedCompaction:
         *,
         model: str,
         options: RelayOptions,
+        identity: Identity,
         mint: Mint,
-        now: Callable[[], int],
     ) -> None:
         asked, warnings = to_responses(request, model=model, options=options)
         self.warnings = (*request.warnings, *warnings)
@@ -80,8 +80,8 @@ class RelayedCompaction:
         self.over = False
         self._request = request
         self._options = options
+        self._identity = identity
         self._mint = mint
-        self._now = now
 
     @property
     def length(self) -> int:
@@ -89,8 +89,8 @@ class RelayedCompaction:
         read = {key: self.ask[OTHERWISE][key] for key in READ if key in self.ask[OTHERWISE]}
         return len(json_bytes(read)) // CHARACTERS_PER_TOKEN + 1
 
-    def begin(self) -> list[Event]:
-        """Nothing."""
+    def begin(self, sent: int = 0) -> list[Event]:  # noqa: ARG002 — nothing is streamed
+        """No events."""
         self.ask = {}
         return []
 
@@ -146,9 +146,9 @@ class RelayedCompaction:
             text = f"{text}\n\n{CUT_SHORT}"
         sealed = sealed_window(Window(summary=text), self._options.sealer)
         body = {
-            "id": self._mint("resp"),
+            "id": self._identity.id,
             "object": "response.compaction",
-            "created_at": self._now(),
+            "created_at": self._identity.created_at,
             "output": [
                 *kept_messages(self._request, self._mint),
                 {"id": self._mint("cmp"), "type": "compaction", "encrypted_content": sealed},

@@ -69,6 +69,7 @@ export class Watch {
       if (this.shown?.id === told.id) this.#choose(turn.row);
     }
     if (type === "asked") turn.asks.push(told);
+    if (type === "failed" && turn.asks.length) turn.asks.at(-1).error = told.error;
     if (type === "told") turn.events.push(...told.events.map((event) => ({ event, at: told.at })));
     if (type === "refused") turn.refused = told;
     if (type === "ended") turn.ended = told;
@@ -116,11 +117,12 @@ export class Watch {
 
   #follow(type, told) {
     const { run } = this.shown;
-    if (type === "asked") {
-      const asks = this.turns.get(told.id).asks.map(({ upstream, ask }) => ({ upstream, ask }));
-      run.asked({ request: told.request, ...(asks.length === 1 ? asks[0] : { asks }) });
-      run.warn(told.warnings ?? []);
+    const { asks } = this.turns.get(told.id);
+    if ((type === "asked" || type === "failed") && asks.length) {
+      const sent = asks.map(({ upstream, ask, error }) => ({ upstream, ask, error }));
+      run.asked({ request: asks[0].request, ...(sent.length === 1 ? sent[0] : { asks: sent }) });
     }
+    if (type === "asked") run.warn(told.warnings ?? []);
     if (type === "told") for (const event of told.events) run.take(event, told.at);
     if (type === "refused") run.refuse(told.status, told.error);
     if (type === "ended") run.ended(told.fields, told.left_out);

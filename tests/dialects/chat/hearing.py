@@ -8,6 +8,7 @@ import msgspec
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
+from app.protocol.response import Identity
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
@@ -18,11 +19,12 @@ DEFAULT = ChatOptions()
 
 def turn(options: ChatOptions = DEFAULT, **fields: object) -> ChatTurn:
     """A turn for the smallest request with these fields."""
-    numbers = count(1)
+    numbers = count(2)
     return ChatTurn(
         parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields})),
         model="m",
         options=options,
+        identity=Identity("resp_AM-1", 1_700_000_000),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )

@@ -14,6 +14,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
+from app.protocol.response import Identity
 from app.sealing import EnvelopeSealer
 from tests.dialects.chat.asking import assistant, call, output, user
 from tests.support import grammar
@@ -31,11 +32,12 @@ USAGE: Json = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens":
 
 def new_turn(items: list[Json], options: ChatOptions = OPEN, **fields: Any) -> ChatTurn:
     """A turn about these items."""
-    numbers = count(1)
+    numbers = count(2)
     return ChatTurn(
         parse_request(json.dumps({"model": "m", "input": items, **fields}).encode()),
         model="m",
         options=options,
+        identity=Identity("resp_AM-1", 1_700_000_000),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )

@@ -11,6 +11,9 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
+from app.protocol.response import Identity
+
+IDENTITY = Identity("resp_AM-1", 1)
 
 Items = list[dict[str, Any]]
 
@@ -39,7 +42,14 @@ def outputs(count: int, call_id: str) -> Items:
 def seconds(items: Items) -> float:
     request = parse_request(json.dumps({"model": "m", "input": items}).encode())
     began = time.process_time()
-    ChatTurn(request, model="m", options=ChatOptions(), mint=lambda prefix: f"{prefix}_AM-1", now=lambda: 1)
+    ChatTurn(
+        request,
+        model="m",
+        options=ChatOptions(),
+        identity=Identity("resp_AM-1", 1),
+        mint=lambda prefix: f"{prefix}_AM-1",
+        now=lambda: 1,
+    )
     return time.process_time() - began
 
 

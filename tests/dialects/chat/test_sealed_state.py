@@ -15,6 +15,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.conversation import UNREADABLE
+from app.protocol.response import Identity
 from app.sealing import EnvelopeSealer
 from tests.support.grammar import check
 from tests.support.judges import judge
@@ -49,11 +50,12 @@ def calls(index: int, call_id: str, name: str = "f", arguments: str = "{}", **fi
 
 def turn(items: list[Json], options: ChatOptions = HOME, *, model: str = "m", **fields: Any) -> ChatTurn:
     """A turn with this input."""
-    numbers = count(1)
+    numbers = count(2)
     return ChatTurn(
         parse_request(msgspec.json.encode({"model": "public", "input": items, **ASKING, **fields})),
         model=model,
         options=options,
+        identity=Identity("resp_AM-1", 1_700_000_000),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )

@@ -11,6 +11,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
+from app.protocol.response import Identity
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
@@ -89,11 +90,12 @@ chunks = st.one_of(
 )
 def test_any_chunks_make_a_sound_stream(sent: list[Any], reason: str | None, options: ChatOptions) -> None:
     """No chunk breaks the turn; every event can be written, judged and rebuilt; nothing forbidden is called."""
-    numbers = count(1)
+    numbers = count(2)
     turn = ChatTurn(
         parse_request(msgspec.json.encode(REQUEST)),
         model="m",
         options=options,
+        identity=Identity("resp_AM-1", 1_700_000_000),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )

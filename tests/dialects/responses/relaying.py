@@ -9,6 +9,7 @@ from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event, Relayed
+from app.protocol.response import Identity
 from app.transports.sse import frame
 
 Json = dict[str, Any]
@@ -23,6 +24,7 @@ def new_turn(*, for_codex: bool = False, body: Json | None = None, **options: An
         parse_request(json.dumps({"model": "public", "input": "Hi", **(body or {})}).encode()),
         model="theirs",
         options=RelayOptions(**options),
+        identity=Identity("resp_AM-1", CREATED_AT),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: CREATED_AT,
         for_codex=for_codex,

@@ -1,0 +1,58 @@
+"""What is observed of the asks of one turn: which upstream was sent what, and how it failed."""
+
+from collections import Counter
+from typing import Any
+
+from app.catalogue import AnyTurn, Route
+from app.protocol.problems import Problem
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.warnings import bounded
+from app.turns.log import TurnLog
+from app.upstreams.clocks import Clocks
+
+
+class Asks:
+    """Tells the log and the observers of each ask, and knows which turn's ask was sent last."""
+
+    def __init__(self, request: CreateResponse, route: Route, turn: AnyTurn, turn_log: TurnLog) -> None:
+        self._request: CreateResponse | None = request
+        self._log = turn_log
+        self._route = route
+        self.turn = turn
+        """The turn whose ask was sent last; until one is sent, the one for the first upstream."""
+        self._retries: Counter[str] = Counter()
+
+    @property
+    def clocks(self) -> Clocks:
+        """The time limits of the upstream that is asked."""
+        return self._route.entry.clocks
+
+    @property
+    def route(self) -> Route:
+        """The way to the upstream that was asked last."""
+        return self._route
+
+    def asked(self, route: Route, turn: AnyTurn, ask: Any = None) -> None:
+        """Called when an upstream is sent the ask of a turn."""
+        assert self._request is not None  # noqa: S101 — our own misuse: no ask follows the answer
+        self._route, self.turn = route, turn
+        self._log.asked(
+            self._request, turn.ask if ask is None else ask, bounded(turn.warnings), route.entry.upstream_name
+        )
+
+    def retried(self, route: Route) -> None:
+        """Called when an upstream could not take an ask, which is sent once more, to it or to another."""
+        self._retries[route.entry.upstream_name] += 1
+        self._log.note(retries=dict(self._retries))
+
+    def failed(self, route: Route, problem: Problem) -> None:
+        """Called when an upstream that was asked has refused for good."""
+        self._log.attempt_failed(route.entry.upstream_name, problem)
+
+    def none_asked(self) -> None:
+        """No upstream was asked: the breakers of all of them are open."""
+        self._log.note(left_alone=True)
+
+    def answered(self) -> None:
+        """An upstream answers, and no other will be asked: the request is needed no longer."""
+        self._request = None
