@@ -6,8 +6,8 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from tests.abuse.house import BOBS_KEY, CONFIG, KEY, UPSTREAMS_KEY, House, assert_discreet
-from tests.abuse.runtime import play
+from tests.support.attacked_server import BOBS_KEY, CONFIG, KEY, UPSTREAMS_KEY, AttackedServer, assert_discreet
+from tests.support.hostile_answers import play
 from tests.support.running import running
 from tests.support.servers import Ask, ChatUpstream
 
@@ -23,9 +23,9 @@ class Anything(ChatUpstream):
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]:
     """It stands to the end, and its log has nothing in it that must not be there."""
-    folder = tmp_path_factory.mktemp("house")
+    folder = tmp_path_factory.mktemp("attacked")
     log = folder / "log"
     with ExitStack() as stack:
         upstream = stack.enter_context(Anything(play))
@@ -36,6 +36,6 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         errors = stack.enter_context(log.open("w"))
         server = stack.enter_context(running(folder=folder, log=errors))
         client = stack.enter_context(httpx.Client(base_url=server.url.removesuffix("/v1"), timeout=20))
-        yield House(server, upstream, canary, log, client)
+        yield AttackedServer(server, upstream, canary, log, client)
         assert server.stop() == 0
         assert_discreet(log.read_text())

@@ -2,7 +2,17 @@
 
 import pytest
 
-from tests.abuse.house import BEARER, BOBS_KEY, KEY, LANES, PROMPT, STRANGER, House, Refusal, refusal_of
+from tests.support.attacked_server import (
+    BEARER,
+    BOBS_KEY,
+    KEY,
+    LANES,
+    PROMPT,
+    STRANGER,
+    AttackedServer,
+    Refusal,
+    refusal_of,
+)
 
 Headers = list[tuple[str, str]]
 
@@ -48,47 +58,47 @@ NOT_THERE = [
 
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("headers", DOORS.values(), ids=DOORS)
-def test_strangers_stay_outside(house: House, headers: Headers, lane: str) -> None:
-    with house.watched():
-        answer = house.client.post("/v1/responses", json={"model": lane, "input": PROMPT}, headers=headers)
+def test_strangers_stay_outside(attacked: AttackedServer, headers: Headers, lane: str) -> None:
+    with attacked.watched():
+        answer = attacked.client.post("/v1/responses", json={"model": lane, "input": PROMPT}, headers=headers)
         assert refusal_of(answer) == STRANGER
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_there_is_no_side_door(house: House, path: str) -> None:
-    with house.watched():
-        answer = house.client.post(path, json={"model": "direct", "input": PROMPT})
+def test_there_is_no_side_door(attacked: AttackedServer, path: str) -> None:
+    with attacked.watched():
+        answer = attacked.client.post(path, json={"model": "direct", "input": PROMPT})
         assert refusal_of(answer) == STRANGER
 
 
 @pytest.mark.parametrize("path", NOT_THERE)
-def test_no_spelling_of_a_path_shows_what_needs_a_key(house: House, path: str) -> None:
-    with house.watched():
-        answer = house.client.get(path)
+def test_no_spelling_of_a_path_shows_what_needs_a_key(attacked: AttackedServer, path: str) -> None:
+    with attacked.watched():
+        answer = attacked.client.get(path)
         assert refusal_of(answer) in {STRANGER, Refusal(404, "not_found")}
         assert "location" not in answer.headers
 
 
-def test_a_stranger_is_turned_away_before_the_body_is_read(house: House) -> None:
+def test_a_stranger_is_turned_away_before_the_body_is_read(attacked: AttackedServer) -> None:
     """A body that would be refused for itself, were it looked at."""
-    with house.watched():
+    with attacked.watched():
         for content in (b"{", b" " * 70_000):
-            answer = house.client.post("/v1/responses", content=content, headers={"content-type": "text/plain"})
+            answer = attacked.client.post("/v1/responses", content=content, headers={"content-type": "text/plain"})
             assert refusal_of(answer) == STRANGER
 
 
 @pytest.mark.parametrize("model", ["litellm", "gemini", "anthropic", "any other"])
-def test_a_key_opens_its_own_models_alone(house: House, model: str) -> None:
+def test_a_key_opens_its_own_models_alone(attacked: AttackedServer, model: str) -> None:
     bob = {"authorization": f"Bearer {BOBS_KEY}"}
-    with house.watched():
-        answer = house.client.post("/v1/responses", json={"model": model, "input": PROMPT}, headers=bob)
+    with attacked.watched():
+        answer = attacked.client.post("/v1/responses", json={"model": model, "input": PROMPT}, headers=bob)
         assert refusal_of(answer) == Refusal(404, "model_not_found", "model")
-        assert [found["id"] for found in house.client.get("/v1/models", headers=bob).json()["data"]] == ["direct"]
+        assert [found["id"] for found in attacked.client.get("/v1/models", headers=bob).json()["data"]] == ["direct"]
 
 
-def test_a_right_key_comes_in_and_only_the_upstreams_own_goes_out(house: House) -> None:
+def test_a_right_key_comes_in_and_only_the_upstreams_own_goes_out(attacked: AttackedServer) -> None:
     for lane in LANES:
-        with house.watched(asks=True):
-            answer = house.client.post("/v1/responses", json={"model": lane, "input": PROMPT}, headers=BEARER)
+        with attacked.watched(asks=True):
+            answer = attacked.client.post("/v1/responses", json={"model": lane, "input": PROMPT}, headers=BEARER)
             assert answer.status_code == 200
-        assert KEY not in str(house.upstream.asks[-1])
+        assert KEY not in str(attacked.upstream.asks[-1])

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.abuse.house import BEARER, LANES, NOT_JSON, PROMPT, House, Refusal, refusal_of
 from tests.acceptance.test_bad_bodies import BODIES
+from tests.support.attacked_server import BEARER, LANES, NOT_JSON, PROMPT, AttackedServer, Refusal, refusal_of
 
 JSON = {"content-type": "application/json"}
 NOT_JSON_TYPE = Refusal(415, "unsupported_media_type")
@@ -52,16 +52,16 @@ RAW: dict[str, tuple[bytes, dict[str, str], Refusal]] = {
 
 @pytest.mark.parametrize(("content", "headers", "wanted"), RAW.values(), ids=RAW)
 def test_what_is_no_request_goes_no_further(
-    house: House, content: bytes, headers: dict[str, str], wanted: Refusal
+    attacked: AttackedServer, content: bytes, headers: dict[str, str], wanted: Refusal
 ) -> None:
-    with house.watched():
-        assert refusal_of(house.client.post("/v1/responses", content=content, headers=BEARER | headers)) == wanted
+    with attacked.watched():
+        assert refusal_of(attacked.client.post("/v1/responses", content=content, headers=BEARER | headers)) == wanted
 
 
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize(("fields", "code", "param"), BODIES, ids=[f"{n} {case[2]}" for n, case in enumerate(BODIES)])
 def test_a_fault_in_a_field_is_named_and_no_upstream_hears_of_it(
-    house: House, fields: dict[str, Any], code: str, param: str, lane: str
+    attacked: AttackedServer, fields: dict[str, Any], code: str, param: str, lane: str
 ) -> None:
-    with house.watched():
-        assert refusal_of(house.post({"model": lane, **fields})) == Refusal(400, code, param)
+    with attacked.watched():
+        assert refusal_of(attacked.post({"model": lane, **fields})) == Refusal(400, code, param)

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from app.parsing.unsupported import STEERING, STEERING_PREFIXES
-from tests.abuse.house import INVALID, LANES, PROMPT, SERVER, UNKNOWN, House, Refusal, refusal_of
+from tests.support.attacked_server import INVALID, LANES, PROMPT, SERVER, UNKNOWN, AttackedServer, Refusal, refusal_of
 
 STEERS: Final = sorted(STEERING) + [f"{prefix}{word}" for prefix in STEERING_PREFIXES for word in ("x", "y_z")]
 
@@ -63,21 +63,21 @@ def put_out(url: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("lane", [*LANES, "gemini", "anthropic"])
 @pytest.mark.parametrize("url", PRIVATE.values(), ids=PRIVATE)
-def test_nobody_is_sent_to_a_private_address(house: House, url: str, lane: str) -> None:
+def test_nobody_is_sent_to_a_private_address(attacked: AttackedServer, url: str, lane: str) -> None:
     for body, path in (
         (pictured(url), "input[0].content[0].image_url"),
         (filed(url), "input[0].content[0].file_url"),
         (put_out(url), "input[1].output[0].image_url"),
     ):
-        with house.watched():
-            assert refusal_of(house.post({"model": lane, **body})) == Refusal(400, INVALID, path)
+        with attacked.watched():
+            assert refusal_of(attacked.post({"model": lane, **body})) == Refusal(400, INVALID, path)
 
 
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("name", STEERS)
-def test_what_would_steer_the_machinery_is_not_known_here(house: House, name: str, lane: str) -> None:
-    with house.watched():
-        assert refusal_of(house.post({"model": lane, name: house.canary.url})) == Refusal(400, UNKNOWN, name)
+def test_what_would_steer_the_machinery_is_not_known_here(attacked: AttackedServer, name: str, lane: str) -> None:
+    with attacked.watched():
+        assert refusal_of(attacked.post({"model": lane, name: attacked.canary.url})) == Refusal(400, UNKNOWN, name)
 
 
 NAMES = {
@@ -99,28 +99,28 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("name", "goes"), NAMES.values(), ids=NAMES)
-def test_a_models_name_is_a_name_and_nothing_else(house: House, name: str, goes: bool) -> None:  # noqa: FBT001 — a column
-    name = name.replace("{canary}", house.canary.url.removeprefix("http://").removesuffix("/v1"))
-    with house.watched(asks=goes):
-        answer = house.post({"model": name})
+def test_a_models_name_is_a_name_and_nothing_else(attacked: AttackedServer, name: str, goes: bool) -> None:  # noqa: FBT001 — a column
+    name = name.replace("{canary}", attacked.canary.url.removeprefix("http://").removesuffix("/v1"))
+    with attacked.watched(asks=goes):
+        answer = attacked.post({"model": name})
         if goes:
             assert answer.status_code == 200
-            assert house.upstream.asks[-1].body["model"] == name
-            assert house.upstream.asks[-1].path == "/v1/chat/completions"
+            assert attacked.upstream.asks[-1].body["model"] == name
+            assert attacked.upstream.asks[-1].path == "/v1/chat/completions"
         else:
             assert refusal_of(answer) == Refusal(404, "model_not_found", "model")
 
 
-def test_a_public_address_goes_to_the_upstream_as_it_is_and_is_fetched_by_nobody_here(house: House) -> None:
+def test_a_public_address_goes_to_the_upstream_as_it_is_and_is_fetched_by_nobody_here(attacked: AttackedServer) -> None:
     url = "https://example.com/x.png"
     for lane in LANES:
-        with house.watched(asks=True):
-            assert house.post({"model": lane, **pictured(url)}).status_code == 200
-        assert url in house.upstream.asks[-1].raw.decode()
+        with attacked.watched(asks=True):
+            assert attacked.post({"model": lane, **pictured(url)}).status_code == 200
+        assert url in attacked.upstream.asks[-1].raw.decode()
 
 
-def test_what_the_upstream_redirects_to_is_not_asked(house: House) -> None:
+def test_what_the_upstream_redirects_to_is_not_asked(attacked: AttackedServer) -> None:
     for lane in (*LANES, "anthropic", "gemini", "deepseek", "relay"):
-        with house.watched(asks=True):
-            answer = house.post({"model": lane, "input": f"{PROMPT} please a-redirect! to {house.canary.url} "})
+        with attacked.watched(asks=True):
+            answer = attacked.post({"model": lane, "input": f"{PROMPT} please a-redirect! to {attacked.canary.url} "})
             assert refusal_of(answer) == Refusal(502, "upstream_error", type=SERVER)

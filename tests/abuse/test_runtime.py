@@ -4,8 +4,17 @@ import json
 
 import pytest
 
-from tests.abuse.house import LANES, PROMPT, RATE, SERVER, House, Refusal, assert_discreet, refusal_of
-from tests.abuse.runtime import ANSWERS
+from tests.support.attacked_server import (
+    LANES,
+    PROMPT,
+    RATE,
+    SERVER,
+    AttackedServer,
+    Refusal,
+    assert_discreet,
+    refusal_of,
+)
+from tests.support.hostile_answers import ANSWERS
 
 FAILED = Refusal(502, "upstream_error", type=SERVER)
 OUR_KEY = Refusal(502, "upstream_auth_error", type=SERVER)
@@ -30,21 +39,21 @@ LATE = {"an-error-in-the-middle", "a-cut-in-the-middle"}
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("name", [name for name in ANSWERS if name not in LATE])
 def test_an_upstream_that_refuses_gives_nothing_away(
-    house: House,
+    attacked: AttackedServer,
     name: str,
     lane: str,
     stream: bool,  # noqa: FBT001 — one of the two ways to ask
 ) -> None:
-    with house.watched(asks=True):
-        answer = house.post({"model": lane, "input": f"{PROMPT} please {name}!", "stream": stream})
+    with attacked.watched(asks=True):
+        answer = attacked.post({"model": lane, "input": f"{PROMPT} please {name}!", "stream": stream})
         assert refusal_of(answer) == WANTED.get(name, FAILED)
 
 
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("name", sorted(LATE))
-def test_an_upstream_that_fails_later_gives_nothing_away_either(house: House, name: str, lane: str) -> None:
-    with house.watched(asks=True):
-        answer = house.post({"model": lane, "input": f"{PROMPT} please {name}!", "stream": True})
+def test_an_upstream_that_fails_later_gives_nothing_away_either(attacked: AttackedServer, name: str, lane: str) -> None:
+    with attacked.watched(asks=True):
+        answer = attacked.post({"model": lane, "input": f"{PROMPT} please {name}!", "stream": True})
         assert answer.status_code == 200
         assert_discreet(answer.text)
         last = json.loads(answer.text.split("\n\n")[-3].partition("data: ")[2])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.abuse.house import KEY, NOT_HTTP, PROMPT, STRANGER, House, Refusal, refusal_of
+from tests.support.attacked_server import KEY, NOT_HTTP, PROMPT, STRANGER, AttackedServer, Refusal, refusal_of
 from tests.support.raw import say
 
 BODY = json.dumps({"model": "direct", "input": PROMPT}).encode()
@@ -92,20 +92,20 @@ WIRE: dict[str, tuple[bytes, Refusal]] = {
 
 
 @pytest.mark.parametrize(("data", "wanted"), WIRE.values(), ids=WIRE)
-def test_what_is_not_quite_http_is_not_believed(house: House, data: bytes, wanted: Refusal) -> None:
-    with house.watched():
-        heard = say(house.url, data, wait=0.3 if wanted in {STRANGER, FOREIGN} or wanted.status == 413 else 5)
+def test_what_is_not_quite_http_is_not_believed(attacked: AttackedServer, data: bytes, wanted: Refusal) -> None:
+    with attacked.watched():
+        heard = say(attacked.url, data, wait=0.3 if wanted in {STRANGER, FOREIGN} or wanted.status == 413 else 5)
         assert refusal_of(heard) == wanted
         assert heard.answers == 1
         if wanted in {NOT_HTTP, TOO_LONG, LATE}:
             assert heard.closed
 
 
-def test_what_hides_in_a_refused_body_is_not_answered(house: House) -> None:
+def test_what_hides_in_a_refused_body_is_not_answered(attacked: AttackedServer) -> None:
     """A second request inside of a body that nobody reads."""
-    with house.watched():
+    with attacked.watched():
         hidden = LISTED + b"\r\n"
         stranger = HEAD.replace(KEYED, b"") + b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden
-        heard = say(house.url, stranger, wait=0.3)
+        heard = say(attacked.url, stranger, wait=0.3)
         assert refusal_of(heard) == STRANGER
         assert heard.answers == 1

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.acceptance.chain import Chain, chained
-from tests.acceptance.refusals import GUARDED
+from tests.support.chain import Chain, chained
+from tests.support.guarded_server import GUARDED
 from tests.support.serving import serving
 
 MODELS = {"demo": Model(upstream="demo"), "gpt-5": Model(upstream="demo")}

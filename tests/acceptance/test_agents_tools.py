@@ -27,7 +27,7 @@ from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from agents.tool import CustomTool
 from openai import AsyncOpenAI
 
-from tests.acceptance.chain import Chain
+from tests.support.chain import Chain
 from tests.support.script import call_turn, talk
 
 QUIET = RunConfig(tracing_disabled=True)

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.acceptance.refusals import ALICE, CLIENT, refused
+from tests.support.guarded_server import ALICE, CLIENT, refused
 
 
 def image(url: Any, **more: Any) -> dict[str, Any]:

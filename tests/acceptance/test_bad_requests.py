@@ -9,7 +9,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from tests.acceptance.refusals import ALICE, BOB, CLIENT, LIMIT, refused
+from tests.support.guarded_server import ALICE, BOB, CLIENT, LIMIT, refused
 
 JSON = {"content-type": "application/json"}
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.acceptance.frames import events_of, judged
+from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_compaction, judge_response
 from tests.support.running import ROOT
 from tests.support.sockets import opened

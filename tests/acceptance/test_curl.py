@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.behaviours import BEHAVIOURS, Behaviour
-from tests.acceptance.frames import events_of, judged
+from tests.support.demo_behaviours import BEHAVIOURS, Behaviour
+from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
 
 CURL = shutil.which("curl")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.acceptance.behaviours import WEATHER
-from tests.acceptance.frames import events_of, judged
+from tests.support.demo_behaviours import WEATHER
+from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
 
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}

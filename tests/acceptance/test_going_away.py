@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openai import APITimeoutError, AsyncOpenAI, OpenAI
 
-from tests.acceptance.chain import Chain
+from tests.support.chain import Chain
 from tests.support.script import opens, says
 from tests.support.servers import Ask, Hang
 

@@ -9,7 +9,7 @@ from openai import AsyncOpenAI
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
-from tests.acceptance.behaviours import TOOL_SAID
+from tests.support.demo_behaviours import TOOL_SAID
 
 QUIET = RunConfig(tracing_disabled=True)
 ITEMS = ["tool_call_item", "tool_call_output_item", "message_output_item"]

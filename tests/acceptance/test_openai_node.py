@@ -1,6 +1,6 @@
 """The openai package for Node. Its `.stream()` throws on any event that does not fit the ones before it.
 
-It needs `node` and the package, wherever `tests/acceptance/node.py` finds it
+It needs `node` and the package, wherever `tests/support/node.py` finds it
 (`npm install --prefix .cache/npm openai zod`).
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
-from tests.acceptance.frames import judged
-from tests.acceptance.node import NODE, modules_with
+from tests.support.demo_behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
+from tests.support.event_stream import judged
+from tests.support.node import NODE, modules_with
 
 pytestmark = pytest.mark.xdist_group("node")
 

@@ -8,8 +8,8 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import Response, ResponseFunctionToolCall, ResponseInputItemParam
 from pydantic import BaseModel
 
-from tests.acceptance.behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
-from tests.acceptance.frames import judged
+from tests.support.demo_behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WEATHER, Behaviour
+from tests.support.event_stream import judged
 from tests.support.judges import judge_response
 
 ALL = pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)

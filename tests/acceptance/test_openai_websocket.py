@@ -7,8 +7,8 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import ResponseFunctionToolCall
 
-from tests.acceptance.behaviours import TOOL_SAID, WEATHER
-from tests.acceptance.frames import judged
+from tests.support.demo_behaviours import TOOL_SAID, WEATHER
+from tests.support.event_stream import judged
 
 CREATE: dict[str, Any] = {"type": "response.create", "model": "demo", "store": False, "tools": [WEATHER]}
 LAST = {"response.completed", "response.incomplete", "response.failed"}

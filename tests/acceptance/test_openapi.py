@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.acceptance.frames import events_of
+from tests.support.event_stream import events_of
 
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "30"))
 """For each operation; `make openapi` tries many more."""

@@ -9,7 +9,7 @@ import pytest
 from openai import OpenAI
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.acceptance.frames import events_of, judged
+from tests.support.event_stream import events_of, judged
 from tests.support.servers import Cut, ResponsesUpstream
 from tests.support.servers.responses import Said, answer, begins, call, ends, message, reasoning
 from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm

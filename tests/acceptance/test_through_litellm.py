@@ -10,9 +10,9 @@ import pytest
 from openai import OpenAI
 from openai.types.responses import ResponseFunctionToolCall
 
-from tests.acceptance.behaviours import WEATHER
-from tests.acceptance.chain import SECRET, Chain
-from tests.acceptance.frames import events_of, judged
+from tests.support.chain import SECRET, Chain
+from tests.support.demo_behaviours import WEATHER
+from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
 from tests.support.script import call_turn, calls, more, opens, says, stops, talk, thinks, turn
 from tests.support.servers import Cut, Status

@@ -11,9 +11,9 @@ from openai import OpenAI
 from openai.types.responses import ResponseFunctionToolCall
 
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.acceptance.behaviours import BEHAVIOURS, WEATHER
-from tests.acceptance.frames import events_of, judged
 from tests.support.consumer import Heard
+from tests.support.demo_behaviours import BEHAVIOURS, WEATHER
+from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
 from tests.support.servers import Cut, Pause, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, begins, call, hosted, message, reasoning

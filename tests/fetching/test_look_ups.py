@@ -16,7 +16,7 @@ from app.off_loop import OWNER
 from app.protocol.problems import ProblemError
 from app.upstreams.connections import Connector
 from app.upstreams.port import KEEP
-from tests.fetching.site import PNG, Site, page
+from tests.support.web_site import PNG, Site, page
 
 ASYNCIO_THREADS = 2
 MALLORY = "key:mallory"

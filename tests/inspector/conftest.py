@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.inspector.chromium import CHROMIUM, QUIET
+from tests.support.chromium import CHROMIUM, QUIET
 
 
 @pytest.fixture(scope="module")

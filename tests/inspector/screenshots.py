@@ -5,7 +5,7 @@ import shutil
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from app.settings import Server, Settings
-from tests.inspector.chromium import QUIET
+from tests.support.chromium import QUIET
 from tests.support.running import ROOT
 from tests.support.serving import serving
 

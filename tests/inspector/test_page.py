@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Server, Settings
-from tests.inspector.chromium import CHROMIUM
+from tests.support.chromium import CHROMIUM
 from tests.support.running import surroundings
 from tests.support.serving import serving
 

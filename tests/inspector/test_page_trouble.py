@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.inspector.chromium import CHROMIUM
+from tests.support.chromium import CHROMIUM
 from tests.support.running import running
 from tests.support.script import calls, counts, says, stops, thinks
 from tests.support.servers import ChatUpstream, Status, Step

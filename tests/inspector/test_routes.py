@@ -8,8 +8,8 @@ import pytest
 
 from app.inspector.routes import WATCHERS_OF_ONE
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.fetching.site import PDF, PNG, Site, page
 from tests.support.serving import serving
+from tests.support.web_site import PDF, PNG, Site, page
 
 KEYS = tuple(Key(name=name, digest=sha256(name.encode()).digest()) for name in ("alice", "bob"))
 

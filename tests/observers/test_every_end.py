@@ -15,7 +15,7 @@ from tests.support.raw import say
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.transports.websocket_stage import behind
+from tests.support.websocket_server import behind
 
 ENDS = "am_proxy_requests_total"
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.acceptance.frames import events_of, judged
+from tests.support.event_stream import events_of, judged
 from tests.support.servers import ResponsesUpstream
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving

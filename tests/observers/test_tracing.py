@@ -15,7 +15,7 @@ from tests.support.servers import ChatUpstream, Hang, ResponsesUpstream, Status
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.transports.websocket_stage import behind
+from tests.support.websocket_server import behind
 
 ABOVE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.dialects.chat.turn import ChatTurn
 from app.settings import Model, Server, Settings, Upstream
-from tests.acceptance.frames import judged
+from tests.support.event_stream import judged
 from tests.support.script import call_turn, delta, talk
 from tests.support.servers import ChatUpstream
 from tests.support.serving import serving

@@ -18,7 +18,7 @@ from tests.support.servers import ChatUpstream, Cut, End, Hang, Pause, Responses
 from tests.support.servers.responses import answer, message
 from tests.support.servers.server import Ask
 from tests.support.serving import serving
-from tests.transports.websocket_stage import behind
+from tests.support.websocket_server import behind
 
 Json = dict[str, Any]
 

@@ -23,7 +23,7 @@ from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.transports.websocket_stage import behind
+from tests.support.websocket_server import behind
 
 TEXT: Final = "long " * (LONG // 4)
 ABOUT_ALL: Final = {

@@ -23,12 +23,12 @@ from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
 from app.turns.conversation_memory import ConversationMemory
-from tests.fetching.site import PDF, Site, page
 from tests.support.script import talk
 from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.transports.websocket_stage import behind
+from tests.support.web_site import PDF, Site, page
+from tests.support.websocket_server import behind
 
 ENOUGH: Final = 4096
 """Bytes that are long in these tests: the demo repeats them word by word."""

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.acceptance.frames import judged
+from tests.support.event_stream import judged
 from tests.support.script import call_turn, talk
 from tests.support.servers import Ask, ChatUpstream, Step
 from tests.support.serving import serving

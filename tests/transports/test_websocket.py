@@ -2,19 +2,19 @@
 
 import pytest
 
-from tests.acceptance.frames import judged
+from tests.support.event_stream import judged
 from tests.support.script import call_turn, opens, says, talk, thinks, turn
 from tests.support.servers import Cut, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, message, reasoning
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, told
-from tests.transports.websocket_stage import Stage, behind
+from tests.support.websocket_server import WebsocketServer, behind
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}
 
 
-async def test_every_answer_obeys_the_grammar_of_streams_and_counts_from_nought(stage: Stage) -> None:
+async def test_every_answer_obeys_the_grammar_of_streams_and_counts_from_nought(stage: WebsocketServer) -> None:
     stage.say(turn(thinks("hm"), says("Hi")), call_turn("weather", "{}"))
     async with opened(stage.url) as client:
         first = await client.ask(input="Hello", tools=[WEATHER])
@@ -24,12 +24,12 @@ async def test_every_answer_obeys_the_grammar_of_streams_and_counts_from_nought(
 
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/responses", "/v1/responses/", "/v1/responses?x=1"])
-async def test_it_is_found_where_the_post_is(stage: Stage, path: str) -> None:
+async def test_it_is_found_where_the_post_is(stage: WebsocketServer, path: str) -> None:
     async with opened(stage.url, path=path) as client:
         assert text_of(await client.ask(input="Hello")) == "one"
 
 
-async def test_a_continuation_needs_only_what_is_new(stage: Stage) -> None:
+async def test_a_continuation_needs_only_what_is_new(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello")
         second = await client.id_of(input=[{"role": "user", "content": "And?"}], previous_response_id=first)
@@ -47,7 +47,7 @@ async def test_a_continuation_needs_only_what_is_new(stage: Stage) -> None:
     ]
 
 
-async def test_a_tool_loop_sends_only_outputs(stage: Stage) -> None:
+async def test_a_tool_loop_sends_only_outputs(stage: WebsocketServer) -> None:
     stage.say(call_turn("weather", '{"city":"Paris"}'), talk("21 degrees"))
     async with opened(stage.url) as client:
         [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
@@ -60,7 +60,7 @@ async def test_a_tool_loop_sends_only_outputs(stage: Stage) -> None:
     assert given == {"role": "tool", "tool_call_id": call["call_id"], "content": "21"}
 
 
-async def test_what_the_model_thought_comes_back_to_it(stage: Stage) -> None:
+async def test_what_the_model_thought_comes_back_to_it(stage: WebsocketServer) -> None:
     """Nobody asked for it to be sealed: the connection does, since it is all that remembers it."""
     stage.say(turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), talk("21 degrees"))
     async with opened(stage.url) as client:
@@ -71,14 +71,14 @@ async def test_what_the_model_thought_comes_back_to_it(stage: Stage) -> None:
     assert stage.upstream.asks[-1].body["messages"][1]["reasoning_content"] == "I need it."
 
 
-async def test_instructions_are_said_anew_each_time(stage: Stage) -> None:
+async def test_instructions_are_said_anew_each_time(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello", instructions="Be brief.")
         await client.ask(input="And?", previous_response_id=first)
     assert stage.messages() == [("user", "Hello"), ("assistant", "one"), ("user", "And?")]
 
 
-async def test_only_the_last_response_is_known(stage: Stage) -> None:
+async def test_only_the_last_response_is_known(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello")
         assert await client.refusal(input="x", previous_response_id="resp_unheard_of") == NOT_FOUND
@@ -87,7 +87,7 @@ async def test_only_the_last_response_is_known(stage: Stage) -> None:
         assert text_of(await client.ask(input="So?", previous_response_id=second)) == "three"
 
 
-async def test_another_connection_knows_nothing_of_it(stage: Stage) -> None:
+async def test_another_connection_knows_nothing_of_it(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello")
         async with opened(stage.url) as other:
@@ -109,7 +109,7 @@ async def test_another_connection_knows_nothing_of_it(stage: Stage) -> None:
     ids=["an output without a call", "no request", "not here", "the upstream refuses", "the upstream breaks off"],
 )
 async def test_a_continuation_that_fails_forgets_what_it_continued(
-    stage: Stage, fails: dict[str, object], script: Script
+    stage: WebsocketServer, fails: dict[str, object], script: Script
 ) -> None:
     stage.say(talk("one"), script)
     async with opened(stage.url) as client:
@@ -121,7 +121,7 @@ async def test_a_continuation_that_fails_forgets_what_it_continued(
         assert text_of(await client.ask(input="From the start")) == "anew"
 
 
-async def test_a_turn_that_continues_nothing_may_fail_without_harm(stage: Stage) -> None:
+async def test_a_turn_that_continues_nothing_may_fail_without_harm(stage: WebsocketServer) -> None:
     stage.say(talk("one"), [Status(500)], talk("three"))
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello")
@@ -129,7 +129,7 @@ async def test_a_turn_that_continues_nothing_may_fail_without_harm(stage: Stage)
         assert text_of(await client.ask(input="And?", previous_response_id=first)) == "three"
 
 
-async def test_an_answer_that_hit_its_limit_can_be_continued(stage: Stage) -> None:
+async def test_an_answer_that_hit_its_limit_can_be_continued(stage: WebsocketServer) -> None:
     stage.say(turn(says("Half a"), reason="length"), talk("sentence."))
     async with opened(stage.url) as client:
         [*_, last] = await client.ask(input="Hello")
@@ -137,13 +137,13 @@ async def test_an_answer_that_hit_its_limit_can_be_continued(stage: Stage) -> No
         assert text_of(await client.ask(input="Go on", previous_response_id=last["response"]["id"])) == "sentence."
 
 
-async def test_a_history_without_its_start_is_mended_where_nothing_is_continued(stage: Stage) -> None:
+async def test_a_history_without_its_start_is_mended_where_nothing_is_continued(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         output = {"type": "function_call_output", "call_id": "call_x", "output": "y"}
         assert text_of(await client.ask(input=[output])) == "one"
 
 
-async def test_faults_are_named_as_they_stand_in_the_frame(stage: Stage) -> None:
+async def test_faults_are_named_as_they_stand_in_the_frame(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         first = await client.id_of(input="Hello")
         fault = [{"role": "user", "content": "a"}, {"role": "user", "content": [{"type": "input_text", "text": 1}]}]

@@ -15,13 +15,13 @@ import pytest
 from app.settings import Key, Server, Settings
 from app.transports import websocket_frames
 from app.upstreams.demo import Demo
-from tests.acceptance.frames import judged
+from tests.support.event_stream import judged
 from tests.support.running import Running, running
 from tests.support.script import opens, says, stops, talk
 from tests.support.servers import ChatUpstream, Gate, Hang, Script, Step
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, told
-from tests.transports.websocket_stage import behind
+from tests.support.websocket_server import behind
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 GOING_AWAY = 1001

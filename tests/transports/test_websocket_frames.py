@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from tests.acceptance.frames import judged
+from tests.support.event_stream import judged
 from tests.support.script import opens, says, stops, talk
 from tests.support.servers import Gate
 from tests.support.sockets import opened, text_of, told
-from tests.transports.websocket_stage import Stage
+from tests.support.websocket_server import WebsocketServer
 
 
-async def test_frames_that_come_together_are_answered_in_their_order(stage: Stage) -> None:
+async def test_frames_that_come_together_are_answered_in_their_order(stage: WebsocketServer) -> None:
     gate = Gate()
     stage.say([opens(), says("one"), gate, stops()], talk("two"), talk("three"))
     async with opened(stage.url) as client:
@@ -27,7 +27,7 @@ async def test_frames_that_come_together_are_answered_in_their_order(stage: Stag
         judged(events)
 
 
-async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(stage: Stage) -> None:
+async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(stage: WebsocketServer) -> None:
     """Its id is told by the first event, long before the last."""
     gate = Gate()
     stage.say([opens(), says("one"), gate, stops()], talk("two"))
@@ -41,7 +41,7 @@ async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(stage: Stage
     assert stage.messages() == [("user", "a"), ("assistant", "one"), ("user", "b")]
 
 
-async def test_two_conversations_at_once_never_mix(stage: Stage) -> None:
+async def test_two_conversations_at_once_never_mix(stage: WebsocketServer) -> None:
     stage.upstream.scripts = (lambda ask: talk(f"You said {ask.body['messages'][-1]['content']}."),)
     async with opened(stage.url) as one, opened(stage.url) as other:
         clients = {"one": one, "other": other}
@@ -60,7 +60,7 @@ async def test_two_conversations_at_once_never_mix(stage: Stage) -> None:
         assert said == [f"{name} {number}" for number in range(10)]
 
 
-async def test_a_warm_up_asks_nothing_and_is_remembered(stage: Stage) -> None:
+async def test_a_warm_up_asks_nothing_and_is_remembered(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         events = await client.ask(input=[{"role": "developer", "content": "Be brief."}], generate=False)
         judged(events)
@@ -71,7 +71,7 @@ async def test_a_warm_up_asks_nothing_and_is_remembered(stage: Stage) -> None:
     assert [content for _, content in stage.messages()] == ["Be brief.", "Hello"]
 
 
-async def test_a_warm_up_of_what_cannot_be_asked_is_refused(stage: Stage) -> None:
+async def test_a_warm_up_of_what_cannot_be_asked_is_refused(stage: WebsocketServer) -> None:
     async with opened(stage.url) as client:
         image = {"type": "input_image", "image_url": "http://127.0.0.1/x.png"}
         fault = [{"role": "user", "content": [image]}]
@@ -98,7 +98,7 @@ async def test_a_warm_up_of_what_cannot_be_asked_is_refused(stage: Stage) -> Non
     ],
 )
 async def test_what_cannot_be_said_over_a_websocket(
-    stage: Stage, body: dict[str, object], code: str, param: str
+    stage: WebsocketServer, body: dict[str, object], code: str, param: str
 ) -> None:
     async with opened(stage.url) as client:
         assert await client.refusal(**{"input": "x"} | body) == (400, code, param)
@@ -110,21 +110,21 @@ async def test_what_cannot_be_said_over_a_websocket(
     ("frame", "code"),
     [("rubbish", "invalid_json"), ("[]", "invalid_type"), ("", "invalid_json"), (b"\xff\x00", "invalid_json")],
 )
-async def test_what_is_no_json_object_is_refused(stage: Stage, frame: str | bytes, code: str) -> None:
+async def test_what_is_no_json_object_is_refused(stage: WebsocketServer, frame: str | bytes, code: str) -> None:
     async with opened(stage.url) as client:
         await client.connection.send(frame)
         assert told(await client.event())[:2] == (400, code)
         assert text_of(await client.ask(input="Hello")) == "one"
 
 
-async def test_those_who_speak_the_form_before_the_release_may_say_stream(stage: Stage) -> None:
+async def test_those_who_speak_the_form_before_the_release_may_say_stream(stage: WebsocketServer) -> None:
     """As Codex does in every frame."""
     async with opened(stage.url, {"OpenAI-Beta": "responses_websockets=2026-02-06"}) as client:
         assert text_of(await client.ask(input="Hello", stream=True, stream_options={"x": 1})) == "one"
         assert await client.refusal(input="x", background=True) == (400, "unsupported_parameter", "background")
 
 
-async def test_line_ends_that_clients_split_at_are_escaped(stage: Stage) -> None:
+async def test_line_ends_that_clients_split_at_are_escaped(stage: WebsocketServer) -> None:
     stage.say(talk("a\u2028b\u2029c\u0085d"))
     async with opened(stage.url) as client:
         await client.send(input="Hello")
@@ -135,7 +135,7 @@ async def test_line_ends_that_clients_split_at_are_escaped(stage: Stage) -> None
     assert "a\\u2028b\\u2029c\\u0085d" in frames[-1]
 
 
-async def test_a_silent_upstream_is_covered_by_signs_of_life(stage: Stage) -> None:
+async def test_a_silent_upstream_is_covered_by_signs_of_life(stage: WebsocketServer) -> None:
     gate = Gate()
     stage.say([opens(), says("Hi"), gate, stops()])
     async with opened(stage.url) as client:
@@ -147,7 +147,7 @@ async def test_a_silent_upstream_is_covered_by_signs_of_life(stage: Stage) -> No
         judged(events + await client.answer())
 
 
-async def test_a_ping_is_answered_in_the_middle_of_a_turn(stage: Stage) -> None:
+async def test_a_ping_is_answered_in_the_middle_of_a_turn(stage: WebsocketServer) -> None:
     gate = Gate()
     stage.say([opens(), says("Hi"), gate, stops()])
     async with opened(stage.url) as client:

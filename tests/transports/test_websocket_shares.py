@@ -15,7 +15,7 @@ from tests.support.script import opens, says, stops
 from tests.support.servers import ChatUpstream, Gate
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, told, upgraded
-from tests.transports.websocket_stage import behind
+from tests.support.websocket_server import behind
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 

@@ -17,8 +17,8 @@ from tests.support.scan import assert_linear
 from tests.support.servers import ResponsesUpstream, Status, Step
 from tests.support.servers.gemini import answers as candidate
 from tests.support.servers.responses import begins, ends
-from tests.upstreams.lane import KEY, Lenient, answers, asks, said, server
-from tests.upstreams.refusals import TOO_LONG
+from tests.support.upstream_asks import KEY, Lenient, answers, asks, said, server
+from tests.support.upstream_refusals import TOO_LONG
 
 CHAT = ["chat", "compatible", "groq", "openrouter", "llamafile", "gemini", "anthropic", "cohere_chat", "ollama_chat"]
 LANES = ["responses", *CHAT]

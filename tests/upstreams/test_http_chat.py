@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.upstreams import connections, http_server
+from tests.support.http_chat import direct, hear
 from tests.support.script import counts, delta, says, stops, talk
 from tests.support.servers import Ask, ChatUpstream, End, Gate, Hang, Pause, Status, Step
-from tests.upstreams.direct import direct, hear
-from tests.upstreams.lane import KEY, TOOLS, answers, asks, said
+from tests.support.upstream_asks import KEY, TOOLS, answers, asks, said
 
 Json = dict[str, Any]
 

@@ -8,11 +8,11 @@ import pytest
 
 from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from tests.support.http_chat import direct, hear
 from tests.support.script import says, stops
 from tests.support.servers import ChatUpstream, Cut, Gate, Hang, Reset, Status, Step
-from tests.upstreams.direct import direct, hear
-from tests.upstreams.lane import KEY, answers, asks, said
-from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
+from tests.support.upstream_asks import KEY, answers, asks, said
+from tests.support.upstream_refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
 
 BROKE = Problem(code="upstream_error", message="The connection to the upstream broke off.")
 

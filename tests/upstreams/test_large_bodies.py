@@ -14,7 +14,7 @@ from aiohttp.base_protocol import BaseProtocol
 from app.upstreams.connections import LARGE as PIECE
 from app.upstreams.connections import in_pieces
 from app.upstreams.http_server import ResponseBody
-from tests.upstreams.lane import answers
+from tests.support.upstream_asks import answers
 from tests.upstreams.test_litellm_connections import LANES, client, greeting, server
 
 LARGE = "large " * 250_000

@@ -16,7 +16,7 @@ from app.upstreams.litellm_ask import MANY, SETTINGS, arguments
 from app.upstreams.litellm_chat import load
 from app.upstreams.port import UpstreamRefused
 from tests.dialects.chat.asking import ask
-from tests.upstreams.lane import answers, asks
+from tests.support.upstream_asks import answers, asks
 
 POISON = "http://127.0.0.1:9/poison"
 PROVIDERS = [None, "hosted_vllm", "openai", "azure", "anthropic", "gemini", "deepseek", "groq", "bedrock", "ollama"]

@@ -11,7 +11,7 @@ from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import talk
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.upstreams.lane import KEY, TOOLS, answers, asks, server
+from tests.support.upstream_asks import KEY, TOOLS, answers, asks, server
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ import pytest
 from app.dialects.chat.cache_marks import marked
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.servers import anthropic as claude
-from tests.upstreams.lane import KEY, TOOLS, answers, asks, server
+from tests.support.upstream_asks import KEY, TOOLS, answers, asks, server
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

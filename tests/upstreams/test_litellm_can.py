@@ -14,7 +14,7 @@ from app.upstreams.litellm_can import capabilities, lost_parts
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.providers import changed
 from tests.support.servers import Ask, ScriptedUpstream, Status
-from tests.upstreams.lane import KEY, TOOLS, answers, asks
+from tests.support.upstream_asks import KEY, TOOLS, answers, asks
 
 Json = dict[str, Any]
 

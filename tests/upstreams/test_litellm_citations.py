@@ -7,7 +7,7 @@ from tests.dialects.chat.hearing import heard, turn
 from tests.support.servers import Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.upstreams.lane import KEY, answers, asks, server
+from tests.support.upstream_asks import KEY, answers, asks, server
 
 PAGE = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "x"}
 

@@ -15,7 +15,7 @@ from tests.support.script import says, talk
 from tests.support.servers import Gate, Hang, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.upstreams.lane import KEY, answers, asks, said, server
+from tests.support.upstream_asks import KEY, answers, asks, said, server
 
 TALKING: dict[str | None, list[Step]] = {
     None: [says("Hi"), Hang()],
@@ -88,7 +88,7 @@ from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import talk
 from tests.support.servers import ChatUpstream
-from tests.upstreams.lane import answers, asks
+from tests.support.upstream_asks import answers, asks
 
 assert "litellm" not in sys.modules and "openai" not in sys.modules
 imports = []

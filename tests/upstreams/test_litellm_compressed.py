@@ -8,7 +8,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams.litellm_chat import LitellmChat, close_connections
 from tests.support.servers import Status
-from tests.upstreams.lane import KEY, Lenient, answers, asks
+from tests.support.upstream_asks import KEY, Lenient, answers, asks
 
 PACKED = {"content-encoding": "gzip"}
 NOT_READ = "The upstream did not answer as it must: the answer is neither a stream nor JSON."

@@ -13,7 +13,7 @@ from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.native_responses import NativeResponses
 from tests.support.script import talk
 from tests.support.servers import ChatUpstream, Pause
-from tests.upstreams.lane import KEY, answers, asks
+from tests.support.upstream_asks import KEY, answers, asks
 
 UNREACHABLE = Problem(code="upstream_error", message="The upstream could not be reached.")
 

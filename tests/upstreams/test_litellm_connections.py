@@ -27,7 +27,7 @@ from tests.support.servers import (
     ScriptedUpstream,
 )
 from tests.support.servers.responses import answer, message
-from tests.upstreams.lane import KEY, answers, asks
+from tests.support.upstream_asks import KEY, answers, asks
 
 Json = dict[str, Any]
 LANES = ["chat", "responses", "as is", "llamafile", "hosted_vllm"]

@@ -9,7 +9,7 @@ import pytest
 from app.off_loop import OWNER
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.port import Counted
-from tests.upstreams.lane import asks
+from tests.support.upstream_asks import asks
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -17,8 +17,18 @@ from tests.support.script import breaks, says
 from tests.support.servers import ChatUpstream, Gate, Hang, Reset, ResponsesUpstream, Status, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.upstreams.lane import KEY, answers, asks, server
-from tests.upstreams.refusals import IN_STREAM, NO_STREAMS, QUOTA, REFUSALS, SLOW, TOO_LONG, UNREACHABLE, busy, error
+from tests.support.upstream_asks import KEY, answers, asks, server
+from tests.support.upstream_refusals import (
+    IN_STREAM,
+    NO_STREAMS,
+    QUOTA,
+    REFUSALS,
+    SLOW,
+    TOO_LONG,
+    UNREACHABLE,
+    busy,
+    error,
+)
 
 PROVIDERS = [None, "moonshot", "anthropic", "gemini"]
 

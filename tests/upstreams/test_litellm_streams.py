@@ -9,7 +9,7 @@ from tests.support.script import calls, chunk, counts, delta, more, refuses, say
 from tests.support.servers import Cut, End, Pause, Status, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.upstreams.lane import KEY, TOOLS, Lenient, answers, asks, said, server
+from tests.support.upstream_asks import KEY, TOOLS, Lenient, answers, asks, said, server
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import talk
 from tests.support.servers import anthropic as claude
-from tests.upstreams.lane import KEY, TOOLS, answers, asks, server
+from tests.support.upstream_asks import KEY, TOOLS, answers, asks, server
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ import pytest
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import calls, more, says, stops, thinks, turn
 from tests.support.servers import Step
-from tests.upstreams.lane import KEY, Lenient, answers, asks, said
+from tests.support.upstream_asks import KEY, Lenient, answers, asks, said
 
 
 # litellm looks at every attribute of its own models, deprecated ones too

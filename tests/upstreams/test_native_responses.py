@@ -11,8 +11,8 @@ from app.upstreams import connections, http_server, native_responses
 from app.upstreams.native_responses import NativeResponses
 from tests.support.servers import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
 from tests.support.servers.responses import answer, begins, ends, message
-from tests.upstreams.lane import KEY, answers
-from tests.upstreams.refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
+from tests.support.upstream_asks import KEY, answers
+from tests.support.upstream_refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
 
 Json = dict[str, Any]
 

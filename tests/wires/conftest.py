@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from openai import OpenAI
 
-from tests.wires.lanes import Wired, wired
+from tests.support.provider_lanes import Wired, wired
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.node import NODE, modules_with
+from tests.support.node import NODE, modules_with
+from tests.support.provider_lanes import LANES, Wired
 from tests.support.servers import Answer, Calls, Hides, Says, Thinks
-from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

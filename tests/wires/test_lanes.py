@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 
 from app.providers.lookup import PROVIDERS
+from tests.support.provider_lanes import LANES
 from tests.support.running import ROOT
-from tests.wires.lanes import LANES
 
 DIRECT: Final = [lane for lane in LANES if lane.endswith(", directly")]
 PAGE: Final = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")

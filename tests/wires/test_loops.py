@@ -12,11 +12,11 @@ import pytest
 from openai import OpenAI
 from openai.types.responses import Response, ResponseFunctionToolCall, ResponseReasoningItem
 
-from tests.acceptance.behaviours import WEATHER
-from tests.acceptance.frames import events_of, judged
+from tests.support.demo_behaviours import WEATHER
+from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
+from tests.support.provider_lanes import LANES, Wired
 from tests.support.servers import Answer, Calls, Hides, ModelUpstream, Says, Thinks
-from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

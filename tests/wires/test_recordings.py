@@ -22,9 +22,9 @@ from openai import OpenAI
 from app.upstreams import litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_chunks import chunks_of
+from tests.support.provider_lanes import LANES, Wired
 from tests.support.providers import openai_is_here
 from tests.support.servers import KEY, Answer, Calls, Hides, Says, Thinks
-from tests.wires.lanes import LANES, Wired
 from tests.wires.test_loops import Loop
 
 pytestmark = pytest.mark.xdist_group("litellm")

@@ -5,10 +5,10 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.acceptance.behaviours import WEATHER
+from tests.support.demo_behaviours import WEATHER
+from tests.support.provider_lanes import Wired
 from tests.support.script import Chunk, calls, chunk, delta, more, says, stops
 from tests.support.servers import End, Says, Status, Step
-from tests.wires.lanes import Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

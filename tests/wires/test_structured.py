@@ -13,10 +13,10 @@ import pytest
 from openai import OpenAI
 from pydantic import BaseModel
 
-from tests.acceptance.behaviours import WEATHER
-from tests.acceptance.node import NODE, modules_with
+from tests.support.demo_behaviours import WEATHER
+from tests.support.node import NODE, modules_with
+from tests.support.provider_lanes import Wired, wired
 from tests.support.servers import Calls, ModelUpstream, Says, Thinks
-from tests.wires.lanes import Wired, wired
 from tests.wires.structured import FORMAT_TOOL, STRUCTURED
 
 pytestmark = pytest.mark.xdist_group("litellm")

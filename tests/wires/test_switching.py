@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 from openai import OpenAI
 
+from tests.support.provider_lanes import LANES, Wired
 from tests.support.servers import Answer, Calls, Says, Thinks
-from tests.wires.lanes import LANES, Wired
 from tests.wires.test_loops import Loop
 
 pytestmark = pytest.mark.xdist_group("litellm")

@@ -5,8 +5,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from tests.support.provider_lanes import LANES, Wired
 from tests.support.servers import Calls, Cut, End, Says, Status, Word
-from tests.wires.lanes import LANES, Wired
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -16,7 +16,7 @@ def behind(upstream: ChatUpstream | ResponsesUpstream, **server: Any) -> Setting
     )
 
 
-class Stage:
+class WebsocketServer:
     """Both, for many tests."""
 
     def __init__(self, url: str, upstream: ChatUpstream) -> None:

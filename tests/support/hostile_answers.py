@@ -1,6 +1,6 @@
 """What an upstream of ours may answer when it means no good, or knows no better. Chosen by the prompt's last word."""
 
-from tests.abuse.house import UPSTREAMS_KEY
+from tests.support.attacked_server import UPSTREAMS_KEY
 from tests.support.script import says, stops
 from tests.support.servers import Ask, Cut, Reset, Status, Step
 

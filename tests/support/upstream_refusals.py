@@ -5,7 +5,7 @@ from typing import Any
 from app.protocol.problems import Problem
 from tests.support.script import breaks
 from tests.support.servers import Hang, Status, Step
-from tests.upstreams.lane import KEY
+from tests.support.upstream_asks import KEY
 
 AUTH = Problem(
     code="upstream_auth_error", message="The upstream refused this server's key. Its operator must check the key."

@@ -122,7 +122,7 @@ NOT_HTTP = Refusal(400, "invalid_http")
 NOT_JSON = Refusal(400, "invalid_json")
 
 
-class House(NamedTuple):
+class AttackedServer(NamedTuple):
     """The server, the upstream behind it, an address nobody may be sent to, and the server's log."""
 
     running: Running

@@ -8,7 +8,7 @@ from app.options import ChatCompat
 from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
 from tests.support.servers import ChatUpstream, Step
-from tests.upstreams.lane import KEY, answers, asks
+from tests.support.upstream_asks import KEY, answers, asks
 
 Json = dict[str, Any]
 
