@@ -84,9 +84,7 @@ class Emitter:
     def begin(self, sent: int = 0) -> list[e.Event]:
         """The first two events, unless `sent` events of this response have been sent already."""
         self._ledger.expect("new")
-        self._ledger.phase = "talking"
-        for _ in range(sent):
-            self._ledger.next_number()
+        self._ledger.continue_after(sent)
         return [] if sent else self._lifecycle.begin()
 
     def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:

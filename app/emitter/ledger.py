@@ -58,6 +58,12 @@ class Ledger(Generic[Item, Finished, Sent]):
         """The highest index of an item, open or finished."""
         return max([*self.open, *self.finished], default=0)
 
+    def continue_after(self, sent: int) -> None:
+        """The response was begun elsewhere, and so many of its events were sent."""
+        self.phase = "talking"
+        for _ in range(sent):
+            self.next_number()
+
     def expect(self, phase: Phase) -> None:
         """Raises unless the response is in this phase."""
         if self.phase != phase:

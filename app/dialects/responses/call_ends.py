@@ -10,11 +10,14 @@ call comes either more of the answer, which shows that the model ended the call 
     any other item                            no
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from app.dialects.responses.endings import Status, is_cut_call, is_unfinished_function_call, is_whole
+from app.dialects.responses.endings import is_cut_call, is_unfinished_function_call, is_whole
 from app.dialects.responses.positions import DONE
 from app.dialects.responses.relayed_items import CALLS
+from app.emitter.rules import EndingRule, ItemKind, Reason
+from app.protocol.problems import Problem
 
 Json = dict[str, Any]
 Named = tuple[str, Json]
@@ -28,12 +31,14 @@ _ENDS: Final = frozenset({DONE, "response.function_call_arguments.done", _CUSTOM
 class CallEnds:
     """The end of the call that ended last, in one answer. Events must have their `output_index`."""
 
-    def __init__(self, *, for_codex: bool) -> None:
-        self._for_codex = for_codex
+    def __init__(self, endings: Mapping[Reason, EndingRule]) -> None:
+        self._endings = endings
+        self._cut = endings["length"].items[ItemKind.NEWEST_CALL]
+        """What becomes of a call that was cut: it is incomplete, or this client must not get it."""
         self._withheld: list[Named] = []
         """At most one event of each name, of one call."""
-        self.cut_for_codex = False
-        """Whether there was a cut call. Codex reads no status and would run it, so it is not sent."""
+        self._left_out = False
+        """Whether a cut call was not sent."""
 
     def receive(self, name: str, event: Json) -> list[Named]:
         """What can be sent now, of what was withheld and of this event."""
@@ -46,9 +51,9 @@ class CallEnds:
         if _may_be_cut(name, event):
             self._withheld.append((name, event))
             return ready
-        if self._for_codex and name == DONE and is_cut_call(event.get("item")):
+        if isinstance(self._cut, Problem) and name == DONE and is_cut_call(event.get("item")):
             self._withheld.clear()
-            self.cut_for_codex = True
+            self._left_out = True
             return ready
         return [*ready, *self.release(), (name, event)]
 
@@ -56,19 +61,25 @@ class CallEnds:
         """The end of the call, now that the answer went on behind it: as it came, unless the server says it was cut."""
         withheld, self._withheld = self._withheld, []
         says_cut = any(name == DONE and is_cut_call(event["item"]) for name, event in withheld)
-        return self._cut(withheld) if says_cut else withheld
+        return self._as_cut(withheld) if says_cut else withheld
 
-    def end(self, status: Status) -> list[Named]:
-        """The end of the call, now that the answer has ended with this status behind it."""
-        if status == "completed":
+    def end(self, reason: Reason) -> list[Named]:
+        """The end of the call, now that the answer has ended for this reason behind it."""
+        outcome = self._endings[reason].items[ItemKind.NEWEST_CALL]
+        if outcome == "completed":
             return self.release()
         withheld, self._withheld = self._withheld, []
-        return self._cut(withheld) if status == "incomplete" else []
+        return [] if outcome == "dropped" else self._as_cut(withheld)
 
-    def _cut(self, withheld: list[Named]) -> list[Named]:
+    def failure(self, items: list[Any]) -> Problem | None:
+        """Why the answer with these items fails: a call was cut, and this client must not get it. None otherwise."""
+        cut = self._left_out or any(is_cut_call(item) for item in items)
+        return self._cut if cut and isinstance(self._cut, Problem) else None
+
+    def _as_cut(self, withheld: list[Named]) -> list[Named]:
         """The end of a call that was cut. Careful clients run a call on its `arguments.done`: that is left out."""
-        if self._for_codex:
-            self.cut_for_codex = self.cut_for_codex or bool(withheld)
+        if isinstance(self._cut, Problem):
+            self._left_out = self._left_out or bool(withheld)
             return []
         ends = [event for name, event in withheld if name == DONE]
         return [(DONE, {**event, "item": {**event["item"], "status": "incomplete"}}) for event in ends]

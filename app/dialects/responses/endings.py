@@ -1,22 +1,25 @@
-"""What a relayed answer says of itself, as far as it is believed: how it ended, and which of its calls were cut."""
+"""How a relayed answer ended, and which of its calls were cut: its own fields, as far as they can be trusted."""
 
 from typing import Any, Final, Literal
 
 import msgspec
 
+from app.emitter.rules import Reason
 from app.protocol.events import Ending
 from app.protocol.problems import ANSWERS, Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
 
 Json = dict[str, Any]
 Status = Literal["completed", "incomplete", "failed"]
+REASONS: Final[dict[Status, Reason]] = {"completed": "end", "incomplete": "length", "failed": "failure"}
+"""The row of the table of endings for each status. What is open ends alike at every limit."""
 
 LAST: Final = {"response.completed", "response.incomplete", "response.failed"}
 SECOND: Final = {"response.in_progress", "response.queued"}
 MOVING: Final = {"status", "completed_at", "error", "incomplete_details", "output", "usage"}
-"""What may differ between the responses of one stream."""
+"""The fields that may differ between the responses of one stream."""
 MOST_TOKENS: Final = 10**15
-"""No answer uses as many; what counts tokens cannot hold numbers of any size."""
+"""No answer uses as many, and counters cannot hold numbers of any size."""
 MOST_SECONDS: Final = 10**11
 LONGEST_CODE: Final = 64
 LONGEST_MESSAGE: Final = 500
@@ -31,7 +34,7 @@ _STATUSES: Final[tuple[Status, ...]] = ("completed", "incomplete", "failed")
 
 
 def agreed_status(name: str, response: Json) -> Status:
-    """How the answer ended, by the last event's name and the response's status. Where they differ the worse holds.
+    """How the answer ended, by the last event's name and the response's status. The worse holds where they differ.
 
     vLLM names its last event `response.completed` where the response inside is incomplete.
     """
@@ -40,7 +43,7 @@ def agreed_status(name: str, response: Json) -> Status:
 
 
 def reported(error: Any) -> Problem:
-    """Why the upstream says it failed. Its message has been cleaned where it came in."""
+    """The upstream's reason for failing. Its message was cleaned where it came in."""
     fields = error if isinstance(error, dict) else {}
     code = str(fields.get("code"))
     message = str(fields.get("message") or "The model's server reported an error while it answered.")
@@ -49,7 +52,7 @@ def reported(error: Any) -> Problem:
 
 
 def ending(response: Json, name: str) -> Ending:
-    """What the log says of the end: known words, numbers within reason, and short texts. Anything else is left out."""
+    """The end as the log gets it: known words, numbers within reason, and short texts. Anything else is left out."""
     status = response.get("status")
     return Ending(
         status=status if isinstance(status, str) and status in _RANK else name.removeprefix("response."),
@@ -60,7 +63,7 @@ def ending(response: Json, name: str) -> Ending:
 
 
 def is_cut_call(item: Any) -> bool:
-    """Whether this is a call that its server says is incomplete."""
+    """Whether this is a call whose status is `incomplete`."""
     return isinstance(item, dict) and item.get("status") == "incomplete" and str(item.get("type")).endswith("_call")
 
 
@@ -118,35 +121,35 @@ def _as_sent(item: Any, sent: dict[str | None, Json]) -> Any:
 
 
 def counted(usage: Any) -> Any:
-    """The usage as the upstream reports it; None where it counts nothing: nobody reads and writes zero tokens."""
+    """The usage as the upstream reports it; None if all is zero: no answer uses zero tokens."""
     zeros = isinstance(usage, dict) and not any(usage.get(name) for name in _COUNTS)
     return None if zeros else usage
 
 
-def whole_seconds(told: Any, otherwise: int) -> int:
-    """A time as clients read it: some servers give fractions of a second, or none at all."""
-    return int(told) if isinstance(told, int | float) and 0 <= told < MOST_SECONDS else otherwise
+def whole_seconds(given: Any, otherwise: int) -> int:
+    """A time in whole seconds, as clients read it: some servers give fractions, or no time at all."""
+    return int(given) if isinstance(given, int | float) and 0 <= given < MOST_SECONDS else otherwise
 
 
-def _usage(told: Any) -> Usage | None:
-    usage = _converted(told, Usage)
+def _usage(given: Any) -> Usage | None:
+    usage = _converted(given, Usage)
     if usage is None:
         return None
     counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
     return usage if all(0 <= count < MOST_TOKENS for count in counts) else None
 
 
-def _error(told: Any) -> ResponseError | None:
-    error = _converted(told, ResponseError)
+def _error(given: Any) -> ResponseError | None:
+    error = _converted(given, ResponseError)
     if error is None:
         return None
     return ResponseError(code=error.code[:LONGEST_CODE], message=error.message[:LONGEST_MESSAGE])
 
 
-def _converted(told: Any, kind: type[Any]) -> Any:
-    if told is None:
+def _converted(given: Any, kind: type[Any]) -> Any:
+    if given is None:
         return None
     try:
-        return msgspec.convert(told, kind)
+        return msgspec.convert(given, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half of a character
         return None

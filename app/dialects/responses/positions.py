@@ -1,4 +1,4 @@
-"""Where each event of a relayed answer belongs, for servers that leave that out or change the ids of an item.
+"""Supplies the positions and ids of a relayed answer's events, for servers that leave them out or change them.
 
     who                   what
     llama.cpp             no `output_index`, no `content_index`; calls have no `id` of their own
@@ -6,7 +6,7 @@
     most others           all of it, and always the same
 
 An event without `output_index` is about the item that its ids name; if they name none, about the last that was begun.
-An item keeps the id by which it was told first, in every event and in the final response.
+An item keeps the id that was sent first, in every event and in the final response.
 """
 
 from collections import deque
@@ -15,21 +15,21 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.dialects.responses.relayed_items import CALLS, KINDS
+from app.dialects.responses.relayed_items import CALLS, PART_KINDS
 
 Json = dict[str, Any]
 
 ADDED: Final = "response.output_item.added"
 DONE: Final = "response.output_item.done"
 
-_PLACES: Final = {
-    f"{beginning}.{ending}": kind.place
-    for kind in KINDS.values()
-    for beginning in (kind.part, kind.text)
+_INDEX_KEYS: Final = {
+    f"{beginning}.{ending}": kind.index_key
+    for kind in PART_KINDS.values()
+    for beginning in (kind.part_events, kind.text_events)
     for ending in ("added", "delta", "done")
 } | {"response.output_text.annotation.added": "content_index"}
-"""The key of a part's place, by the names of the events about it."""
-_PART_BEGINS: Final = frozenset(f"{kind.part}.added" for kind in KINDS.values())
+"""The key of a part's index, by the names of the events about it."""
+_PART_BEGINS: Final = frozenset(f"{kind.part_events}.added" for kind in PART_KINDS.values())
 _OF_CALLS: Final = frozenset(f"{name}.{ending}" for name in CALLS.values() for ending in ("delta", "done"))
 _EMPTY: Final[dict[str, dict[str, Any]]] = {
     "message": {"content": []},
@@ -42,12 +42,12 @@ _PREFIXES: Final = {"message": "msg", "reasoning": "rs", "function_call": "fc", 
 
 
 @dataclass(eq=False)
-class _Item:
+class _KnownItem:
     kind: str
     id: str
     done: bool = False
     parts: dict[str, int] = field(default_factory=dict)
-    """How many parts have begun, by the key of their place."""
+    """How many parts have begun, by the key of their index."""
 
 
 class Positions:
@@ -55,7 +55,7 @@ class Positions:
 
     def __init__(self, new_id: Callable[[str], str]) -> None:
         self._new_id = new_id
-        self._items: dict[int, _Item] = {}
+        self._items: dict[int, _KnownItem] = {}
         self._open: dict[str, list[int]] = {}
         """Positions of items that were not done when they were added here, by their type, the last one last."""
         self._index_of_id: dict[str, int] = {}
@@ -71,18 +71,18 @@ class Positions:
             if found is None:
                 return False
             index = event["output_index"] = found
-        told = event.get("item")
-        if isinstance(told, dict):
-            self._see_item(name, index, told, event)
+        wire = event.get("item")
+        if isinstance(wire, dict):
+            self._see_item(name, index, wire, event)
         item = self._items.get(index)
-        if item is not None and ("item_id" in event or name in _PLACES or name in _OF_CALLS):
+        if item is not None and ("item_id" in event or name in _INDEX_KEYS or name in _OF_CALLS):
             event["item_id"] = item.id
-        if item is not None and name in _PLACES:
+        if item is not None and name in _INDEX_KEYS:
             self._complete_part(name, item, event)
         return True
 
     def final(self, output: list[Any]) -> list[Any]:
-        """The items of the final response, by the ids under which they were told."""
+        """The items of the final response, with the ids that their events had."""
         indices: Sequence[int | None] = sorted(self._items)
         if len(indices) != len(output):
             indices = self._some(output)
@@ -98,23 +98,23 @@ class Positions:
         for index, known in sorted(self._items.items()):
             if index not in taken:
                 free.setdefault(known.kind, deque()).append(index)
-        for place, item in enumerate(output):
+        for at, item in enumerate(output):
             same = free.get(str(item.get("type"))) if isinstance(item, dict) else None
-            if indices[place] is None and same:
-                indices[place] = same.popleft()
+            if indices[at] is None and same:
+                indices[at] = same.popleft()
         return indices
 
     def _find(self, name: str, event: Json) -> int | None:
-        told = event.get("item")
-        if isinstance(told, dict):
+        wire = event.get("item")
+        if isinstance(wire, dict):
             if name == ADDED:
                 return self._next
-            named = self._named(told)
-            return self._last_open(str(told.get("type"))) if named is None else named
+            named = self._named(wire)
+            return self._last_open(str(wire.get("type"))) if named is None else named
         given = event.get("item_id")
         if isinstance(given, str):
             return self._index_of_id.get(given, self._last)
-        return self._last if name in _PLACES or name in _OF_CALLS else None
+        return self._last if name in _INDEX_KEYS or name in _OF_CALLS else None
 
     def _named(self, item: Any) -> int | None:
         return next((self._index_of_id[name] for name in _names(item) if name in self._index_of_id), None)
@@ -126,34 +126,34 @@ class Positions:
             begun.pop()
         return begun[-1] if begun else self._next
 
-    def _see_item(self, name: str, index: int, told: Json, event: Json) -> None:
+    def _see_item(self, name: str, index: int, wire: Json, event: Json) -> None:
         item = self._items.get(index)
         if item is None:
-            kind = str(told.get("type"))
-            ids = (told.get("id"), event.get("item_id"), told.get("call_id"))
+            kind = str(wire.get("type"))
+            ids = (wire.get("id"), event.get("item_id"), wire.get("call_id"))
             known = [given for given in ids if isinstance(given, str) and given]
             item_id = known[0] if known else self._new_id(_PREFIXES.get(kind, "item"))
-            item = self._items[index] = _Item(kind, item_id)
+            item = self._items[index] = _KnownItem(kind, item_id)
             self._open.setdefault(kind, []).append(index)
             self._next = max(self._next, index + 1)
             self._last = index
-        for given in _names(told):
+        for given in _names(wire):
             self._index_of_id[given] = index
         item.done = item.done or name == DONE
-        told["id"] = item.id
+        wire["id"] = item.id
         if name == ADDED:
-            empty = _EMPTY.get(str(told.get("type")), {})
-            told |= {key: copy(value) for key, value in empty.items() if told.get(key) is None}
+            empty = _EMPTY.get(str(wire.get("type")), {})
+            wire |= {key: copy(value) for key, value in empty.items() if wire.get(key) is None}
 
     @staticmethod
-    def _complete_part(name: str, item: _Item, event: Json) -> None:
-        place = _PLACES[name]
-        begun = item.parts.get(place, 0)
-        index = event.get(place)
+    def _complete_part(name: str, item: _KnownItem, event: Json) -> None:
+        key = _INDEX_KEYS[name]
+        begun = item.parts.get(key, 0)
+        index = event.get(key)
         if type(index) is not int:
-            index = event[place] = begun if name in _PART_BEGINS else max(begun - 1, 0)
+            index = event[key] = begun if name in _PART_BEGINS else max(begun - 1, 0)
         if name in _PART_BEGINS:
-            item.parts[place] = max(begun, index + 1)
+            item.parts[key] = max(begun, index + 1)
 
 
 def _names(item: Any) -> list[str]:

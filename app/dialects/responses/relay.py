@@ -1,22 +1,23 @@
-"""One turn of a server that speaks Responses itself: its events are passed on, and its silence is not.
+"""One turn of a server that speaks Responses itself: its events are passed on, and what they lack is supplied.
 
 Theory of operation
 -------------------
 Every event is the upstream's own, unknown ones included, with three things changed: the number, because we add signs
 of life between them; the ids and what is sealed, which get a mark unless ids are to be kept; the model's name, which
-is the public one. Where the event belongs is supplied if it does not say so (`positions.py`), and the ids of one
-response and of each item are always those that were told first. Calls that `tool_choice` does not allow are left out.
+is the public one. Positions and ids that an event lacks are supplied (`positions.py`), and the ids of the response and
+of each item are always those that were sent first. Calls that `tool_choice` does not allow are left out.
 
-We speak in the upstream's stead only where it does not:
+We write events of our own only where the upstream's are missing:
 
-    before its first word      `created` and `in_progress` made of the request, if the client must have a sign of life;
-                               its own beginning is then left out, and its response keeps the face that we gave it
-    it forgot `in_progress`    that one
+    before its first event     `created` and `in_progress` made of the request, if the client must have a sign of life;
+                               its own are then left out, and its response keeps the fields that we gave it
+    no `in_progress`           that one
     while it is silent         an empty delta of what is growing, otherwise `in_progress` again
-    it broke, was cut, fell    what prose it opened is closed as incomplete, calls are forgotten; `response.failed`,
-    silent, or said `error`    made of the last response it sent
-    it did not begin a part    that beginning, before the part's first delta
-    it closed nothing          what closes the part before its item is done, and prose before the last event
+    it broke, was cut, fell    open messages and reasoning are closed as incomplete, calls are dropped;
+    silent, or sent `error`    `response.failed`, made of the last response it sent
+    a part was not begun       its beginning, before the part's first delta
+    it closed nothing          what closes the part before its item is done, messages and reasoning before the last
+                               event
     its first response has     the other fields, as the request has them
     no output
     its last response lacks    the items that were done
@@ -24,12 +25,12 @@ We speak in the upstream's stead only where it does not:
     its last event's name      the worse of both
     and status differ
 
-The end of a call that may have been cut waits for the event behind it (`call_ends.py`): in an incomplete answer it is
-told as incomplete. For Codex, which would run half a script, the relay fails then; it tells refusals as text, too.
+The end of a call that may have been cut waits for the next event (`call_ends.py`): in an incomplete answer it is sent
+as incomplete. What becomes of open items at the end, and what Codex gets differently, is in the emitter's tables.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -37,13 +38,13 @@ from app.dialects.responses.call_ends import CallEnds, Named
 from app.dialects.responses.endings import (
     LAST,
     MOVING,
+    REASONS,
     SECOND,
     UNREADABLE,
     agreed_status,
     counted,
     ending,
     final_items,
-    is_cut_call,
     reported,
     whole_seconds,
 )
@@ -52,10 +53,11 @@ from app.dialects.responses.marks import Marks
 from app.dialects.responses.positions import Positions
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
-from app.dialects.responses.relayed_items import OpenItems
+from app.dialects.responses.relayed_items import OpenRelayedItem, RelayedItems
 from app.dialects.responses.relayed_tool_choice import ToolChoiceFilter
-from app.emitter.for_codex import refusals_as_text
-from app.emitter.rules import CUT, CUT_IN_A_CALL
+from app.emitter.for_codex import client_rules, refusals_as_text
+from app.emitter.ledger import Ledger
+from app.emitter.rules import CUT, Reason
 from app.json_text import json_bytes
 from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
@@ -102,18 +104,17 @@ class RelayTurn:
         self._most = options.max_answer_bytes
         self._identity = identity
         self._now = now
-        self._for_codex = for_codex
-        self._phase: Literal["new", "talking", "over"] = "new"
-        self._number = 0
+        self._client_rules = client_rules(for_codex=for_codex)
+        self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
         self._response: Json = {}
-        """The last one that was told."""
+        """The last one that was sent."""
         self._ours: Json = {}
-        """What never changes of a response that we began."""
+        """The fields that never change of a response that we began."""
         self._supplied: Json = {}
         """What the upstream's responses leave out: llama.cpp's first has three fields, and clients read more."""
-        self._items = OpenItems()
+        self._items = RelayedItems(self._ledger)
         self._positions = Positions(lambda prefix: original(mint(prefix)))
-        self._call_ends = CallEnds(for_codex=for_codex)
+        self._call_ends = CallEnds(self._client_rules.endings)
 
     @property
     def late_warnings(self) -> list[ClientWarning]:
@@ -122,8 +123,8 @@ class RelayTurn:
 
     @property
     def over(self) -> bool:
-        """Whether the last event has been given."""
-        return self._phase == "over"
+        """Whether the last event was returned."""
+        return self._ledger.phase == "over"
 
     @property
     def length(self) -> int:
@@ -134,20 +135,20 @@ class RelayTurn:
         """No events: the first ones are the upstream's own, unless `sent` events of ours have been sent already."""
         self.ask = {}
         if sent:
-            self._begin()
-            self._number = sent
+            self._open_for_upstream()
+            self._ledger.continue_after(sent)
         return []
 
     def receive(self, event: Json) -> list[Event]:
-        """What the client is told of one event."""
+        """What the client gets for one event of the upstream."""
         name = event.get("type")
         if not isinstance(name, str) or name == "error":
             return self.fail(UNREADABLE)
-        if self._for_codex:
+        if not self._client_rules.shows_refusals:
             name = refusals_as_text(name, event)
         if "response" in event:
             return self._lifecycle(name, event)
-        events = self._first_words(name)
+        events = self._missing_opening(name)
         if not self._positions.complete(name, event):
             return [*events, *self._send(self._call_ends.release()), self._relayed(name, event, Relayed)]
         if self._tool_choice.leaves_out(name, event):
@@ -157,9 +158,9 @@ class RelayTurn:
 
     def keep_alive(self) -> list[Event]:
         """A sign of life."""
-        if self._phase == "new":
+        if self._ledger.phase == "new":
             return self._begin()
-        if empty_delta := self._items.empty_delta():
+        if empty_delta := self._ledger.empty_delta():
             return [self._relayed(empty_delta["type"], empty_delta, RelayedItem)]
         return [self._in_progress()]
 
@@ -174,89 +175,98 @@ class RelayTurn:
 
     def fail(self, problem: Problem) -> list[Event]:
         """Something broke."""
-        events = self._first_words("response.failed") + self._close_prose("incomplete")
+        events = self._missing_opening("response.failed") + self._close_open_items("failure")
         self.problem = problem
         error = {"code": problem.answer.failed_code, "message": problem.failed_message}
         outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
-        self._response = {**self._response, **outcome, "output": self._items.done}
-        return [*events, self._last("response.failed", {"type": "response.failed", "response": self._response})]
+        self._response = {**self._response, **outcome, "output": self._ledger.output}
+        return [*events, self._last("failure", {"type": "response.failed", "response": self._response})]
 
-    def _first_words(self, name: str) -> list[Event]:
-        """What must be said before this event and was not. Clients are sure of two beginnings."""
-        if self._phase == "new":
+    def _missing_opening(self, name: str) -> list[Event]:
+        """What must come before this event and did not. Clients rely on two first events."""
+        if self._ledger.phase == "new":
             return [] if name == "response.created" else self._begin()
-        return [self._in_progress()] if self._number == 1 and name not in SECOND else []
+        return [self._in_progress()] if self._ledger.phase == "created" and name not in SECOND else []
 
     def _begin(self) -> list[Event]:
-        """The first two events, in the upstream's stead."""
+        """The first two events, in the upstream's place."""
+        self._open_for_upstream()
+        created = {"type": "response.created", "response": self._response}
+        return [self._relayed("response.created", created, Relayed), self._in_progress()]
+
+    def _open_for_upstream(self) -> None:
+        """Makes the response of the request: the upstream's own `created` will be left out."""
         assert self._request is not None  # noqa: S101 — our own misuse: there is one beginning
         response = opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
         self._response = self._supplied = msgspec.to_builtins(response)
         self._ours = {key: value for key, value in self._response.items() if key not in MOVING}
-        self._phase, self._request = "talking", None
-        created = {"type": "response.created", "response": self._response}
-        return [self._relayed("response.created", created, Relayed), self._in_progress()]
+        self._request = None
 
     def _in_progress(self) -> Event:
-        told = {**self._response, "output": self._items.done}
-        return self._relayed("response.in_progress", {"type": "response.in_progress", "response": told}, Relayed)
+        self._ledger.phase = "talking"
+        response = {**self._response, "output": self._ledger.output}
+        event = {"type": "response.in_progress", "response": response}
+        return self._relayed("response.in_progress", event, Relayed)
 
     def _lifecycle(self, name: str, event: Json) -> list[Event]:
+        """An event that carries the response."""
         response = event["response"]
         if not isinstance(response, dict):
             return self.fail(UNREADABLE)
-        if name == "response.created" and self._phase != "new":
-            return []  # said already
-        events = self._first_words(name)
-        self._response = event["response"] = self._told(response)
-        self._phase, self._request = "talking", None
+        if name == "response.created" and self._ledger.phase != "new":
+            return []  # it was sent already
+        events = self._missing_opening(name)
+        self._response = event["response"] = self._completed(response)
+        self._request = None
+        self._ledger.phase = "created" if name == "response.created" else "talking"
         if name in LAST:
             return events + self._end(name, event)
         return [*events, self._relayed(name, event, Relayed)]  # a sign of life: no more of the answer
 
     def _end(self, name: str, event: Json) -> list[Event]:
-        """The upstream's last event, and what it should have said before."""
+        """The upstream's last event, and what is missing before it."""
         response = self._response
         status = response["status"] = agreed_status(name, response)
         response["usage"] = counted(response.get("usage"))
-        name = event["type"] = f"response.{status}"
         if self._supplied:  # two clocks in one response might say that it ended before it began
             response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
-        events = self._send(self._call_ends.end(status))
-        events += self._close_prose("completed" if status == "completed" else "incomplete")
-        items = response["output"] = final_items(response["output"], self._items.done, status)
+        reason = REASONS[status]
+        events = self._send(self._call_ends.end(reason)) + self._close_open_items(reason)
+        items = response["output"] = final_items(response["output"], self._ledger.output, status)
         self._tool_choice.end(status, items)
-        if self._for_codex and status != "failed" and (self._call_ends.cut_for_codex or any(map(is_cut_call, items))):
-            return events + self.fail(CUT_IN_A_CALL)
         if status == "failed":
             self.problem = reported(response.get("error"))
-        return [*events, self._last(name, event)]
+        elif problem := self._call_ends.failure(items):
+            return events + self.fail(problem)
+        return [*events, self._last(reason, event)]
 
     def _send(self, named: list[Named]) -> list[Event]:
-        return [told for name, event in named for told in self._about_item(name, event)]
+        return [sent for name, event in named for sent in self._about_item(name, event)]
 
-    def _close_prose(self, status: str) -> list[Event]:
-        return [self._relayed(event["type"], event, RelayedItem) for event in self._items.close(status)]
+    def _close_open_items(self, reason: Reason) -> list[Event]:
+        items = self._client_rules.endings[reason].items
+        events = self._ledger.end(self._ledger.outcomes(items, lambda _, item: item.kind))
+        return [self._relayed(event["type"], event, RelayedItem) for event in events]
 
-    def _told(self, response: Json) -> Json:
+    def _completed(self, response: Json) -> Json:
+        """The upstream's response as the client gets it."""
         output = response.get("output")
         if self._request is not None and not isinstance(output, list):
             supplied = opening_response(self._request, id="", created_at=0)
             self._supplied = {**msgspec.to_builtins(supplied), "created_at": None}
-        told = {**self._supplied, **response, "model": self._model, "id": self._id_of(response)}
+        sent = {**self._supplied, **response, "model": self._model, "id": self._id_of(response)}
         if self._previous is not None:  # the upstream was asked as if nothing had been before
-            told["previous_response_id"] = self._previous
-        told["output"] = self._items.done
+            sent["previous_response_id"] = self._previous
+        sent["output"] = self._ledger.output
         if isinstance(output, list):
             output = self._tool_choice.final(self._positions.final(output))
-            told["output"] = [self._marks.item(item) for item in output]
-        told["created_at"] = whole_seconds(
-            told.get("created_at"), self._response.get("created_at") or self._identity.created_at
-        )
-        return told | self._ours
+            sent["output"] = [self._marks.item(item) for item in output]
+        before = self._response.get("created_at") or self._identity.created_at
+        sent["created_at"] = whole_seconds(sent.get("created_at"), before)
+        return sent | self._ours
 
     def _id_of(self, response: Json) -> str:
-        """That which was told first: clients refuse a response that changes its id."""
+        """The id that was sent first: clients refuse a response that changes its id."""
         if "id" in self._response:
             return str(self._response["id"])
         given = response.get("id")
@@ -270,24 +280,22 @@ class RelayTurn:
         for supplied in missing:
             self._items.see(supplied["type"], supplied)
         self._items.see(name, event)
-        told = [self._relayed(each["type"], each, RelayedItem) for each in (*missing, event)]
-        self._items.weigh(event, len(told[-1].data))
-        return list(told)
+        sent = [self._relayed(each["type"], each, RelayedItem) for each in (*missing, event)]
+        self._items.weigh(event, len(sent[-1].data))
+        return list(sent)
 
-    def _last(self, name: str, event: Json) -> Event:
-        self._phase = "over"
-        if self._for_codex and name == "response.incomplete":
-            name = event["type"] = "response.completed"  # it throws an incomplete answer away
-        told = self._relayed(name, event, Relayed)
+    def _last(self, reason: Reason, event: Json) -> Event:
+        self._ledger.phase = "over"
+        name = event["type"] = self._client_rules.endings[reason].event_name
+        last = self._relayed(name, event, Relayed)
         return RelayedLast(
-            sequence_number=told.sequence_number,
-            name=told.name,
-            data=told.data,
+            sequence_number=last.sequence_number,
+            name=last.name,
+            data=last.data,
             body=json_bytes(event["response"]),
             response=ending(event["response"], name),
         )
 
     def _relayed(self, name: str, event: Json, kind: type[Relayed]) -> Relayed:
-        number, self._number = self._number, self._number + 1
-        event["sequence_number"] = number
+        number = event["sequence_number"] = self._ledger.next_number()
         return kind(sequence_number=number, name=name.encode(), data=json_bytes(event))
