@@ -22,6 +22,7 @@ examples:
 Settings come from flags, then the environment (AM_PORT, AM_UPSTREAM, AM_KEY, ...), then config.toml, then defaults.
 """
 
+_SHELL = 'bash, zsh: eval "$(am-proxy completion bash)"; fish: am-proxy completion fish | source'
 _PROBE = "ask every upstream that has a base_url a word or two (of --upstream: only that), and say which lane suits it"
 
 
@@ -65,8 +66,8 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     keys.add_argument(
         "--models", nargs="+", default=["*"], metavar="PATTERN", help='public names it may use, "gpt-*" (default: all)'
     )
-    completion = command("completion", "print what a shell needs to complete commands and flags")
-    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
+    completion = command("completion", "print the script with which a shell completes commands and flags")
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"], help=_SHELL)
     return parser, commands.choices
 
 

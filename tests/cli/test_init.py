@@ -124,7 +124,7 @@ def test_who_gives_up_gets_no_file(tmp_path: Path) -> None:
 def test_bash_completes_commands_and_flags(words: list[str], offered: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out
-    line = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _am_proxy; echo ${{COMPREPLY[@]}}"
+    line = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_am_proxy; echo ${{COMPREPLY[@]}}"
     ended = subprocess.run(["bash", "-c", f"{script}\n{line}"], capture_output=True, text=True, check=True)  # noqa: S607 — the user's shell
     assert ended.stdout.split() == [offered]
 
