@@ -51,7 +51,7 @@ def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
 
     Raises `ProblemError` as `Sealer.open` does.
     """
-    if request.positions is not None or not any(isinstance(item, CompactionItem) for item in request.items):
+    if request.positions is not None or CompactionItem not in map(type, request.items):
         return request
     found = unfolded(request.items, lambda item: parse_item(item, "input"), sealer)
     return request.model_copy(update={"input": found.items, "positions": found.seats})

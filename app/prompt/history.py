@@ -247,25 +247,23 @@ class History:
             details = f"{block.path} was left out: no words and no call follow this reasoning."
             return [], [ClientWarning(block.path, "reasoning", details)]
         warnings: list[ClientWarning] = []
+        missing: list[ClientWarning] = []
         pieces: list[Piece] = []
+        outputs: list[Entry] = []
         for piece in block.pieces:
-            if isinstance(piece, _PastCall):
-                arguments, warning = _arguments(piece)
-                warnings += warning
-                state = self._state_of_calls.get(piece.call.call_id, {})
-                pieces.append(Call(piece.id, piece.call.name, arguments, state))
-            else:
+            if not isinstance(piece, _PastCall):
                 pieces.append(piece)
-        entries: list[Entry] = [Assistant(tuple(pieces))]
-        for piece in block.pieces:
-            if isinstance(piece, _PastCall):
-                parts = tuple([part for output in piece.outputs for part in output])
-                if not piece.outputs:
-                    details = f"{piece.path} has no output in the history; the model is told so."
-                    warnings.append(ClientWarning(piece.path, "missing output", details))
-                    parts = (Text(NO_OUTPUT),)
-                entries.append(ToolOutput(piece.id, parts))
-        return entries, warnings
+                continue
+            arguments, changed = _arguments(piece)
+            warnings += changed
+            pieces.append(Call(piece.id, piece.call.name, arguments, self._state_of_calls.get(piece.call.call_id, {})))
+            parts = tuple([part for output in piece.outputs for part in output])
+            if not piece.outputs:
+                details = f"{piece.path} has no output in the history; the model is told so."
+                missing.append(ClientWarning(piece.path, "missing output", details))
+                parts = (Text(NO_OUTPUT),)
+            outputs.append(ToolOutput(piece.id, parts))
+        return [Assistant(tuple(pieces)), *outputs], warnings + missing
 
 
 def _arguments(past: _PastCall) -> tuple[str, list[ClientWarning]]:

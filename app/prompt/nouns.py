@@ -1,4 +1,7 @@
-"""What a model is asked, in no dialect: frozen nouns, which dialects turn into the body that an upstream takes."""
+"""What a model is asked, in no dialect: frozen nouns, which dialects turn into the body that an upstream takes.
+
+None of them can be part of a cycle, so those of which a prompt holds thousands are not tracked (`gc=False`).
+"""
 
 from typing import Any
 
@@ -47,7 +50,7 @@ class RefusalText(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class AssistantMessage(msgspec.Struct, frozen=True):
+class AssistantMessage(msgspec.Struct, frozen=True, gc=False):
     """What the assistant said at once."""
 
     parts: tuple[Text | RefusalText, ...]
@@ -61,13 +64,13 @@ class PastThought(msgspec.Struct, frozen=True, gc=False):
     """It is to the letter what the model that is asked thought, and goes on where its last thought broke off."""
 
 
-class ProviderState(msgspec.Struct, frozen=True):
+class ProviderState(msgspec.Struct, frozen=True, gc=False):
     """What the upstream gave to be brought back with the assistant's words."""
 
     fields: dict[str, Any]
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """A call that the assistant made."""
 
     id: str
@@ -101,19 +104,19 @@ class System(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class User(msgspec.Struct, frozen=True):
+class User(msgspec.Struct, frozen=True, gc=False):
     """What the user says or shows."""
 
     parts: Parts
 
 
-class Assistant(msgspec.Struct, frozen=True):
+class Assistant(msgspec.Struct, frozen=True, gc=False):
     """What the assistant said, thought and called, in this order. The outputs of its calls follow, in theirs."""
 
     pieces: tuple[Piece, ...]
 
 
-class ToolOutput(msgspec.Struct, frozen=True):
+class ToolOutput(msgspec.Struct, frozen=True, gc=False):
     """What a call gave: right behind the assistant's entry that holds the call."""
 
     call_id: str

@@ -50,7 +50,9 @@ def to_messages(entries: Iterable[Entry], *, give_back_reasoning: bool) -> list[
                 messages.append(_assistant(entry, give_back_reasoning=give_back_reasoning))
             case ToolOutput():
                 messages.append(_output(entry))
-                media += _media(entry)
+                if shown := media_of(entry.parts):
+                    title = f"From the output of the call '{entry.call_id}':"
+                    media += [{"type": "text", "text": title}, *map(_part, shown)]
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
@@ -106,8 +108,3 @@ def _assistant(entry: Assistant, *, give_back_reasoning: bool) -> ChatMessage:
 def _output(entry: ToolOutput) -> ChatMessage:
     content = text_of(entry.parts) or (OUTPUT_BELOW if entry.parts else EMPTY_OUTPUT)
     return {"role": "tool", "tool_call_id": entry.call_id, "content": content}
-
-
-def _media(entry: ToolOutput) -> list[Json]:
-    media = [_part(part) for part in media_of(entry.parts)]
-    return [{"type": "text", "text": f"From the output of the call '{entry.call_id}':"}, *media] if media else []
