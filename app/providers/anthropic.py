@@ -120,6 +120,7 @@ PROVIDERS: Final = (
             any_key=True,
             fetches_images="http",
             address=_address,
+            overloaded="overloaded_error",
             parser=Parser(module="litellm.llms.anthropic.chat"),
         ),
         translation=replace(CLAUDE, drops_strict=True, replaces_references="old", needs_most_tokens=True),

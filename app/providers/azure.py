@@ -4,7 +4,7 @@ from typing import Final
 
 from app.options import ChatCompat
 from app.providers.openai import efforts
-from app.providers.provider import Litellm, Provider, Translation
+from app.providers.provider import Litellm, Provider, SetupFault, Translation
 
 _FILE: Final = frozenset({"file"})
 
@@ -15,7 +15,17 @@ PROVIDERS: Final = (
         takes_hints=True,
         call_ids="plain40",
         compat=ChatCompat(reasoning_field="none"),
-        litellm=Litellm(asks_responses=True, facts_of="openai"),
+        litellm=Litellm(
+            asks_responses=True,
+            facts_of="openai",
+            setup_faults=(
+                SetupFault(
+                    "Must provide one of the `base_url` or `azure_endpoint`",
+                    "upstream_error",
+                    "has no address for this model's provider.",
+                ),
+            ),
+        ),
         translation=Translation(efforts=efforts),
     ),
     Provider(

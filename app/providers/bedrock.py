@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.providers.anthropic import CLAUDE, formats_beside_tools
-from app.providers.provider import Litellm, ModelFacts, Provider, Translation
+from app.providers.provider import Litellm, ModelFacts, Provider, SetupFault, Translation
 
 
 def _drops_parallel_calls(facts: ModelFacts) -> bool:
@@ -12,11 +12,24 @@ def _drops_parallel_calls(facts: ModelFacts) -> bool:
     return not facts.says("native_structured_output")
 
 
+_FAULTS: Final = (
+    ("NoCredentialsError", "has no credentials for this model's provider."),
+    ("PartialCredentialsError", "has incomplete credentials for this model's provider."),
+    ("CredentialRetrievalError", "cannot get its credentials for this model's provider."),
+    ("NoRegionError", "has no region for this model's provider."),
+    ("ProfileNotFound", "has no such profile of credentials for this model's provider."),
+)
+"""Errors of Amazon's library."""
+
 PROVIDERS: Final = (
     Provider(
         name="bedrock",
         needs_tools=True,
-        litellm=Litellm(own_credentials=True, fetches_images="always"),
+        litellm=Litellm(
+            own_credentials=True,
+            fetches_images="always",
+            setup_faults=tuple(SetupFault(error, "upstream_auth_error", words) for error, words in _FAULTS),
+        ),
         translation=Translation(
             lost_parts=frozenset({"input_audio"}),
             refuses_blank=True,

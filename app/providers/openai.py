@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.options import ChatCompat
-from app.providers.provider import LEVELS, Litellm, ModelFacts, Provider, Translation
+from app.providers.provider import LEVELS, Litellm, ModelFacts, Provider, SetupFault, Translation
 
 
 def efforts(facts: ModelFacts) -> tuple[str, ...] | None:
@@ -24,7 +24,18 @@ OPENAI: Final = Provider(
     takes_hints=True,
     call_ids="plain40",
     compat=ChatCompat(max_tokens_field="max_completion_tokens", reasoning_field="none"),
-    litellm=Litellm(own_hosts=".openai.com", any_key=True, asks_responses=True),
+    litellm=Litellm(
+        own_hosts=".openai.com",
+        any_key=True,
+        asks_responses=True,
+        setup_faults=(
+            SetupFault(
+                "OpenAIError",
+                "upstream_auth_error",
+                "has no key, or no complete settings, for this model's provider.",
+            ),
+        ),
+    ),
     translation=Translation(efforts=efforts),
 )
 

@@ -113,6 +113,17 @@ class Parser:
     """Corrects a choice that has a finish reason, by the gathered lines. Returns the error that it stands for."""
 
 
+class SetupFault(NamedTuple):
+    """An error that the operator of this server must correct, raised before any request."""
+
+    error: str
+    """The name of its class, or how the text of a plain `ValueError` begins."""
+    code: str
+    """The code of the problem that a client gets."""
+    words: str
+    """What this server lacks."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Litellm:
     """How litellm reaches a provider."""
@@ -136,6 +147,10 @@ class Litellm:
     """The provider whose entries in the model map say more of the same models."""
     address: Callable[[str], str] | None = None
     """A base URL in the form that litellm wants."""
+    setup_faults: tuple[SetupFault, ...] = ()
+    """Errors of the provider's own library that say what is not configured."""
+    overloaded: str = ""
+    """How an error with status 500 says that the server is overloaded. Empty: no error does."""
     chat_parsers: tuple[str, ...] = ()
     """litellm's parsers of its streams that our own reader of chat completions replaces with less loss."""
     mixed_parsers: tuple[str, ...] = ()

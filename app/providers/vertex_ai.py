@@ -5,7 +5,7 @@ from typing import Final
 
 from app.providers.anthropic import CLAUDE
 from app.providers.gemini import GEMINI, PARSER, drops_equal_calls, in_steps
-from app.providers.provider import AskFacts, Json, Litellm, Provider
+from app.providers.provider import AskFacts, Json, Litellm, Provider, SetupFault
 
 
 def _prepare(settings: Json, facts: AskFacts) -> Json:
@@ -22,6 +22,13 @@ PROVIDERS: Final = (
         needs_tools=True,
         litellm=Litellm(
             own_credentials=True,
+            setup_faults=(
+                SetupFault(
+                    "GoogleAuthError",
+                    "upstream_auth_error",
+                    "has no valid credentials for this model's provider.",
+                ),
+            ),
             fetches_images="always",
             chat_parsers=("VertexAILlama3StreamingHandler",),
             parser=PARSER,

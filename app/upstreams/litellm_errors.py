@@ -1,8 +1,8 @@
-"""What litellm raises, as problems a client may be shown. Pure: it knows the errors by their names and attributes.
+"""Errors of litellm as problems that a client may see. Pure: it knows the errors by their names and attributes.
 
 litellm's own classes, its providers' raw ones (which come out of a raw stream) and those of the HTTP libraries all pass
-through here. What they mean is said in `faults.py`. litellm wraps errors in its own ones, with words of its own and a
-status that nobody sent, so that what happened is looked for in the chain of errors behind the one that comes out.
+through here. `faults.py` says what they mean. litellm wraps errors in its own classes, with its own words and a status
+that no server sent, so the cause is looked for in the chain of errors (`__cause__`, `__context__`).
 """
 
 import json
@@ -14,6 +14,8 @@ from http import HTTPStatus
 from typing import Final
 
 from app.protocol.problems import Problem
+from app.providers.lookup import PROVIDERS
+from app.providers.provider import SetupFault
 from app.upstreams.error_body import ErrorBody, body_of, is_page, read
 from app.upstreams.faults import OUTAGES, problem_told, wait_told
 from app.upstreams.litellm_connect import LONGEST_CHAIN, never_connected
@@ -25,16 +27,16 @@ _GUESSED: Final = {
     "ContextWindowExceededError": "context_length_exceeded",
     "ContentPolicyViolationError": "content_policy_violation",
 }
-"""What litellm takes an error for. It is believed where the server said nothing."""
+"""What litellm takes an error for. It counts only where the server said nothing."""
 _NAMES: Final = ("Error", "Exception")
-"""How the names end that litellm writes before an error."""
+"""How the names end that litellm writes in front of an error."""
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
 OVERLOADED: Final = 529
 _SLOW: Final = frozenset({"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"})
 _LOST: Final = frozenset({"ClientError", "TransportError", "OSError", "HttpProcessingError"})
 """Errors of a connection: aiohttp's, httpx's, the system's."""
 _NONSENSE: Final = frozenset({"ClientResponseError"})
-"""Of these, that of an answer that is not HTTP."""
+"""Of these, the one for an answer that is not HTTP."""
 _ANSWERED: Final = frozenset({"HTTPStatusError", "APIStatusError"})
 """Errors of an answer that came: its status says what is wrong."""
 _BROKE: Final = "The connection to the upstream broke off."
@@ -46,30 +48,24 @@ _TRANSLATION: Final = (
     "The request cannot be put into the form that this model's provider takes, so nobody was asked. A frequent cause "
     "is the JSON Schema of a tool: `true` or `false` in the place of a schema, or a list as `items`."
 )
-_OF_THE_OPERATOR: Final = (
-    (
+_SETUP_FAULTS: Final = (
+    SetupFault(
         "ImportError",
         "upstream_error",
         "lacks a library that this model's provider needs; its operator must install it.",
     ),
-    ("OpenAIError", "upstream_auth_error", "has no key, or no complete settings, for this model's provider."),
-    ("NoCredentialsError", "upstream_auth_error", "has no credentials for this model's provider."),
-    ("PartialCredentialsError", "upstream_auth_error", "has incomplete credentials for this model's provider."),
-    ("CredentialRetrievalError", "upstream_auth_error", "cannot get its credentials for this model's provider."),
-    ("NoRegionError", "upstream_auth_error", "has no region for this model's provider."),
-    ("ProfileNotFound", "upstream_auth_error", "has no such profile of credentials for this model's provider."),
-    ("GoogleAuthError", "upstream_auth_error", "has no valid credentials for this model's provider."),
+    *(fault for provider in PROVIDERS for fault in provider.litellm.setup_faults),
 )
-"""Errors before anything was asked that the operator of this server must mend, and what is said of them."""
-_NO_ADDRESS: Final = "Must provide one of the `base_url` or `azure_endpoint`"
-"""What Azure's client says, as a plain `ValueError`, where no address is configured."""
+_SDK_ERRORS: Final = frozenset({"OpenAIError", "APIError"})
+"""Classes of one error of OpenAI's library: an answer, or a lost connection, and no missing setting."""
+_SAYS_OVERLOADED: Final = tuple(each.litellm.overloaded for each in PROVIDERS if each.litellm.overloaded)
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
 def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     error: BaseException, *, model: str, secret: str | None = None, asked: bool = True
 ) -> Problem:
-    """Say what this error means to the client who asked for `model`. `secret` is the key that was sent.
+    """The problem that this error is to the client who asked for `model`. `secret` is the key that was sent.
 
     `asked`: a request to the server was at least begun.
     """
@@ -81,18 +77,18 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     if guessed is not None and body is None:
         return problem_told(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
     body = body or ErrorBody()
-    behind = _kinds_behind(error)
+    chain = _kinds_in_chain(error)
     if never_connected(error):
         return _failed("The upstream could not be reached.")
-    if kinds & _SLOW or (behind & _SLOW and not behind & _ANSWERED):
+    if kinds & _SLOW or (chain & _SLOW and not chain & _ANSWERED):
         return problem_told(408, body, model=model, headers=_headers(error), secret=secret)
-    if behind & _LOST and not behind & _ANSWERED:
-        return _failed(_NOT_HTTP if behind & _NONSENSE else _BROKE)
-    if not asked and (fault := operators_fault(error)):
+    if chain & _LOST and not chain & _ANSWERED:
+        return _failed(_NOT_HTTP if chain & _NONSENSE else _BROKE)
+    if not asked and (fault := operator_problem(error)):
         return fault
     if is_translation_fault(error, asked=asked):
-        return _translation_problem(behind)
-    if asked and type(error).__module__ == "builtins" and not behind & _ANSWERED:
+        return _translation_problem(chain)
+    if asked and type(error).__module__ == "builtins" and not chain & _ANSWERED:
         return _failed(_UNREADABLE)
     if "APIConnectionError" in kinds or _NO_WAY.search(text):
         return _failed(_BROKE if asked else "The upstream could not be reached.")
@@ -100,28 +96,28 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
 
 
 def is_translation_fault(error: BaseException, *, asked: bool) -> bool:
-    """Whether litellm failed before it asked anybody, over what it was to ask."""
+    """Whether litellm failed to translate the request, before anything was sent."""
     error = _innermost(error)
-    behind = _kinds_behind(error)
+    chain = _kinds_in_chain(error)
     of_the_request = _status(error) in _OF_THE_REQUEST or _status(error) >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return not asked and of_the_request and not behind & (_SLOW | _LOST | _ANSWERED)
+    return not asked and of_the_request and not chain & (_SLOW | _LOST | _ANSWERED)
 
 
 def outage_of(error: BaseException) -> Outage | None:
-    """Whether the server was not reached, or was silent or is away for now; None if neither."""
+    """Whether the server was not reached, or was silent or unavailable; None if neither."""
     error = _innermost(error)
-    behind = _kinds_behind(error)
+    chain = _kinds_in_chain(error)
     if never_connected(error):
         return "unreached"
-    silent = behind & _SLOW and not behind & _ANSWERED
-    lost = behind & _LOST and not behind & _ANSWERED
-    return "unavailable" if silent or (not lost and _told_status(error) in OUTAGES) else None
+    silent = chain & _SLOW and not chain & _ANSWERED
+    lost = chain & _LOST and not chain & _ANSWERED
+    return "unavailable" if silent or (not lost and _meant_status(error) in OUTAGES) else None
 
 
 def timed_out(error: BaseException) -> bool:
     """Whether no answer was read in the time that was given."""
-    behind = _kinds_behind(_innermost(error))
-    return bool(behind & _SLOW) and not behind & _ANSWERED
+    chain = _kinds_in_chain(_innermost(error))
+    return bool(chain & _SLOW) and not chain & _ANSWERED
 
 
 def wait_of(error: BaseException) -> float | None:
@@ -129,45 +125,44 @@ def wait_of(error: BaseException) -> float | None:
     error = _innermost(error)
     if never_connected(error):
         return 0
-    return wait_told(_told_status(error), _headers(error), _body(error) or ErrorBody())
+    return wait_told(_meant_status(error), _headers(error), _body(error) or ErrorBody())
 
 
-def _told_status(error: BaseException) -> int:
+def _meant_status(error: BaseException) -> int:
     """The status that the upstream meant."""
     status = _status(error)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR and "overloaded_error" in _text(error):
-        return OVERLOADED  # so Anthropic says it, and litellm says 500
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR and any(words in _text(error) for words in _SAYS_OVERLOADED):
+        return OVERLOADED
     return status
 
 
-def operators_fault(error: BaseException) -> Problem | None:
-    """What the operator must mend, if this error, or one that it stands for, is of such a kind and nobody was asked.
+def operator_problem(error: BaseException) -> Problem | None:
+    """The problem that the operator must correct, if this error, or one in its chain, is a setup fault.
 
     Another upstream of the model may be asked all the same.
     """
-    own: set[str] = set()
-    for behind in _chain(_innermost(error)):
-        if isinstance(behind, ValueError) and str(behind).startswith(_NO_ADDRESS):
-            return Problem(code="upstream_error", message="This server has no address for this model's provider.")
-        if not type(behind).__module__.startswith(
-            "litellm"
-        ):  # its own errors are made from the SDK's, whatever they mean
-            own |= _kinds(behind)
-    if "OpenAIError" in own and "APIError" in own:
-        own.discard("OpenAIError")  # an answer, or a lost connection: no missing setting
-    for kind, code, words in _OF_THE_OPERATOR:
-        if kind in own:
-            return Problem(code=code, message=f"This server {words}")
+    found: set[str] = set()
+    plain: list[str] = []
+    for each in _chain(_innermost(error)):
+        if isinstance(each, ValueError):
+            plain.append(str(each))
+        if not type(each).__module__.startswith("litellm"):  # its own errors are made from those of the SDK
+            found |= _kinds(each)
+    if found >= _SDK_ERRORS:
+        found -= _SDK_ERRORS
+    for fault in _SETUP_FAULTS:
+        if fault.error in found or any(text.startswith(fault.error) for text in plain):
+            return Problem(code=fault.code, message=f"This server {fault.words}")
     return None
 
 
 def cause_of(error: BaseException) -> str:
     """The class of the error that was raised first."""
-    return [type(behind).__name__ for behind in _chain(_innermost(error))][-1]
+    return [type(each).__name__ for each in _chain(_innermost(error))][-1]
 
 
-def _translation_problem(behind: set[str]) -> Problem:
-    if "InvalidURL" in behind:
+def _translation_problem(chain: set[str]) -> Problem:
+    if "InvalidURL" in chain:
         return Problem(code="model_not_found", message="No upstream has a model of this name.", param="model")
     return Problem(code="invalid_value", message=_TRANSLATION)
 
@@ -183,7 +178,7 @@ def _kinds(error: BaseException) -> set[str]:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and those that it stands for."""
+    """The error and its causes."""
     for _ in range(LONGEST_CHAIN):
         if error is None:
             return
@@ -191,13 +186,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _kinds_behind(error: BaseException) -> set[str]:
-    """The names of the classes of this error and of those that it stands for."""
+def _kinds_in_chain(error: BaseException) -> set[str]:
+    """The names of the classes of this error and of its causes."""
     found: set[str] = set()
-    for behind in _chain(error):
-        kinds = _kinds(behind)
-        if type(behind).__module__.startswith("litellm"):
-            kinds -= {"APIStatusError"}  # litellm's own errors are all made from it, whatever they stand for
+    for each in _chain(error):
+        kinds = _kinds(each)
+        if type(each).__module__.startswith("litellm"):
+            kinds -= {"APIStatusError"}  # litellm's own errors are all made from it, whatever their cause
         found |= kinds
     return found
 
@@ -207,7 +202,7 @@ def _failed(message: str) -> Problem:
 
 
 def _text(error: BaseException) -> str:
-    """Words of litellm, in which those of the server may stand."""
+    """The message of litellm, which may contain that of the server."""
     message = getattr(error, "message", None)
     if isinstance(message, bytes):
         return message.decode("utf-8", "replace")
@@ -215,15 +210,15 @@ def _text(error: BaseException) -> str:
 
 
 def _body(error: BaseException) -> ErrorBody | None:
-    """What the server itself said: the body of its answer, or else what litellm's words hold. None if that is nothing.
+    """What the server itself said: the body of its answer, or else what litellm's message contains. None if nothing.
 
-    litellm's guess of what an error means is made from single words, also of pages, and stands in its own words.
+    litellm guesses from single words what an error means, even from those of an HTML page.
     """
-    for behind in reversed(list(_chain(error))):
-        if text := _answered(behind):
+    for each in reversed(list(_chain(error))):
+        if text := _answered(each):
             return read(text)
-    for behind in _chain(error):
-        if (body := getattr(behind, "body", None)) and isinstance(body, dict):
+    for each in _chain(error):
+        if (body := getattr(each, "body", None)) and isinstance(body, dict):
             return body_of(body)
     text = _without_names(_text(error))
     if text.startswith(("{", "[")):
@@ -233,7 +228,7 @@ def _body(error: BaseException) -> ErrorBody | None:
 
 
 def _answered(error: BaseException) -> str:
-    """The body of the answer that this error stands for, where it was read. litellm makes up empty ones."""
+    """The body of the answer that caused this error, where it was read. litellm makes up empty ones."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
     if not isinstance(status, int) or status < HTTPStatus.MULTIPLE_CHOICES:
@@ -245,7 +240,7 @@ def _answered(error: BaseException) -> str:
 
 
 def _without_names(text: str) -> str:
-    """The text behind the names of errors and providers that litellm writes first."""
+    """The text after the names of errors and providers that litellm writes first."""
     while text:
         first, _, rest = text.partition(" ")
         if not first.rstrip(":-").endswith(_NAMES) and first != "-":
@@ -269,21 +264,20 @@ def _unquoted(text: str) -> str:
 
 def _status(error: BaseException) -> int:
     # in-stream errors of the SDK carry theirs in `code`
-    for told in (getattr(error, "status_code", None), getattr(error, "code", None)):
-        if isinstance(told, str) and told.isdigit():
-            told = int(told)  # noqa: PLW2901 — the same number in another form
-        if isinstance(told, int) and 100 <= told < 600:  # noqa: PLR2004 — what HTTP calls a status
-            return told
+    for status in (getattr(error, "status_code", None), getattr(error, "code", None)):
+        if isinstance(status, str) and status.isdigit():
+            status = int(status)  # noqa: PLW2901 — the same number in another form
+        if isinstance(status, int) and 100 <= status < 600:  # noqa: PLR2004 — what HTTP calls a status
+            return status
     return 500
 
 
 def _headers(error: BaseException | None) -> Mapping[str, str]:
-    """Those of the answer that this error stands for. Some of litellm's errors (Cohere's) leave them behind."""
+    """The headers of the answer that caused this error. Not all of litellm's errors hold them themselves."""
     for _ in range(_MOST_CAUSES):
         for holder in (error, getattr(error, "response", None)):
             for name in ("litellm_response_headers", "headers"):
-                told = getattr(holder, name, None)
-                if told:
-                    return {str(key): str(value) for key, value in dict(told).items()}
+                if headers := getattr(holder, name, None):
+                    return {str(key): str(value) for key, value in dict(headers).items()}
         error = None if error is None else error.__cause__ or error.__context__
     return {}

@@ -11,6 +11,7 @@ import pytest
 
 from app.options import ChatCompat
 from app.protocol.capabilities import EFFORTS
+from app.protocol.problems import Problem
 from app.providers.lookup import PROVIDERS, provider_of
 from app.providers.provider import EVERY_PART, Provider, Translation
 from app.settings import Upstream
@@ -18,6 +19,7 @@ from app.settings.values import is_loopback
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import load, providers
+from app.upstreams.litellm_errors import operator_problem, outage_of
 
 Json = dict[str, Any]
 
@@ -155,6 +157,20 @@ def test_litellm_has_every_parser_that_a_file_names() -> None:
         if (parser := provider.litellm.parser) is not None:
             folder = llms.joinpath(*parser.module.rstrip(".").split(".")[2:])
             assert folder.is_dir(), parser.module
+
+
+def test_an_error_of_a_providers_own_library_says_what_is_not_configured() -> None:
+    faults = [fault for provider in PROVIDERS for fault in provider.litellm.setup_faults]
+    assert len({fault.error for fault in faults}) == len(faults) > 0
+    for fault in faults:
+        kind = type(fault.error, (Exception,), {}) if fault.error.isidentifier() else ValueError
+        assert operator_problem(kind(fault.error)) == Problem(code=fault.code, message=f"This server {fault.words}")
+
+
+def test_an_overloaded_server_may_be_asked_again_whatever_litellm_calls_the_error() -> None:
+    for provider in PROVIDERS:
+        error = RuntimeError(f'{{"type": "error", "error": {{"type": "{provider.litellm.overloaded}"}}}}')
+        assert (outage_of(error) == "unavailable") == bool(provider.litellm.overloaded)
 
 
 @pytest.mark.parametrize("family", ["bedrock", "gemini", "gigachat", "ollama", "sagemaker", "snowflake", "vertex_ai"])
