@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from app.cli.probe import Lane, ask, listed_models, model_for, reach
-from app.cli.probe_answers import COUNT, MOST_TOKENS, Answer, limit_faults
+from app.cli.probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
 from app.cli.rows import show
 from app.protocol.problems import Problem
 from app.settings import Settings, Upstream
@@ -94,7 +94,7 @@ async def _report(settings: Settings, name: str) -> Report:
     return Report(works=works, rows=rows)
 
 
-async def _answer(lane: Lane, upstream: Upstream, model: str, listed: Sequence[str]) -> Answer:
+async def _answer(lane: Lane, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
     """How the server answers in this lane. A limit that is refused is left out: not every model takes one."""
     limited = True
     answer = await ask(lane, upstream, model, {"input": COUNT, "max_output_tokens": MOST_TOKENS})
@@ -118,28 +118,28 @@ async def _custom_tool_faults(upstream: Upstream, model: str) -> list[str]:
     return [] if called else ["it makes no call of a custom tool with a grammar"]
 
 
-def _is_refused(answer: Answer) -> bool:
-    return answer.problem is not None and answer.problem.answer.status == HTTPStatus.BAD_REQUEST
+def _is_refused(answer: ProbeAnswer) -> bool:
+    return answer.problem is not None and answer.problem.shape.status == HTTPStatus.BAD_REQUEST
 
 
-def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Sequence[str]) -> Answer:
+def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
     match problem.code:
         case "upstream_auth_error":
             words = "the key is refused" if upstream.api_key else "it wants a key, and no api_key is set"
-            return Answer("unclear", f"no: {words}")
+            return ProbeAnswer("unclear", f"no: {words}")
         case "model_not_found" if model in listed:
-            return Answer("not spoken", "no: there is no such path")
+            return ProbeAnswer("not spoken", "no: there is no such path")
         case "model_not_found" if listed:
             shown = ", ".join(name[:60] for name in listed[:3]) + (", …" if len(listed) > 3 else "")  # noqa: PLR2004 — as many as are shown
-            return Answer("unclear", f"no: there is no such path, or no such model; it lists {shown}")
+            return ProbeAnswer("unclear", f"no: there is no such path, or no such model; it lists {shown}")
         case "model_not_found":
-            return Answer("not spoken", "no: there is no such path, or no such model")
+            return ProbeAnswer("not spoken", "no: there is no such path, or no such model")
         case _:
             spoken = not problem.message.startswith(_NOT_SPOKEN)
-            return Answer("unclear" if spoken else "not spoken", f"no: {problem.message}")
+            return ProbeAnswer("unclear" if spoken else "not spoken", f"no: {problem.message}")
 
 
-def _suits(answers: dict[Lane, Answer]) -> str:
+def _suits(answers: dict[Lane, ProbeAnswer]) -> str:
     working = [lane for lane in _TITLES if lane in answers and answers[lane].state == "works"]
     right = [lane for lane in working if not answers[lane].faults]
     if {"chat", "responses"} <= {*right}:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from app.cli.probe import Step, ask, listed_models, milliseconds, model_for, reach
-from app.cli.probe_answers import Answer
+from app.cli.probe_answers import ProbeAnswer
 from app.cli.rows import show
 from app.protocol.problems import Problem
 from app.settings import Settings, Upstream
@@ -88,7 +88,7 @@ async def _steps(settings: Settings, name: str) -> AsyncGenerator[Step]:
     yield _called(await ask(upstream.via, upstream, model, _CALL_TOOL))
 
 
-def _answered(upstream: Upstream, model: str, answer: Answer) -> Iterable[Step]:
+def _answered(upstream: Upstream, model: str, answer: ProbeAnswer) -> Iterable[Step]:
     """The key, the answer, how it came."""
     if answer.problem is not None:
         yield _refused(upstream, answer.problem)
@@ -114,7 +114,7 @@ def _refused(upstream: Upstream, problem: Problem) -> Step:
     return Step("error", "answers", f"no: {problem.message}", advice)
 
 
-def _called(answer: Answer) -> Step:
+def _called(answer: ProbeAnswer) -> Step:
     if answer.problem is not None:
         return Step("warning", "calls tools", f"no: {answer.problem.message}", _TOOL_REFUSED)
     if any(kind == "function_call" for kind, _ in answer.calls):

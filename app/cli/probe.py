@@ -14,7 +14,7 @@ from contextlib import aclosing, suppress
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from app.cli.probe_answers import Answer, read_chunks, read_events
+from app.cli.probe_answers import ProbeAnswer, read_chunks, read_events
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_object
@@ -146,7 +146,7 @@ def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str
     return DEFAULT_MODEL, "neither [models] nor the server names one"
 
 
-async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> Answer:
+async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> ProbeAnswer:
     """Ask an upstream in this lane, whichever is configured. `question` holds members of a Responses request."""
     if lane != upstream.via:
         upstream = upstream.model_copy(update={"via": lane, "provider": None})
@@ -175,7 +175,7 @@ async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> Ans
         await asked.close()
     whole = time.perf_counter() - began
     if problem is not None:
-        return Answer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
+        return ProbeAnswer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
     return (read_events if lane == "responses" else read_chunks)(payloads, times)._replace(whole=whole)
 
 

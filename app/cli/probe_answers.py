@@ -17,7 +17,7 @@ MOST_TOKENS: Final = 16
 ENDS: Final = frozenset({"response.completed", "response.incomplete"})
 
 
-class Answer(NamedTuple):
+class ProbeAnswer(NamedTuple):
     """One answer of an upstream. Times are in seconds since it was asked."""
 
     state: Literal["works", "not spoken", "unclear"]
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     calls: frozenset[tuple[str, str]] = frozenset()
     """The type and the name of each call of a tool."""
 
-    def with_faults(self, *faults: str) -> "Answer":
+    def with_faults(self, *faults: str) -> "ProbeAnswer":
         """The same, with more of them, in the words too."""
         if not faults:
             return self
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
         return self._replace(words=f"{self.words}{joint}{', '.join(faults)}", faults=(*self.faults, *faults))
 
 
-def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> Answer:
+def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
     """An answer of chat completions."""
     reader = ChunkReader()
     read = [(when, reader.read(chunk)) for when, chunk in zip(times, chunks, strict=True)]
@@ -59,13 +59,15 @@ def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> Answer:
     choices = [choice for chunk in chunks for choice in _list(chunk.get("choices")) if isinstance(choice, dict)]
     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
     if not choices:
-        return Answer("not spoken", "no: the answer is empty")
+        return ProbeAnswer("not spoken", "no: the answer is empty")
     if finish is None:
-        return Answer("unclear", "no: it never says why it ends (finish_reason), so every answer counts as cut off")
+        return ProbeAnswer(
+            "unclear", "no: it never says why it ends (finish_reason), so every answer counts as cut off"
+        )
     streamed = "streamed" if len(chunks) > 1 else "not streamed, all in one piece"
     usages = [chunk["usage"] for chunk in chunks if isinstance(chunk.get("usage"), dict)]
     usage = "with usage" if usages else "without usage, which is then estimated"
-    return Answer(
+    return ProbeAnswer(
         "works",
         f"yes: {streamed}, {usage}, finish reason {str(finish)[:40]}",
         first=content[0] if content else 0,
@@ -78,24 +80,24 @@ def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> Answer:
     )
 
 
-def read_events(events: Sequence[Json], times: Sequence[float]) -> Answer:
+def read_events(events: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
     """An answer of Responses."""
     if not events:
-        return Answer("not spoken", "no: the answer is empty")
+        return ProbeAnswer("not spoken", "no: the answer is empty")
     kinds = [str(event["type"])[:60] for event in events]
     response = _dict(events[-1].get("response"))
     if kinds[-1] == "response.failed":
         reason = _dict(response.get("error")).get("message")
-        return Answer("unclear", f"no: it speaks them, but the answer failed: {reason}")
+        return ProbeAnswer("unclear", f"no: it speaks them, but the answer failed: {reason}")
     whole = kinds[0] == "response.created" and kinds[-1] in ENDS
     if not whole or (_list(response.get("output")) and "response.output_item.done" not in kinds):
-        return Answer("not spoken", f"no: its events are not those of Responses, from {kinds[0]} to {kinds[-1]}")
+        return ProbeAnswer("not spoken", f"no: its events are not those of Responses, from {kinds[0]} to {kinds[-1]}")
     counted = isinstance(response.get("usage"), dict)
     usage = "with usage" if counted else "without usage"
     content = [when for when, event in zip(times, events, strict=True) if isinstance(event.get("delta"), str)]
     done = [event.get("item") for event in events if event["type"] == "response.output_item.done"]
     items = [_dict(item) for item in (*_list(response.get("output")), *done)]
-    return Answer(
+    return ProbeAnswer(
         "works",
         f"yes: {len(events)} events from {kinds[0]} to {kinds[-1]}, {usage}",
         first=content[0] if content else 0,
@@ -108,7 +110,7 @@ def read_events(events: Sequence[Json], times: Sequence[float]) -> Answer:
     ).with_faults(*_event_faults(events, kinds[-1], response))
 
 
-def limit_faults(answer: Answer, *, limited: bool) -> Iterator[str]:
+def limit_faults(answer: ProbeAnswer, *, limited: bool) -> Iterator[str]:
     """What is wrong with the limit of an answer to `COUNT`. `limited`: it was asked with `MOST_TOKENS`.
 
     Only a part of the answer fits the limit. Where nothing is counted, the text shows whether it is whole.

@@ -42,7 +42,7 @@ class Lifecycle:
             incomplete_details=rule.incomplete_details,
             error=None
             if problem is None
-            else ResponseError(code=problem.answer.failed_code, message=problem.failed_message),
+            else ResponseError(code=problem.shape.failed_code, message=problem.failed_message),
             output=output,
             usage=usage,
         )

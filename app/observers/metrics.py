@@ -23,7 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_late
 from prometheus_client.registry import Collector
 
 from app.protocol.events import Event
-from app.protocol.problems import ANSWERS, Problem
+from app.protocol.problems import ERROR_SHAPES, Problem
 from app.protocol.request.create_response import CreateResponse
 from app.settings import Key
 from app.transports.auth import Auth
@@ -37,7 +37,7 @@ OTHER: Final = "other"
 """The label of an error that is not one of ours: a relayed one may be called anything."""
 
 _BUILD: Final = "am_proxy_build"
-_CODES: Final = frozenset({"", *ANSWERS, *(answer.failed_code for answer in ANSWERS.values())})
+_CODES: Final = frozenset({"", *ERROR_SHAPES, *(shape.failed_code for shape in ERROR_SHAPES.values())})
 _TOKENS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304)
 _SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 300, 1800)
 _FIRST: Final = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120)

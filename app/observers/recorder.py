@@ -80,7 +80,7 @@ class Recorded:
 
     def refused(self, problem: Problem) -> None:
         """What the client is told instead."""
-        self._add("refused", 0, lambda: {"status": problem.answer.status, **redacted(problem.body())})
+        self._add("refused", 0, lambda: {"status": problem.shape.status, **redacted(problem.body())})
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """What the log says of it."""

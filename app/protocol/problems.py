@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 
-class Answer(NamedTuple):
+class ErrorShape(NamedTuple):
     """How a problem travels: as an HTTP error before the first byte, inside `response.failed` after it."""
 
     status: int
@@ -18,43 +18,43 @@ _CLIENT: Final = "invalid_request_error"
 _SERVER: Final = "server_error"
 _FINAL: Final = "invalid_prompt"
 
-ANSWERS: Final[dict[str, Answer]] = {
-    "invalid_http": Answer(400, _CLIENT, _FINAL),
-    "invalid_json": Answer(400, _CLIENT, _FINAL),
-    "invalid_type": Answer(400, _CLIENT, _FINAL),
-    "invalid_value": Answer(400, _CLIENT, _FINAL),
-    "missing_required_parameter": Answer(400, _CLIENT, _FINAL),
-    "unknown_parameter": Answer(400, _CLIENT, _FINAL),
-    "unsupported_parameter": Answer(400, _CLIENT, _FINAL),
-    "unsupported_value": Answer(400, _CLIENT, _FINAL),
-    "context_length_exceeded": Answer(400, _CLIENT, "context_length_exceeded"),
-    "content_policy_violation": Answer(400, _CLIENT, _FINAL),
-    "invalid_prompt": Answer(400, _CLIENT, _FINAL),
-    "previous_response_not_found": Answer(400, _CLIENT, _FINAL),
-    "websocket_connection_limit_reached": Answer(400, _CLIENT, _FINAL),
-    "invalid_api_key": Answer(401, _CLIENT, _FINAL),
-    "origin_not_allowed": Answer(403, _CLIENT, _FINAL),
-    "model_not_found": Answer(404, _CLIENT, "model_not_found"),
-    "not_found": Answer(404, _CLIENT, _FINAL),
-    "method_not_allowed": Answer(405, _CLIENT, _FINAL),
-    "request_timeout": Answer(408, _CLIENT, _FINAL),
-    "request_too_large": Answer(413, _CLIENT, _FINAL),
-    "unsupported_media_type": Answer(415, _CLIENT, _FINAL),
-    "host_not_allowed": Answer(421, _CLIENT, _FINAL),
-    "upgrade_required": Answer(426, _CLIENT, _FINAL),
-    "headers_too_large": Answer(431, _CLIENT, _FINAL),
-    "rate_limit_exceeded": Answer(429, "rate_limit_error", "rate_limit_exceeded"),
-    "insufficient_quota": Answer(429, "rate_limit_error", "insufficient_quota"),
-    "internal_error": Answer(500, _SERVER, _SERVER),
-    "upstream_auth_error": Answer(502, _SERVER, _SERVER),
-    "upstream_error": Answer(502, _SERVER, _SERVER),
-    "overloaded": Answer(503, _SERVER, _SERVER),
-    "upstream_timeout": Answer(504, _SERVER, _SERVER),
+ERROR_SHAPES: Final[dict[str, ErrorShape]] = {
+    "invalid_http": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_json": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_type": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_value": ErrorShape(400, _CLIENT, _FINAL),
+    "missing_required_parameter": ErrorShape(400, _CLIENT, _FINAL),
+    "unknown_parameter": ErrorShape(400, _CLIENT, _FINAL),
+    "unsupported_parameter": ErrorShape(400, _CLIENT, _FINAL),
+    "unsupported_value": ErrorShape(400, _CLIENT, _FINAL),
+    "context_length_exceeded": ErrorShape(400, _CLIENT, "context_length_exceeded"),
+    "content_policy_violation": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_prompt": ErrorShape(400, _CLIENT, _FINAL),
+    "previous_response_not_found": ErrorShape(400, _CLIENT, _FINAL),
+    "websocket_connection_limit_reached": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_api_key": ErrorShape(401, _CLIENT, _FINAL),
+    "origin_not_allowed": ErrorShape(403, _CLIENT, _FINAL),
+    "model_not_found": ErrorShape(404, _CLIENT, "model_not_found"),
+    "not_found": ErrorShape(404, _CLIENT, _FINAL),
+    "method_not_allowed": ErrorShape(405, _CLIENT, _FINAL),
+    "request_timeout": ErrorShape(408, _CLIENT, _FINAL),
+    "request_too_large": ErrorShape(413, _CLIENT, _FINAL),
+    "unsupported_media_type": ErrorShape(415, _CLIENT, _FINAL),
+    "host_not_allowed": ErrorShape(421, _CLIENT, _FINAL),
+    "upgrade_required": ErrorShape(426, _CLIENT, _FINAL),
+    "headers_too_large": ErrorShape(431, _CLIENT, _FINAL),
+    "rate_limit_exceeded": ErrorShape(429, "rate_limit_error", "rate_limit_exceeded"),
+    "insufficient_quota": ErrorShape(429, "rate_limit_error", "insufficient_quota"),
+    "internal_error": ErrorShape(500, _SERVER, _SERVER),
+    "upstream_auth_error": ErrorShape(502, _SERVER, _SERVER),
+    "upstream_error": ErrorShape(502, _SERVER, _SERVER),
+    "overloaded": ErrorShape(503, _SERVER, _SERVER),
+    "upstream_timeout": ErrorShape(504, _SERVER, _SERVER),
 }
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault. `code` is a key of `ANSWERS`; `param` is the exact path in the request, where it is the client's."""
+    """One fault. `code` is a key of `ERROR_SHAPES`, `param` the exact path in the request of what is wrong in it."""
 
     code: str
     message: str
@@ -63,9 +63,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Whole seconds. Without it Codex gives up on a 429 at once; on a 401, 404 or 413 it would make it try again."""
 
     @property
-    def answer(self) -> Answer:
-        """How this problem is told."""
-        return ANSWERS[self.code]
+    def shape(self) -> ErrorShape:
+        """How this problem reaches the client."""
+        return ERROR_SHAPES[self.code]
 
     @property
     def failed_message(self) -> str:
@@ -79,7 +79,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "error": {
                 "message": self.message,
-                "type": self.answer.type,
+                "type": self.shape.type,
                 "param": self.param,
                 "code": self.code,
             }

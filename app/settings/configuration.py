@@ -12,7 +12,7 @@ from app.settings.upstream import Upstream
 from app.settings.values import Name, is_loopback
 
 
-class _Serving(Table):
+class _ModelSource(Table):
     """Which upstreams serve a model, and under which names."""
 
     upstream: Name
@@ -25,7 +25,7 @@ class _Serving(Table):
     """Its name at some of its upstreams, where they differ."""
 
 
-class Model(ModelOptions, _Serving):
+class Model(ModelOptions, _ModelSource):
     """A model under its public name."""
 
     @model_validator(mode="before")

@@ -264,12 +264,12 @@ class HttpGuard(HttpToolsProtocol):
             request_id = self._mint("req")
             body = msgspec.json.encode(problem.body())
             self.transport.write(
-                STATUS_LINE[problem.answer.status]
+                STATUS_LINE[problem.shape.status]
                 + b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
                 + b"x-request-id: %s\r\ncontent-length: %d\r\n\r\n" % (request_id.encode(), len(body))
                 + body
             )
-            fields = {"request_id": request_id, "status": problem.answer.status, "error": problem.code}
+            fields = {"request_id": request_id, "status": problem.shape.status, "error": problem.code}
             log.info("refused at the door", extra={"fields": fields})
         self.transport.close()
 

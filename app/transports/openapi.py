@@ -10,7 +10,7 @@ from app.parsing.items import item_shapes
 from app.parsing.shaped import tool_shapes
 from app.protocol import events
 from app.protocol.output_items import OutputItem
-from app.protocol.problems import ANSWERS
+from app.protocol.problems import ERROR_SHAPES
 from app.protocol.request.create_response import KNOWN, CreateResponse
 from app.protocol.request.shape import Shape
 from app.protocol.response import Response
@@ -76,9 +76,9 @@ _ERROR: Final[Json] = {
             "required": ["message", "type", "param", "code"],
             "properties": {
                 "message": {"type": "string"},
-                "type": {"enum": sorted({answer.type for answer in ANSWERS.values()})},
+                "type": {"enum": sorted({shape.type for shape in ERROR_SHAPES.values()})},
                 "param": {"description": "The path of the fault; empty where there is none.", "type": "string"},
-                "code": {"enum": sorted(ANSWERS)},
+                "code": {"enum": sorted(ERROR_SHAPES)},
             },
         }
     },

@@ -98,7 +98,7 @@ def answer(problem: Problem, headers: dict[str, str] | None = None) -> HttpRespo
         waiting["connection"] = "close"  # what was awaited would be taken for the next request
     return HttpResponse(
         msgspec.json.encode(problem.body()),
-        status_code=problem.answer.status,
+        status_code=problem.shape.status,
         media_type="application/json",
         headers={**(headers or {}), **waiting},
     )

@@ -275,7 +275,7 @@ class _Connection:
 
     async def _send_error(self, problem: Problem) -> None:
         error = {**problem.body()["error"], "message": problem.failed_message}
-        frame = msgspec.json.encode({"type": "error", "status": problem.answer.status, "error": error})
+        frame = msgspec.json.encode({"type": "error", "status": problem.shape.status, "error": error})
         await self._send(frame.decode())
 
     async def _send(self, *frames: str) -> None:

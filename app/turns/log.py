@@ -78,7 +78,7 @@ class TurnLog:
     def refused(self, problem: Problem) -> None:
         """The client gets this problem instead of an answer."""
         self._observers.each(lambda observer: observer.refused(problem))
-        self.note(finish="refused", status=problem.answer.status, error=problem.code)
+        self.note(finish="refused", status=problem.shape.status, error=problem.code)
 
     def failed(self) -> None:
         """The turn ended by a fault of ours, of which the server's log says more."""

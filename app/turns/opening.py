@@ -40,7 +40,7 @@ class RequestOpening:
     def fail(self, problem: Problem) -> list[Event]:
         """The last event of a turn that no upstream has answered."""
         self.problem = problem
-        error = ResponseError(code=problem.answer.failed_code, message=problem.failed_message)
+        error = ResponseError(code=problem.shape.failed_code, message=problem.failed_message)
         response = replace(self._response(), status="failed", error=error)
         return [ResponseFailed(sequence_number=self._next(), response=response)]
 

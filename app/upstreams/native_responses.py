@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from app.protocol.problems import ANSWERS, Problem
+from app.protocol.problems import ERROR_SHAPES, Problem
 from app.upstreams.counting import CountingAddress
 from app.upstreams.error_body import decoded, read
 from app.upstreams.faults import problem_in_stream, retry_seconds, short
@@ -175,7 +175,7 @@ def _clean(event: Json, secret: str | None) -> None:
 
 
 def _has_status(code: str, status: int) -> bool:
-    return code in ANSWERS and ANSWERS[code].status == status
+    return code in ERROR_SHAPES and ERROR_SHAPES[code].status == status
 
 
 def _in_upstreams_words(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:

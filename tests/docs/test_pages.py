@@ -13,7 +13,7 @@ import pytest
 
 import app
 from app.__main__ import main
-from app.protocol.problems import ANSWERS
+from app.protocol.problems import ERROR_SHAPES
 from app.providers.lookup import PROVIDERS
 from app.settings import load
 from tests.support.running import ROOT, Running, running, surroundings
@@ -117,7 +117,7 @@ def test_every_setting_that_a_page_names_exists(tmp_path: Path) -> None:
     known = {key for table in (example["server"], *example["keys"]) for key in table}
     known |= {key for tables in (example["upstreams"], example["models"]) for table in tables.values() for key in table}
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?: = [^`]*)?`", (DOCS / "troubleshooting.md").read_text()))
-    words = {"previous_response_id", "item_reference", "encrypted_content", "model_catalog_json", *ANSWERS}
+    words = {"previous_response_id", "item_reference", "encrypted_content", "model_catalog_json", *ERROR_SHAPES}
     assert sorted(named - known - words) == []
     load({}, {}, tmp_path)
 
@@ -125,7 +125,7 @@ def test_every_setting_that_a_page_names_exists(tmp_path: Path) -> None:
 def test_every_answer_of_the_symptoms_is_one_that_is_given() -> None:
     told = re.findall(r"^\| `(\d{3}) (\w+)`", (DOCS / "troubleshooting.md").read_text(), re.MULTILINE)
     assert told != []
-    assert {code: int(status) for status, code in told} == {code: ANSWERS[code].status for _, code in told}
+    assert {code: int(status) for status, code in told} == {code: ERROR_SHAPES[code].status for _, code in told}
 
 
 def test_the_index_of_decisions_lists_each_one_once_under_its_title() -> None:

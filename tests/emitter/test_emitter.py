@@ -109,7 +109,7 @@ def test_a_failure_says_why(deltas: list[Delta], problem: Problem) -> None:
         events = emitter.end()
     assert emitter.problem == problem
     error = plain(events)[-1]["response"]["error"]
-    assert error == {"code": problem.answer.failed_code, "message": problem.message}
+    assert error == {"code": problem.shape.failed_code, "message": problem.message}
 
 
 NUDGES: dict[str, tuple[list[Delta], str]] = {

@@ -23,7 +23,7 @@ from app.emitter.deltas import (
 )
 from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
-from app.protocol.problems import ANSWERS, Problem
+from app.protocol.problems import ERROR_SHAPES, Problem
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
@@ -34,7 +34,7 @@ CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "s
 texts = st.sampled_from(["", " ", "\n", "a", "é", "\u2028", "{", "}", "{}", '{"a":1}']) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=3
 )
-problems = st.sampled_from(sorted(ANSWERS)).map(lambda code: Problem(code=code, message="Something broke."))
+problems = st.sampled_from(sorted(ERROR_SHAPES)).map(lambda code: Problem(code=code, message="Something broke."))
 keys = st.integers(0, 3)
 fields = st.sampled_from([{}, {"signature": "s"}])
 talk = st.one_of(

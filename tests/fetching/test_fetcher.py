@@ -49,7 +49,7 @@ async def refused(url: str, wanted: Wanted = "image", size: int = 10_000, **sett
     with pytest.raises(ProblemError) as raised:
         await fetched(url, wanted, size, **settings)
     problem = raised.value.problem
-    assert (problem.code, problem.param, problem.answer.status) == ("invalid_value", "here", 400)
+    assert (problem.code, problem.param, problem.shape.status) == ("invalid_value", "here", 400)
     assert "127." not in problem.message
     return problem.message
 

@@ -176,7 +176,7 @@ def test_a_long_name_is_refused_and_not_repeated(name: str) -> None:
     given, path = NAMES[name]
     problem = problem_of(body(**given))
     assert problem.param.startswith(path)
-    assert problem.answer.status == 400
+    assert problem.shape.status == 400
     assert len(msgspec.json.encode(problem.body())) < 1000
 
 

@@ -46,7 +46,7 @@ def test_a_minutes_requests_may_come_at_once_and_come_back_one_by_one() -> None:
         told.append(limits.headers(key)["x-ratelimit-remaining-requests"])
     assert told == ["3", "2", "1", "0"]
     problem = refused(limits, key)
-    assert (problem.code, problem.retry_after, problem.answer.status) == ("rate_limit_exceeded", 20, 429)
+    assert (problem.code, problem.retry_after, problem.shape.status) == ("rate_limit_exceeded", 20, 429)
     assert limits.headers(key) == {
         "x-ratelimit-limit-requests": "3",
         "x-ratelimit-remaining-requests": "0",

@@ -254,7 +254,7 @@ async def test_an_upstream_too_slow_before_its_first_byte_is_a_504_where_the_sta
     with pytest.raises(ProblemError) as caught:
         await running.open(0.05)
     await running.close()
-    assert caught.value.problem.answer.status == 504
+    assert caught.value.problem.shape.status == 504
 
 
 async def test_a_slow_client_slows_the_upstream() -> None:

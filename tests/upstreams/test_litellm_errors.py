@@ -77,7 +77,7 @@ async def test_a_refused_ask_is_told_with_the_upstreams_reason(provider: str | N
 async def test_a_failing_upstream_is_a_bad_gateway(provider: str | None, status: int) -> None:
     problem = await fail(provider, Status(status, error("Overloaded")))
     assert problem is not None
-    assert (problem.code, problem.answer.status, problem.retry_after) == ("upstream_error", 502, None)
+    assert (problem.code, problem.shape.status, problem.retry_after) == ("upstream_error", 502, None)
     assert problem.message.startswith("The upstream failed with status 5")
     assert problem.message.endswith(": Overloaded")
 
@@ -415,7 +415,7 @@ async def test_missing_settings_of_a_provider_are_told_and_logged_by_class(
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     _, problem = await answers(LitellmChat(provider), asks())
     assert problem is not None
-    assert (problem.code, problem.answer.status) == (code, 502)
+    assert (problem.code, problem.shape.status) == (code, 502)
     [record] = [record for record in caplog.records if record.name == "am_proxy"]
     assert (record.levelname, record.getMessage()) == ("WARNING", f"{provider}: {class_name} {problem.message}")
 

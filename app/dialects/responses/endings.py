@@ -6,7 +6,7 @@ import msgspec
 
 from app.emitter.rules import Reason
 from app.protocol.events import Ending
-from app.protocol.problems import ANSWERS, Problem
+from app.protocol.problems import ERROR_SHAPES, Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
 
 Json = dict[str, Any]
@@ -48,7 +48,7 @@ def reported(error: Any) -> Problem:
     code = str(fields.get("code"))
     message = str(fields.get("message") or "The model's server reported an error while it answered.")
     wait = 5 if code == "rate_limit_exceeded" else None
-    return Problem(code=code if code in ANSWERS else "upstream_error", message=message, retry_after=wait)
+    return Problem(code=code if code in ERROR_SHAPES else "upstream_error", message=message, retry_after=wait)
 
 
 def ending(response: Json, name: str) -> Ending:

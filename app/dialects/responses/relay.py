@@ -177,7 +177,7 @@ class RelayTurn:
         """Something broke."""
         events = self._missing_opening("response.failed") + self._close_open_items("failure")
         self.problem = problem
-        error = {"code": problem.answer.failed_code, "message": problem.failed_message}
+        error = {"code": problem.shape.failed_code, "message": problem.failed_message}
         outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
         self._response = {**self._response, **outcome, "output": self._ledger.output}
         return [*events, self._last("failure", {"type": "response.failed", "response": self._response})]

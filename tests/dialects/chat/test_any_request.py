@@ -200,7 +200,7 @@ def test_any_body_becomes_an_ask_that_a_strict_server_accepts_or_a_problem(
         asked = encode(built.prompt, model="m", options=options)
     except ProblemError as error:
         event("refused: " + error.problem.code)
-        refused_as = error.problem.answer.status
+        refused_as = error.problem.shape.status
     else:
         msgspec.json.encode(opening_response(request, id="resp_1", created_at=0))
         msgspec.json.encode(asked)

@@ -112,7 +112,7 @@ def test_sound_that_is_asked_for_is_refused(fields: dict[str, Any], param: str) 
     with pytest.raises(ProblemError) as raised:
         ask(**fields)
     problem = raised.value.problem
-    assert (problem.code, problem.param, problem.answer.status) == ("unsupported_parameter", param, 400)
+    assert (problem.code, problem.param, problem.shape.status) == ("unsupported_parameter", param, 400)
 
 
 def test_text_alone_may_be_asked_for() -> None:

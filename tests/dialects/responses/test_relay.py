@@ -228,7 +228,7 @@ def test_beginning_twice_is_beginning_once() -> None:
 
 
 def failed(*output: Json, problem: Problem = BROKE) -> Json:
-    error = {"code": problem.answer.failed_code, "message": problem.failed_message}
+    error = {"code": problem.shape.failed_code, "message": problem.failed_message}
     told = response(list(output), "failed", id="resp_AM-68ab", model="public", error=error, usage=None)
     return {"type": "response.failed", "response": told}
 
