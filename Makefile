@@ -67,7 +67,7 @@ scan: $(VENV)/.dev ## what the largest requests of every shape cost other caller
 	$(BIN)/python -m tests.support.scan_server $(ARGS)
 
 scan-answers: $(VENV)/.dev ## what every kind of answer costs, and what others notice of it; writes docs/limits.md
-	$(BIN)/python -m tests.upstreams.scan_answers $(ARGS)
+	$(BIN)/python -m tests.support.scan_answers $(ARGS)
 
 bench-peers: $(VENV)/.dev ## the other bridges that `make bench` measures, each in a folder of its own
 	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"

@@ -11,7 +11,7 @@ import pytest
 from app.loop_delay import TICK, LoopDelay
 from app.settings import Model, Settings, Upstream
 from app.upstreams.connections import Connector
-from tests.chaos.test_attempts import speaking
+from tests.support.lane_server import speaking
 from tests.support.script import talk
 from tests.support.servers import Hang
 from tests.support.serving import serving

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.test_bad_bodies import BODIES
 from tests.support.attacked_server import BEARER, LANES, NOT_JSON, PROMPT, AttackedServer, Refusal, refusal_of
+from tests.support.bad_bodies import BODIES
 
 JSON = {"content-type": "application/json"}
 NOT_JSON_TYPE = Refusal(415, "unsupported_media_type")

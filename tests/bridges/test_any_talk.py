@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ReasoningDelta, Stopped, TextDelta
-from tests.bridges.offering import names, offered, played
 from tests.bridges.test_every_bridge import CASES, tool_of
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
+from tests.support.tool_tables import names, offered, played
 
 TABLE = offered(*{case.carrier: tool_of(case) for case in CASES.values() if case.within != "X"}.values())
 """One of each kind, the function being of a list."""

@@ -8,10 +8,10 @@ import pytest
 from app.bridges.base import RetoldOutput
 from app.bridges.registry import BRIDGES
 from app.emitter.deltas import Stopped
-from tests.bridges.offering import called, names, offered, parsed
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
+from tests.support.tool_tables import called, names, offered, parsed
 from tests.support.warned import sentences
 
 

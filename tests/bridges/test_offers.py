@@ -8,7 +8,7 @@ import pytest
 from app.bridges.choice import Choice
 from app.bridges.table import BridgeTable
 from app.emitter.deltas import Stopped
-from tests.bridges.offering import called, names, offered, parsed, refused, request_of
+from tests.support.tool_tables import called, names, offered, parsed, refused, request_of
 from tests.support.warned import sentences
 
 F: dict[str, Any] = {"type": "function", "name": "f"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.emitter.deltas import Stopped
-from tests.bridges.offering import called, offered, parsed
+from tests.support.tool_tables import called, offered, parsed
 
 SHELL = {"type": "shell"}
 LOCAL = {"type": "local_shell"}

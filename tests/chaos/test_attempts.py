@@ -11,9 +11,9 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.grammar import check
+from tests.support.lane_server import speaking
 from tests.support.script import breaks, opens, says, stops, talk
-from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, ResponsesUpstream, Script, Status
-from tests.support.servers.responses import answer, message
+from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.xdist_group("litellm")
@@ -21,14 +21,6 @@ ASK = {"model": "m", "input": "Hi"}
 LANES = ["chat", "litellm", "responses"]
 BUSY = [Status(status) for status in (429, 502, 503, 529)]
 FINAL = [Status(status) for status in (400, 401, 404, 500)]
-
-
-def speaking(via: str, *scripts: Script) -> ChatUpstream | ResponsesUpstream:
-    """A scripted server for this lane; `talk` is said in its own words."""
-    if via != "responses":
-        return ChatUpstream(*scripts)
-    said = answer(message("msg_1", "Hi"))
-    return ResponsesUpstream(*[said if script == talk("Hi") else script for script in scripts])
 
 
 class Setting(NamedTuple):

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Settings, Upstream
-from tests.observers.test_metrics import samples
+from tests.support.metrics import samples
 from tests.support.script import talk
 from tests.support.servers import Ask, ChatUpstream, Cut, GeminiUpstream, Hang, ResponsesUpstream, Status
 from tests.support.servers.gemini import answers as candidate

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.observers.test_metrics import samples
+from tests.support.metrics import samples
 from tests.support.script import talk
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Script, Status
 from tests.support.serving import serving

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.turns.service import TurnService
-from tests.observers.test_metrics import samples
+from tests.support.metrics import samples
 from tests.support.raw import say
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving

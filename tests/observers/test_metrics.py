@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.observers.metrics import Metrics, Served
 from app.parsing.request_body import parse_request
 from app.settings import Key, Model, Server, Settings, Upstream
+from tests.support.metrics import samples
 from tests.support.running import ROOT
 from tests.support.serving import serving
 
@@ -89,16 +90,6 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
 
 def metrics(**circuits: bool) -> Metrics:
     return Metrics(Served(frozenset({"small", "*"}), {"local": "chat"}), "1.2.3", lambda: circuits)
-
-
-def samples(page: str) -> dict[str, float]:
-    """Every sample, under its name as Prometheus writes it."""
-    found: dict[str, float] = {}
-    for family in text_string_to_metric_families(page):
-        for sample in family.samples:
-            labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
-            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
-    return found
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.observers.test_metrics import samples
+from tests.support.metrics import samples
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, Status
 from tests.support.serving import serving

@@ -9,7 +9,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.prompt.schema_expansion import MOST_VALUES, SchemaExpansion
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import ProblemError
-from tests.dialects.chat.asking import ask
+from tests.support.chat_requests import ask
 
 Json = dict[str, Any]
 ALL = Capabilities(replaces_references="all")

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-import httpx
 import pytest
 from openai import OpenAI
 
 from app.settings import Model, Secret, Server, Settings, Upstream
+from tests.support.counting import Json, count, settings, told
 from tests.support.servers import Ask, ResponsesUpstream, Status
 from tests.support.serving import serving
-
-Json = dict[str, Any]
 
 COUNTED = Status(200, {"object": "response.input_tokens", "input_tokens": 4711})
 
@@ -30,21 +28,8 @@ class CountingUpstream(ResponsesUpstream):
         return [f"unknown parameter {key}" for key in unknown]
 
 
-def settings(upstream: Upstream, **more: Any) -> Settings:
-    return Settings(upstreams={"up": upstream}, models={"m": Model(upstream="up")}, **more)
-
-
 def relay(upstream: CountingUpstream) -> AbstractContextManager[str]:
     return serving(settings(Upstream(via="responses", base_url=upstream.url)))
-
-
-def count(url: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
-    body = {"model": "m", "input": "Hello, what is this?", **fields}
-    return httpx.post(f"{url}/v1/responses/input_tokens", json=body, headers=headers, timeout=20)
-
-
-def told(answer: httpx.Response) -> tuple[int, int | None, str | None]:
-    return answer.status_code, answer.json().get("input_tokens"), answer.headers.get("x-am-token-count")
 
 
 @pytest.fixture(scope="module")

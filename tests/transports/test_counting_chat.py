@@ -10,9 +10,9 @@ import pytest
 
 from app.settings import Key, Upstream
 from app.upstreams import counting
+from tests.support.counting import Json, count, settings, told
 from tests.support.servers import Ask, ChatUpstream, Gate, Script, Status, Step
 from tests.support.serving import serving
-from tests.transports.test_counting import Json, count, settings, told
 
 LLAMA, VLLM = "/v1/chat/completions/input_tokens", "/tokenize"
 NO_PATH = Status(404, {"detail": "Not Found"})

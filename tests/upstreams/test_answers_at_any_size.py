@@ -9,12 +9,12 @@ import pytest
 from app.dialects.chat.calls import MOST
 from app.protocol.events import RelayedLast, ResponseFailed
 from app.settings import Model, Server, Settings, Upstream
+from tests.support.answer_shapes import CHAT, RELAY, Work, chat, lines, made, relay
 from tests.support.scan import assert_lean, assert_linear
 from tests.support.script import says, stops
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.upstreams.answers_at_any_size import CHAT, RELAY, Work, chat, lines, made, relay
 
 Make = Callable[[int], bytes]
 

@@ -15,7 +15,7 @@ from app.upstreams.connections import LARGE as PIECE
 from app.upstreams.connections import in_pieces
 from app.upstreams.http_server import ResponseBody
 from tests.support.upstream_asks import answers
-from tests.upstreams.test_litellm_connections import LANES, client, greeting, server
+from tests.support.upstream_lanes import LANES, client, greeting, server
 
 LARGE = "large " * 250_000
 

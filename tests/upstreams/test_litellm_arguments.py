@@ -15,7 +15,7 @@ from app.upstreams import litellm_chat
 from app.upstreams.litellm_ask import MANY, SETTINGS, arguments
 from app.upstreams.litellm_chat import load
 from app.upstreams.port import UpstreamRefused
-from tests.dialects.chat.asking import ask
+from tests.support.chat_requests import ask
 from tests.support.upstream_asks import answers, asks
 
 POISON = "http://127.0.0.1:9/poison"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.dialects.chat.hearing import heard, turn
+from tests.support.chat_answers import heard, turn
 from tests.support.servers import Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate

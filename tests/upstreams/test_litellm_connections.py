@@ -2,18 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from app.protocol.problems import Problem
 from app.upstreams import connections
-from app.upstreams.http_chat import HttpChat
-from app.upstreams.litellm_chat import LitellmChat, close_connections
-from app.upstreams.native_responses import NativeResponses
-from app.upstreams.port import Keep, UpstreamPort
+from app.upstreams.port import Keep
 from tests.support.script import talk
 from tests.support.servers import (
     Ask,
@@ -22,66 +19,13 @@ from tests.support.servers import (
     Gate,
     Pause,
     Reset,
-    ResponsesUpstream,
     Script,
-    ScriptedUpstream,
 )
-from tests.support.servers.responses import answer, message
-from tests.support.upstream_asks import KEY, answers, asks
+from tests.support.upstream_asks import answers
+from tests.support.upstream_lanes import LANES, ClosingChat, ClosingResponses, client, greeting, server
 
-Json = dict[str, Any]
-LANES = ["chat", "responses", "as is", "llamafile", "hosted_vllm"]
 NOT_HTTP = "The upstream did not answer as it must: the answer is not HTTP."
 BROKE = "The connection to the upstream broke off."
-
-
-class ClosingChat(ChatUpstream):
-    """Closes its connection right behind every streamed answer, without having announced it, as llama.cpp does."""
-
-    closing = True
-
-    async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:
-        kept = await super()._play(ask, script, writer)
-        return kept and not self.closing
-
-
-class ClosingResponses(ResponsesUpstream):
-    """The same with the other wire format."""
-
-    closing = True
-
-    async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:
-        kept = await super()._play(ask, script, writer)
-        return kept and not self.closing
-
-
-def server(lane: str, *scripts: Script, closing: bool = False) -> ScriptedUpstream:
-    kind = ClosingResponses if lane == "responses" else ClosingChat
-    upstream = kind(*scripts)
-    upstream.closing = closing
-    return upstream
-
-
-def greeting(lane: str) -> Script:
-    return answer(message("msg_1", "Hi")) if lane == "responses" else talk("Hi")
-
-
-@asynccontextmanager
-async def client(lane: str, url: str, **settings: Any) -> AsyncIterator[tuple[UpstreamPort[Json, Json], Json]]:
-    """An upstream of this lane and a small request for it."""
-    if lane in {"chat", "responses"}:
-        own: HttpChat | NativeResponses = (HttpChat if lane == "chat" else NativeResponses)(
-            url, api_key=KEY, **settings
-        )
-        try:
-            yield own, asks() if lane == "chat" else {"model": "m", "input": "Hi", "stream": True, "store": False}
-        finally:
-            await own.close()
-        return
-    try:
-        yield LitellmChat(None if lane == "as is" else lane, api_key=KEY, base_url=url, **settings), asks()
-    finally:
-        await close_connections()
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 
 from app.providers.cohere import address
 from tests.support.demo_behaviours import WEATHER
+from tests.support.provider_answers import answered, counted, told
 from tests.support.provider_lanes import LANES, Wired, wired
 from tests.support.servers import Cut, Says, Status, Step
 from tests.support.servers.cohere import CohereUpstream, usage
-from tests.wires.test_shapes import answered, counted, told
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -10,12 +10,12 @@ from app.providers.gemini import in_steps
 from app.providers.lookup import provider_of
 from app.providers.provider import AskFacts
 from app.upstreams.litellm_ask import arguments
+from tests.support.provider_answers import answered, told
 from tests.support.provider_lanes import Lane, Wired, wired
 from tests.support.servers import Answer, Calls, Says, Thinks
 from tests.support.servers.gemini import GeminiUpstream, answers
 from tests.support.servers.server import Ask, Json
-from tests.wires.test_loops import Loop
-from tests.wires.test_shapes import answered, told
+from tests.support.tool_loops import Loop
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -11,7 +11,7 @@ from tests.support.providers import openai_is_here
 from tests.support.servers import KEY, Ask, ResponsesUpstream, Step
 from tests.support.servers import responses as say
 from tests.support.serving import serving
-from tests.wires.test_loops import Loop, calls_of
+from tests.support.tool_loops import Loop, calls_of
 
 pytestmark = [
     pytest.mark.xdist_group("litellm"),

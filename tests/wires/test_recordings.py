@@ -25,7 +25,7 @@ from app.upstreams.litellm_chunks import chunks_of
 from tests.support.provider_lanes import LANES, Wired
 from tests.support.providers import openai_is_here
 from tests.support.servers import KEY, Answer, Calls, Hides, Says, Thinks
-from tests.wires.test_loops import Loop
+from tests.support.tool_loops import Loop
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

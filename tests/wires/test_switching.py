@@ -7,7 +7,7 @@ from openai import OpenAI
 
 from tests.support.provider_lanes import LANES, Wired
 from tests.support.servers import Answer, Calls, Says, Thinks
-from tests.wires.test_loops import Loop
+from tests.support.tool_loops import Loop
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -7,8 +7,8 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import CallIds, ModelOptions
 from app.prompt.call_ids import id_for
-from tests.dialects.chat import asking
-from tests.dialects.chat.asking import (
+from tests.support import chat_requests
+from tests.support.chat_requests import (
     Asked,
     assistant,
     call,
@@ -26,7 +26,7 @@ HEARD = {"role": "user", "content": "Hi"}
 
 def ask(*items: Any, options: ChatOptions = DEFAULT, **fields: Any) -> Asked:
     """The ask for a turn of an agent with these items behind a user's word."""
-    asked = asking.ask(options, input=[user("Hi"), *items], **fields)
+    asked = chat_requests.ask(options, input=[user("Hi"), *items], **fields)
     refuse_what_a_strict_server_refuses(asked.body)
     return asked
 

@@ -20,7 +20,7 @@ from app.prompt.build import build
 from app.prompt.conversation import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
-from tests.dialects.chat.asking import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
+from tests.support.chat_requests import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 
 TRANSCRIPTS: Final = Path(__file__).parents[2] / "transcripts"
 FUNCTION: Final = {

@@ -8,8 +8,8 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ONLY_SOUND
 from app.options import Hint, ModelOptions
 from app.protocol.problems import ProblemError
-from tests.dialects.chat.asking import ask, assistant, call, output, user
-from tests.dialects.chat.hearing import heard, turn
+from tests.support.chat_answers import heard, turn
+from tests.support.chat_requests import ask, assistant, call, output, user
 from tests.support.script import counts, delta, says, stops
 from tests.support.warned import sentences
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.citations import LOOKED_AT, MARKERS, MOST, Citations
-from tests.dialects.chat.hearing import heard, turn
+from tests.support.chat_answers import heard, turn
 from tests.support.script import Chunk, calls, cites, delta, says, stops, thinks
 
 A, B = "https://a.example", "https://b.example"

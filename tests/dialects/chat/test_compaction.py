@@ -16,8 +16,8 @@ from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
 from app.protocol.response import Identity
 from app.sealing import EnvelopeSealer
-from tests.dialects.chat.asking import assistant, call, output, user
 from tests.support import grammar
+from tests.support.chat_requests import assistant, call, output, user
 from tests.support.script import says, stops, thinks
 from tests.support.stage import OpenBook, plain
 from tests.support.warned import sentences

@@ -5,7 +5,7 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.prompt.effort import known_effort
 from app.protocol.capabilities import ANYTHING, EFFORTS, Capabilities
-from tests.dialects.chat.asking import ask
+from tests.support.chat_requests import ask
 
 LEVELS = Capabilities(efforts=("low", "medium", "high"))
 GPT = Capabilities(efforts=("minimal", "low", "medium", "high"))

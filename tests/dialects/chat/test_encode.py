@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from tests.dialects.chat.asking import ask, call, output
+from tests.support.chat_requests import ask, call, output
 
 F = {"type": "function", "name": "f"}
 TOLD_F = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}

@@ -8,7 +8,7 @@ from app.bridges.base import FunctionSpec
 from app.bridges.choice import Choice
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.function_tools import to_tools
-from tests.dialects.chat.asking import ask, call, output
+from tests.support.chat_requests import ask, call, output
 
 F = FunctionSpec(name="f")
 TOLD_F: dict[str, Any] = {

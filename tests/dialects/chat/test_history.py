@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
-from tests.dialects.chat.asking import (
+from tests.support.chat_requests import (
     ask,
     assistant,
     call,

@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
-from tests.dialects.chat.hearing import heard, turn
+from tests.support.chat_answers import heard, turn
 from tests.support.script import Chunk, calls, delta, more, says, stops, thinks
 from tests.support.sketch import sketch
 

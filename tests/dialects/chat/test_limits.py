@@ -7,7 +7,7 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.capabilities import Capabilities
 from app.protocol.problems import Problem, ProblemError
-from tests.dialects.chat.asking import ask, call, output, user
+from tests.support.chat_requests import ask, call, output, user
 
 TEXT = {"type": "input_text", "text": "Look:"}
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}

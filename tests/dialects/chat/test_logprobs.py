@@ -7,7 +7,7 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
 from app.options import ModelOptions
-from tests.dialects.chat.hearing import heard, turn
+from tests.support.chat_answers import heard, turn
 from tests.support.script import says, stops
 
 TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}

@@ -7,7 +7,7 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
 from app.prompt.conversation import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
-from tests.dialects.chat.asking import (
+from tests.support.chat_requests import (
     ask,
     assistant,
     call,

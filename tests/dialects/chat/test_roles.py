@@ -10,7 +10,7 @@ from app.dialects.chat.roles import must_alternate
 from app.options import ModelOptions
 from app.protocol.capabilities import Capabilities
 from app.settings import Model, Settings, Upstream
-from tests.dialects.chat.asking import ask, assistant, call, output, told_call, told_calls, told_output, user
+from tests.support.chat_requests import ask, assistant, call, output, told_call, told_calls, told_output, user
 from tests.support.script import talk
 from tests.support.servers import Ask, ChatUpstream
 from tests.support.serving import serving

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.chat.hearing import heard, turn
+from tests.support.chat_answers import heard, turn
 from tests.support.script import Chunk, chunk, says, stops, talk
 
 

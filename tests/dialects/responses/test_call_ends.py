@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.emitter.rules import CUT_IN_A_CALL
-from tests.dialects.responses.relaying import Json, heard, new_turn, plain
 from tests.support.grammar import check
+from tests.support.relay_turns import Json, heard, new_turn, plain
 from tests.support.servers.responses import Said, answer, begins, call, message
 
 LIMIT = {"reason": "max_output_tokens"}

@@ -14,10 +14,10 @@ from app.emitter.rules import CUT_IN_A_CALL
 from app.protocol.events import Ending, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
-from tests.dialects.responses.relaying import CREATED_AT, Json, heard, new_turn, plain
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
+from tests.support.relay_turns import CREATED_AT, Json, heard, new_turn, plain
 from tests.support.servers.responses import (
     Said,
     answer,

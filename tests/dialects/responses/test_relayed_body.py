@@ -7,7 +7,7 @@ import pytest
 from app.compaction.prompt import Window, sealed_window
 from app.dialects.responses.relayed_body import UNREADABLE
 from app.protocol.problems import ProblemError
-from tests.dialects.responses.relaying import heard, new_turn
+from tests.support.relay_turns import heard, new_turn
 from tests.support.servers.responses import answer, reasoning
 from tests.support.stage import OpenBook
 from tests.support.warned import sentences

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.dialects.responses.relaying import Json, heard, new_turn
 from tests.support.grammar import check
 from tests.support.judges import judge
+from tests.support.relay_turns import Json, heard, new_turn
 from tests.support.servers import ResponsesUpstream
 from tests.support.servers.responses import Said, answer, call, hosted, message
 from tests.support.serving import serving

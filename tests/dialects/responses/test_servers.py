@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from tests.dialects.responses.relaying import CREATED_AT, Json, heard, new_turn, plain
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
+from tests.support.relay_turns import CREATED_AT, Json, heard, new_turn, plain
 from tests.support.servers.responses import Said, answer, call, message, reasoning
 from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 

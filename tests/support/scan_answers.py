@@ -4,7 +4,7 @@ First each kind is read in this process at n, 2n and 4n: time and memory may gro
 the real command reads one as long as may be, and another caller asks meanwhile whether the server is alive, as in
 `make scan`.
 
-python -m tests.upstreams.scan_answers 400 [part of a name]
+python -m tests.support.scan_answers 400 [part of a name]
 """
 
 import json
@@ -18,10 +18,10 @@ from typing import Final, NamedTuple
 
 from app.upstreams.sse_lines import MOST_VALUES
 from tests.support import limits_page
+from tests.support.answer_shapes import CHAT, RELAY, REQUEST, Work, chat, relay
 from tests.support.running import running
 from tests.support.scan import PER_BYTE, STEEPEST, TRIES, peak_of, steepness
 from tests.support.scan_server import CONFIG, LONGEST_WAIT, Seen, one, quietest, settle, upstream
-from tests.upstreams.answers_at_any_size import CHAT, RELAY, REQUEST, Work, chat, relay
 
 FIXED: Final = 8 * 1024 * 1024
 """Bytes that any answer may take, however short it is."""

@@ -1,0 +1,46 @@
+"""A response to a scripted answer of a provider, and what it says."""
+
+from typing import Any
+
+import httpx
+
+from tests.support.provider_lanes import Wired
+from tests.support.servers import Step
+
+Json = dict[str, Any]
+
+
+def answered(everything: Wired, lane: str, steps: list[Step], **fields: Any) -> Json:
+    """The whole response to an upstream's answer of these steps."""
+    wire = everything.wires[lane]
+    wire.scripts = (steps,)
+    body = {"model": lane, "input": "Hi", **fields}
+    response: Json = httpx.post(f"{everything.url}/v1/responses", json=body, timeout=20).json()
+    return response
+
+
+def told(response: Json) -> Json:
+    """What it says, without what is the same in every response."""
+    output: list[Json] = []
+    for item in response.get("output", []):
+        match item["type"]:
+            case "message":
+                output.append({"text": "".join(part["text"] for part in item["content"])})
+            case "reasoning":
+                output.append({"thought": "".join(part["text"] for part in item["summary"])})
+            case _:
+                output.append({"call": item["name"], "arguments": item["arguments"]})
+    error = response.get("error") or {}
+    return {"status": response.get("status"), "output": output} | ({"error": error.get("code")} if error else {})
+
+
+def counted(response: Json) -> tuple[int, int, int, int, bool]:
+    """Read, of that cached, written, of that thoughts, and whether it is an estimate."""
+    usage = response["usage"]
+    return (
+        usage["input_tokens"],
+        usage["input_tokens_details"]["cached_tokens"],
+        usage["output_tokens"],
+        usage["output_tokens_details"]["reasoning_tokens"],
+        usage.get("estimated", False),
+    )
