@@ -103,9 +103,7 @@ def _refuse_audio(raw: dict[str, Any]) -> None:
     for name in ("audio", "modalities", "output_modalities"):
         wanted = raw.get(name)
         if (isinstance(wanted, list) and "audio" in wanted) or (name == "audio" and wanted is not None):
-            message = (
-                f"'{name}' is not supported: this server tells what a model says aloud as text only. Leave it out."
-            )
+            message = f"'{name}' is not supported: this server returns what a model speaks as text only. Leave it out."
             raise refuse("unsupported_parameter", message, name)
 
 

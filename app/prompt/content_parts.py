@@ -30,25 +30,25 @@ _MEDIA_TYPES: Final = {
     "txt": "text/plain",
     "xml": "application/xml",
 }
-"""By the end of a file's name, where its data does not say."""
+"""By the end of a file's name, where its data does not name one."""
 
 
 class ReadParts(NamedTuple):
-    """The parts that say something, and what was changed or left out."""
+    """The parts that are not empty, and what was changed or left out."""
 
     parts: Parts
     warnings: list[ClientWarning]
 
 
 class PartReader:
-    """Reads content for one model."""
+    """Reads the content of messages and outputs for one model."""
 
     def __init__(self, rules: PromptRules) -> None:
         self._limits = ModelLimits(rules)
         self._allow_private_urls = rules.allow_private_urls
 
     def parts(self, content: Content, path: str) -> ReadParts:
-        """All parts that say something."""
+        """All parts that are not empty."""
         if isinstance(content, str):
             return ReadParts((Text(content),) if content.strip() else (), [])
         read: list[Part] = []
@@ -76,7 +76,7 @@ class PartReader:
             case InputAudioPart():
                 return Audio(part.input_audio.data, part.input_audio.format), None
             case UnknownPart():
-                message = f"'{path}.type' is '{part.type[:64]}', which this server cannot tell the model."
+                message = f"'{path}.type' is '{part.type[:64]}', which this server cannot send to the model."
                 raise refuse("invalid_value", message, f"{path}.type")
             case _:
                 assert_never(part)
@@ -99,29 +99,29 @@ class PartReader:
             raise _keeps_no_files(path) if part.file_id else missing(f"{path}.file_data")
         check_url(part.file_url, f"{path}.file_url", allow_private=self._allow_private_urls)
         details = (
-            f"'{path}.file_url' is told to the model as a link only: chat servers fetch no files. Send 'file_data'."
+            f"'{path}.file_url' is sent to the model as a link only: chat servers fetch no files. Send 'file_data'."
         )
         return Text(f"[{name}: {part.file_url}]"), ClientWarning(f"{path}.file_url", "file address", details)
 
 
-def text_only(content: Content, path: str, speaker: str) -> tuple[Text | RefusalText, ...]:
-    """Content that can be text only, because of who said it: what of it says something."""
+def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalText, ...]:
+    """The parts that are not empty, of content that may be text only. `holder` names what holds it."""
     if isinstance(content, str):
         return (Text(content),) if content.strip() else ()
-    said: list[Text | RefusalText] = []
+    texts: list[Text | RefusalText] = []
     for index, part in enumerate(content):
         match part:
             case TextPart() if part.text.strip():
-                said.append(Text(part.text))
+                texts.append(Text(part.text))
             case RefusalPart() if part.refusal.strip():
-                said.append(RefusalText(part.refusal))
+                texts.append(RefusalText(part.refusal))
             case TextPart() | RefusalPart():
                 pass
             case _:
                 here = f"{path}[{index}].type"
-                message = f"'{here}' is '{part.type[:64]}', but {speaker} can hold text only."
+                message = f"'{here}' is '{part.type[:64]}', but {holder} can hold text only."
                 raise refuse("invalid_value", message, here)
-    return tuple(said)
+    return tuple(texts)
 
 
 def _media_type(name: str) -> str:

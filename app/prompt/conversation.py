@@ -1,4 +1,4 @@
-"""Input items -> the conversation of a prompt. What cannot be said to a model is a problem that names `input[i]`."""
+"""Input items -> the conversation of a prompt. What cannot be sent to a model is a problem that names `input[i]`."""
 
 from collections.abc import Callable
 from typing import Any, Final, assert_never
@@ -38,7 +38,7 @@ from app.protocol.warnings import ClientWarning
 
 SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000
-"""Characters of a retold item at most: it is context, not the thing itself."""
+"""Characters at most of an item that is sent as text: it is context, not the thing itself."""
 
 CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "code_interpreter_call": ("code", "outputs"),
@@ -49,17 +49,17 @@ CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "program": ("code",),
     "web_search_call": ("action",),
 }
-"""What an assistant did with a tool that a chat model does not have, and the keys that say what."""
+"""Calls of tools that a chat model does not have, and the keys that describe each call."""
 
 OUTPUTS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "computer_call_output": ("status",),
     "mcp_approval_response": ("approve", "reason"),
     "program_output": ("result",),
 }
-"""What such a tool gave, and the keys that say what."""
+"""Outputs of such tools, and the keys that hold each output."""
 
 SKIPPED: Final = frozenset({"mcp_list_tools"})
-"""Items that say nothing to the model: they set things up for tools it does not have."""
+"""Items without meaning for the model: they set up tools that it does not have."""
 
 
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
@@ -86,12 +86,12 @@ def to_conversation(
         warnings += reader.read(item, f"input[{position}]")
     found = reader.conversation()
     if not found.entries:
-        raise refuse("invalid_value", "'input' holds nothing that a model could be told.", "input")
+        raise refuse("invalid_value", "'input' has no content that can be sent to the model.", "input")
     return Conversation(found.entries, warnings + found.warnings)
 
 
 def _empty_prompt(request: CreateResponse) -> str | None:
-    """The user's empty text, if there is nothing else: some servers answer it, and the others say why they do not."""
+    """The user's empty text, if there is nothing else: some servers answer it, and others refuse it with a reason."""
     if (request.instructions or "").strip():
         return None
     if isinstance(request.input, str):
@@ -105,7 +105,7 @@ def _empty_prompt(request: CreateResponse) -> str | None:
 
 
 def _text_alone(item: InputItem) -> str | None:
-    """What the user says in this item, if it is a message of text alone."""
+    """The text of this item, if it is a message of the user that holds text alone."""
     if not isinstance(item, MessageItem) or item.role != "user":
         return None
     if isinstance(item.content, str):
@@ -181,10 +181,10 @@ class _ItemReader:
                 read = self._parts.parts(item.content, content)
                 return read.warnings + self.add_user(read.parts, path)
             case "assistant":
-                said = text_only(item.content, content, "an assistant message")
-                if not said:
+                texts = text_only(item.content, content, "an assistant message")
+                if not texts:
                     return [_empty(path)]
-                self._history.say(AssistantMessage(said), path)
+                self._history.add_message(AssistantMessage(texts), path)
                 return []
             case "system" | "developer":
                 parts = text_only(item.content, content, f"a {item.role} message")
@@ -195,10 +195,10 @@ class _ItemReader:
     def _read_bridged(self, item: ToolItem, path: str) -> list[ClientWarning]:
         warnings: list[ClientWarning] = []
         if (call := self._table.retell_call(item)) is not None:
-            warnings += self._history.call(call, path)
+            warnings += self._history.add_call(call, path)
         if (output := self._table.retell_output(item)) is not None:
             read = self._parts.parts(output.content, f"{path}.output")
-            warnings += read.warnings + self._history.answer(output.call_id, read.parts, path)
+            warnings += read.warnings + self._history.add_output(output.call_id, read.parts, path)
         return warnings
 
     def _read_agent(self, item: AgentMessageItem, path: str) -> list[ClientWarning]:
@@ -211,42 +211,42 @@ class _ItemReader:
         sealed, sealed_path = item.encrypted_content, f"{path}.encrypted_content"
         opened = self._open_state(sealed, sealed_path) if sealed and self._open_state else None
         if opened is not None and opened.own:
-            self._keep(opened, opened.text or shown, path)
+            self._give_back(opened, opened.text or shown, path)
         elif text := (opened.text if opened else "") or shown:
-            self._history.think(PastThought(text, continued=False), path)
+            self._history.add_thought(PastThought(text, continued=False), path)
             if opened is None and sealed:
-                details = f"{sealed_path} was ignored: {UNREADABLE} Its text is told instead."
+                details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
                 return [ClientWarning(sealed_path, "reasoning", details)]
         elif sealed and (opened is None or opened.fields):
             return [ClientWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")]
         return []
 
-    def _keep(self, opened: OpenedState, text: str, path: str) -> None:
-        """The upstream that is asked thought this: it gets it back to the letter, with what it gave beside it."""
+    def _give_back(self, opened: OpenedState, text: str, path: str) -> None:
+        """The upstream that is asked wrote this reasoning: it gets it back to the letter, with its own state."""
         if text:
-            self._history.think(PastThought(text, continued=True), path)
+            self._history.add_thought(PastThought(text, continued=True), path)
         if opened.fields:
-            self._history.keep(ProviderState(opened.fields), path)
-        self._history.keep_of_calls(opened.calls)
+            self._history.add_state(ProviderState(opened.fields), path)
+        self._history.add_state_of_calls(opened.calls)
 
     def _read_unknown(self, item: UnknownItem, path: str) -> list[ClientWarning]:
         kind = item.type
         if kind == "image_generation_call":
             return self._read_image(item, path)
         if kind in CALLS_AS_TEXT:
-            self._history.say(AssistantMessage((Text(_as_context(item, CALLS_AS_TEXT[kind])),)), path)
+            self._history.add_message(AssistantMessage((Text(_as_context(item, CALLS_AS_TEXT[kind])),)), path)
         elif kind in OUTPUTS_AS_TEXT:
             self._history.add(User((Text(_as_context(item, OUTPUTS_AS_TEXT[kind])),)))
         elif kind in SKIPPED:
-            details = f"{path} was left out: a chat model cannot be told of '{kind}'."
+            details = f"{path} was left out: '{kind}' cannot be sent to a chat model."
             return [ClientWarning(path, kind, details)]
         else:
-            message = f"'{path}.type' is '{kind[:64]}', which this server cannot tell the model."
+            message = f"'{path}.type' is '{kind[:64]}', which this server cannot send to the model."
             raise refuse("invalid_value", message, f"{path}.type")
-        return [ClientWarning(path, kind, f"{path} is told as text: a chat model does not know '{kind}'.")]
+        return [ClientWarning(path, kind, f"{path} is sent as text: a chat model does not know '{kind}'.")]
 
     def _read_image(self, item: UnknownItem, path: str) -> list[ClientWarning]:
-        """An image the assistant made. No server takes one from an assistant, so the user shows it."""
+        """An image that the assistant made. No server takes one from an assistant, so it stands in a user message."""
         data = (item.model_extra or {}).get("result")
         if not isinstance(data, str) or not data:
             return [ClientWarning(path, item.type, f"{path} was left out: it holds no image.")]

@@ -22,7 +22,7 @@ def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> 
         return None, []
     if can.reasoning is False or can.efforts == ():
         never = asked == "none"  # it may think all the same
-        why = ": none' has no effect: this model cannot be told so" if never else "' has no effect on this model"
+        why = ": none' has no effect: this model has no such setting" if never else "' has no effect on this model"
         return None, _warning(f"'reasoning.effort{why}.")
     known = EFFORTS if can.efforts is None else can.efforts
     costs = can.thinking_tokens or {}

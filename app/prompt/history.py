@@ -1,4 +1,4 @@
-"""What was said and done, in the order that strict servers demand.
+"""The history of a conversation, in the order that strict servers demand.
 
 Theory of operation
 -------------------
@@ -6,20 +6,20 @@ Servers want every call of one assistant turn in one message, an output for each
 calls, and nothing in between. Histories arrive otherwise: calls with messages between them, outputs in any order,
 trimmed, doubled, or split from their calls.
 
-So consecutive assistant words, thoughts and calls gather in a **block**; an output is laid beside its call, wherever
-the call stands; and a block becomes one assistant entry with its outputs behind it. A block ends where somebody else
-speaks, or where the assistant goes on after an output to one of the block's calls.
+So consecutive messages, reasoning and calls of the assistant form a **block**; an output joins its call, wherever the
+call stands; and a block becomes one assistant entry with its outputs behind it. A block ends at a message of another
+role, or where the assistant goes on after an output to one of the block's calls.
 
     what arrives                              what becomes of it
-    output whose call is elsewhere before     joins its call (warned of, if anything was said in between)
-    output whose call comes only later        joins its call, warned of
-    output without any call                   user text that names the call, warned of
-    second output for a call                  joins the first, warned of
-    call without output                       «no output recorded», warned of
-    call repeated word for word               sent once, warned of
-    another call under a used call id         gets an id of its own, its output too, warned of
-    arguments that are no JSON object         wrapped in one, warned of; none at all and null are {}
-    thoughts without words or calls           left out, warned of
+    output whose call is elsewhere before     joins its call (with a warning, if anything stands in between)
+    output whose call comes only later        joins its call, with a warning
+    output without any call                   user text that names the call, with a warning
+    second output for a call                  joins the first, with a warning
+    call without output                       "no output recorded", with a warning
+    call repeated word for word               sent once, with a warning
+    another call under a used call id         gets an id of its own, its output too, with a warning
+    arguments that are no JSON object         wrapped in one, with a warning; none at all and null are {}
+    reasoning without messages or calls       left out, with a warning
 """
 
 from collections import defaultdict, deque
@@ -74,8 +74,8 @@ class _Block:
     path: str
     pieces: list[AssistantMessage | PastThought | ProviderState | _PastCall] = field(default_factory=list)
     calls: set[RetoldCall] = field(default_factory=set)
-    speaks: bool = False
-    """Whether it holds words or calls."""
+    has_content: bool = False
+    """Whether it holds a message or a call."""
     answered: bool = False
     """Whether one of its calls has an output."""
 
@@ -126,7 +126,7 @@ class Conversation(NamedTuple):
 
 
 class History:
-    """Takes what was said and done, item by item; gives the entries of a prompt."""
+    """Collects a conversation item by item, and gives the entries of a prompt."""
 
     def __init__(self, call_ids: CallIds) -> None:
         self._call_ids = call_ids
@@ -142,29 +142,29 @@ class History:
         """How often each id was given."""
 
     def add(self, entry: System | User) -> None:
-        """Somebody other than the assistant speaks."""
+        """A message that is not the assistant's."""
         self._entries.append(entry)
 
-    def say(self, message: AssistantMessage, path: str) -> None:
-        """The assistant spoke."""
+    def add_message(self, message: AssistantMessage, path: str) -> None:
+        """A message of the assistant."""
         block = self._block(path)
         block.pieces.append(message)
-        block.speaks = True
+        block.has_content = True
 
-    def think(self, thought: PastThought, path: str) -> None:
-        """The assistant thought; it belongs to the words and calls that follow."""
+    def add_thought(self, thought: PastThought, path: str) -> None:
+        """Reasoning, which belongs to the messages and calls that follow."""
         self._block(path).pieces.append(thought)
 
-    def keep(self, state: ProviderState, path: str) -> None:
-        """The upstream gave something to be brought back with the assistant's words."""
+    def add_state(self, state: ProviderState, path: str) -> None:
+        """State that the upstream wants back with the assistant's turn."""
         self._block(path).pieces.append(state)
 
-    def keep_of_calls(self, states: dict[str, dict[str, Any]]) -> None:
-        """The upstream gave something to be brought back with each of these calls."""
+    def add_state_of_calls(self, states: dict[str, dict[str, Any]]) -> None:
+        """State that the upstream wants back with each of these calls."""
         self._state_of_calls |= states
 
-    def call(self, call: RetoldCall, path: str) -> list[ClientWarning]:
-        """The assistant called a tool."""
+    def add_call(self, call: RetoldCall, path: str) -> list[ClientWarning]:
+        """A call of a tool by the assistant."""
         block = self._block(path)
         if call.call_id and call in block.calls:
             details = f"{path} was left out: it repeats a call word for word."
@@ -172,14 +172,14 @@ class History:
         new_id, warnings = self._id_for(call.call_id, path)
         past = _PastCall(new_id, call, path)
         block.pieces.append(past)
-        block.speaks = True
+        block.has_content = True
         block.calls.add(call)
         self._waiting[call.call_id].add(block, past)
         self._last[call.call_id] = past
         return warnings
 
-    def answer(self, call_id: str, output: Parts, path: str) -> list[ClientWarning]:
-        """A tool gave its output."""
+    def add_output(self, call_id: str, output: Parts, path: str) -> list[ClientWarning]:
+        """The output of a call."""
         waiting = self._waiting[call_id].latest()
         if waiting is not None:
             block, call = waiting
@@ -215,7 +215,7 @@ class History:
                     entries += ended
                     warnings += changed
                 case _Orphan():
-                    details = f"{entry.path} is told as a message: its call is not in the history."
+                    details = f"{entry.path} is sent as a message: its call is not in the history."
                     warnings.append(ClientWarning(entry.path, "output without call", details))
                     entries.append(_as_user(entry))
                 case _:
@@ -243,8 +243,8 @@ class History:
 
     def _ended(self, block: _Block) -> tuple[list[Entry], list[ClientWarning]]:
         """The entries of this block."""
-        if not block.speaks:
-            details = f"{block.path} was left out: no words and no call follow this reasoning."
+        if not block.has_content:
+            details = f"{block.path} was left out: no message and no call follows this reasoning."
             return [], [ClientWarning(block.path, "reasoning", details)]
         warnings: list[ClientWarning] = []
         missing: list[ClientWarning] = []
@@ -259,7 +259,7 @@ class History:
             pieces.append(Call(piece.id, piece.call.name, arguments, self._state_of_calls.get(piece.call.call_id, {})))
             parts = tuple([part for output in piece.outputs for part in output])
             if not piece.outputs:
-                details = f"{piece.path} has no output in the history; the model is told so."
+                details = f"{piece.path} has no output in the history: the model reads that none was recorded."
                 missing.append(ClientWarning(piece.path, "missing output", details))
                 parts = (Text(NO_OUTPUT),)
             outputs.append(ToolOutput(piece.id, parts))

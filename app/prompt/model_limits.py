@@ -53,7 +53,7 @@ class ModelLimits:
             return asked, []
         if asked is not False:
             return None, []
-        details = "'parallel_tool_calls: false' has no effect: this model cannot be told so."
+        details = "'parallel_tool_calls: false' has no effect: this model has no such setting."
         return None, [ClientWarning("parallel_tool_calls", "parallel_tool_calls", details)]
 
     def verbosity(self, asked: str | None) -> tuple[str | None, list[ClientWarning]]:

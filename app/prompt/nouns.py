@@ -12,7 +12,7 @@ from app.bridges.choice import Choice
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
-    """Text, whoever wrote it."""
+    """Text of any author."""
 
     text: str
 
@@ -45,33 +45,33 @@ Parts = tuple[Part, ...]
 
 
 class RefusalText(msgspec.Struct, frozen=True, gc=False):
-    """What the assistant said instead of an answer."""
+    """The text of a refusal, which stands in place of an answer."""
 
     text: str
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, gc=False):
-    """What the assistant said at once."""
+    """One message of the assistant."""
 
     parts: tuple[Text | RefusalText, ...]
 
 
 class PastThought(msgspec.Struct, frozen=True, gc=False):
-    """What the assistant thought."""
+    """Reasoning of the assistant."""
 
     text: str
     continued: bool
-    """It is to the letter what the model that is asked thought, and goes on where its last thought broke off."""
+    """Whether the model that is asked wrote it, to the letter: it then continues the thought before it."""
 
 
 class ProviderState(msgspec.Struct, frozen=True, gc=False):
-    """What the upstream gave to be brought back with the assistant's words."""
+    """What the upstream wants back with the assistant's turn, such as signatures of reasoning."""
 
     fields: dict[str, Any]
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
-    """A call that the assistant made."""
+    """A call of a function by the assistant."""
 
     id: str
     """Its id as the upstream takes it; no two calls of a prompt share one."""
@@ -79,49 +79,49 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     arguments: str
     """A JSON object, byte for byte as the model wrote it."""
     state: dict[str, Any]
-    """What the upstream gave to be brought back with this call."""
+    """What the upstream wants back with this call."""
 
 
 class OpenedState(msgspec.Struct, frozen=True):
     """What was sealed in a reasoning item."""
 
     text: str
-    """The thought in the words in which the model wrote it."""
+    """The reasoning, to the letter."""
     own: bool
-    """Whether the upstream that is asked thought it. If not, only the text can be sent."""
+    """Whether it comes from the upstream that is asked. If not, only the text can be sent."""
     fields: dict[str, Any]
-    """What belongs to the assistant's words."""
+    """The state of the assistant's turn."""
     calls: dict[str, dict[str, Any]]
-    """What belongs to its calls, by their ids as the client knows them."""
+    """The state of its calls, by their ids as the client knows them."""
 
 
 Piece = AssistantMessage | PastThought | ProviderState | Call
 
 
 class System(msgspec.Struct, frozen=True, gc=False):
-    """What the developer tells the model."""
+    """Instructions of the developer."""
 
     text: str
 
 
 class User(msgspec.Struct, frozen=True, gc=False):
-    """What the user says or shows."""
+    """One message of the user."""
 
     parts: Parts
 
 
 class Assistant(msgspec.Struct, frozen=True, gc=False):
-    """What the assistant said, thought and called, in this order. The outputs of its calls follow, in theirs."""
+    """One turn of the assistant: messages, reasoning and calls in their order. The outputs of its calls follow it."""
 
     pieces: tuple[Piece, ...]
 
 
 class ToolOutput(msgspec.Struct, frozen=True, gc=False):
-    """What a call gave: right behind the assistant's entry that holds the call."""
+    """The output of a call. It stands right behind the assistant's entry that holds the call."""
 
     call_id: str
     parts: Parts
-    """Empty where the tool said nothing."""
+    """Empty where the tool gave no output."""
 
 
 Entry = System | User | Assistant | ToolOutput
@@ -180,7 +180,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a model is asked. Nothing in it needs a look at the request it was made from."""
 
     entries: tuple[Entry, ...]
-    """What was said and done up to now. Never empty; every call has its output."""
+    """The conversation up to now. Never empty; every call has its output."""
     functions: tuple[FunctionSpec, ...] = ()
     """The functions that the model is offered."""
     choice: Choice = Choice("auto")
@@ -199,10 +199,10 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_of(parts: Parts) -> str:
-    """The text of these parts, one line behind the other."""
+    """The text of these parts, joined by line breaks."""
     return "\n".join([part.text for part in parts if isinstance(part, Text)])
 
 
 def media_of(parts: Parts) -> Parts:
-    """What of these parts is no text."""
+    """The parts that are not text."""
     return tuple([part for part in parts if not isinstance(part, Text)])

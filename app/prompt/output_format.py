@@ -15,7 +15,7 @@ _AFTER_CALLS: Final = "This is about your final answer; calls of tools are made 
 
 
 class FormatRequest(NamedTuple):
-    """What the model's server is to enforce, and what the model is told in words instead of it, or beside it."""
+    """What the model's server is to enforce, and the instruction that stands in its place or beside it."""
 
     enforced: OutputFormat | None = None
     instruction: str | None = None
@@ -56,7 +56,7 @@ def instructed(entries: list[Entry], instruction: str | None, *, as_user: bool) 
 
 def _unenforced(form: TextFormat, *, tools: bool) -> tuple[ClientWarning]:
     reason = "its server does not enforce it beside tools" if tools else "its server does not enforce it"
-    details = f"'text.format: {form.type}' is told to the model as an instruction: {reason}."
+    details = f"'text.format: {form.type}' is sent to the model as an instruction: {reason}."
     return (ClientWarning("text.format", form.type, details),)
 
 

@@ -8,7 +8,7 @@ from app.protocol.seals import Sealer
 
 
 class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs between models and no request can say."""
+    """What differs between models and does not stand in a request."""
 
     model: ModelOptions = ModelOptions()
     """What is configured for the model."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.provider_state import FORM, gathered
+from app.dialects.chat.provider_state import FORM, joined
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
@@ -141,7 +141,7 @@ def test_it_is_the_same_where_it_is_relayed(shape: Callable[[int], list[Json]], 
 
 def test_four_times_the_pieces_of_an_answer_are_gathered_in_four_times_the_time() -> None:
     """Of the fields that an upstream wants back: each of its chunks may bring some."""
-    assert_linear("fields of a message", lambda n: [signatures(k).fields for k in range(n)], gathered, 1_000)
+    assert_linear("fields of a message", lambda n: [signatures(k).fields for k in range(n)], joined, 1_000)
 
 
 def test_fields_of_one_call_that_come_in_pieces_are_sealed_in_linear_time() -> None:

@@ -108,7 +108,7 @@ def test_litellm_fetches_nothing_because_we_do(
 def test_never_means_never() -> None:
     with Site({"/a.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
         answer = post(chat(upstream), says(file(f"{site.url}/a.pdf")), fetch_urls="never")
-    assert "is told to the model as a link only" in answer.headers["x-am-warnings"]
+    assert "is sent to the model as a link only" in answer.headers["x-am-warnings"]
     assert site.asked == []
 
 

@@ -265,8 +265,8 @@ HISTORIES: Final[dict[str, History]] = {
             **past("f"),
         ),
         (
-            "input[0] is told as a message: its call is not in the history.",
-            "input[2] has no output in the history; the model is told so.",
+            "input[0] is sent as a message: its call is not in the history.",
+            "input[2] has no output in the history: the model reads that none was recorded.",
         ),
     ),
     "a custom tool": History(

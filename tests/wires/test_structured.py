@@ -102,7 +102,7 @@ def test_the_caller_is_told_where_the_schema_is_only_an_instruction(
     raw = client.responses.with_raw_response.parse(model=lane, input="How is Rome?", text_format=Report)
     [ask] = wire.asks
     warnings = json.loads(raw.headers.get("x-am-warnings", "[]"))
-    told = "'text.format: json_schema' is told to the model as an instruction: its server does not enforce it."
+    told = "'text.format: json_schema' is sent to the model as an instruction: its server does not enforce it."
     assert warnings == ([told] if in_words(lane) else [])
     if in_words(lane) and lane not in WORDS_ALONE:
         assert ask.body["response_format"] == {"type": "json_object"}
@@ -146,7 +146,7 @@ def test_any_object_is_asked_for_everywhere(client: OpenAI, wire: ModelUpstream,
     with client.responses.with_streaming_response.create(**settings, stream=stream) as raw:
         assert raw.read().decode().replace("\\", "").count(JSON)
     [ask] = wire.asks
-    told = "is told to the model as an instruction" in raw.headers.get("x-am-warnings", "")
+    told = "is sent to the model as an instruction" in raw.headers.get("x-am-warnings", "")
     assert told == (lane in {"anthropic", "an older claude"} | WORDS_ALONE)
     assert ("Answer with one JSON object" in words(ask.body)) == told
 

@@ -17,7 +17,7 @@ def tokens_of(ask: dict[str, Any]) -> int:
 
 
 def _characters(messages: list[dict[str, Any]]) -> int:
-    """How much is said. A picture costs what pictures do, however long it is in base64."""
+    """How many characters count. A picture counts as any other, however long it is in base64."""
     parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
     held = [part.get(part["type"]) for part in parts if part["type"] != "text"]
     long = [

@@ -1,4 +1,4 @@
-"""Marks for servers that cache a prompt only where they are told to: Anthropic's, and those that lead to it."""
+"""Marks for servers that cache a prompt only where it is marked: Anthropic's, and those in front of it."""
 
 from typing import Any, Final
 
@@ -11,10 +11,10 @@ LAST: Final = 2
 
 
 def marked(messages: list[Json]) -> list[Json]:
-    """The same messages: what stands at the head is to be cached, and what has been said up to now."""
-    seats = [seat for seat, message in enumerate(messages) if message["role"] in ROLES][-LAST:]
-    head = [seat for seat, message in enumerate(messages) if message["role"] == "system" and seat == 0]
-    return [_marked(message) if seat in {*head, *seats} else message for seat, message in enumerate(messages)]
+    """The same messages, marked so that the head is cached, and the conversation up to now."""
+    marks = {index for index, message in enumerate(messages[:1]) if message["role"] == "system"}
+    marks.update([index for index, message in enumerate(messages) if message["role"] in ROLES][-LAST:])
+    return [_marked(message) if index in marks else message for index, message in enumerate(messages)]
 
 
 def _marked(message: Json) -> Json:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.dialects.chat.provider_state import Fields, kept_of_call, without_signature
+from app.dialects.chat.provider_state import Fields, state_of_call, without_signature
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
 from app.protocol.problems import Problem
@@ -162,7 +162,7 @@ class CallReader:
         """What is kept of this fragment and was not known yet: some servers repeat it on each."""
         if not self._keeps:
             return {}
-        new = {name: value for name, value in kept_of_call(fragment).items() if call.kept.get(name) != value}
+        new = {name: value for name, value in state_of_call(fragment).items() if call.kept.get(name) != value}
         if new:
             call.kept = call.kept | new
         return new

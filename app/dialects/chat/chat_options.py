@@ -5,7 +5,7 @@ from app.protocol.response import MAX_ANSWER
 
 
 class ChatOptions(PromptRules, frozen=True, kw_only=True):
-    """What differs between chat servers and no request can say."""
+    """What differs between chat servers and does not stand in a request."""
 
     max_answer_bytes: int = MAX_ANSWER
-    """What one answer may hold."""
+    """Bytes that one answer may hold."""

@@ -6,7 +6,7 @@ import msgspec
 
 from app.dialects.chat.calls import CallReader
 from app.dialects.chat.citations import BESIDE, Citations, objects
-from app.dialects.chat.provider_state import kept_of_delta, thought_in_details
+from app.dialects.chat.provider_state import state_of_delta, thought_in_details
 from app.dialects.chat.surrogates import Halves, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
 from app.dialects.chat.usage import BEYOND_BELIEF, UsageReader
@@ -161,7 +161,7 @@ class ChunkReader:
             deltas.append(self._think(thought))
         elif "reasoning_details" in delta and not self._plain_thoughts and (thought := thought_in_details(delta)):
             deltas.append(self._think(thought))
-        if self._keeps and (kept := kept_of_delta(delta)):
+        if self._keeps and (kept := state_of_delta(delta)):
             self._beside += len(msgspec.json.encode(whole := mended_all(kept)))
             deltas.append(ProviderStateAdded(whole))
         content = delta.get("content")

@@ -1,10 +1,12 @@
-"""What an upstream wants back and no output item can say: found in its chunks, put together, laid on messages again.
+"""Fields that an upstream wants back with the next request, such as signatures of reasoning, and no output item holds.
+
+They are read from its chunks, joined, and put on the messages and calls of the next request.
 
 On a message:
 
-    thinking_blocks            Anthropic's, as litellm tells them: thoughts with their signatures, redacted ones
+    thinking_blocks            Anthropic's, as litellm gives them: reasoning with signatures, and redacted reasoning
     reasoning_details          OpenRouter's, of every provider behind it
-    reasoning_items            reasoning items of Responses, as litellm tells them of models it asks so
+    reasoning_items            reasoning items of Responses, as litellm gives them for models that it asks in that API
     provider_specific_fields   litellm's; of them `thought_signatures`, Gemini's for its text
     extra_content              Gemini's own chat endpoint
 
@@ -28,39 +30,39 @@ _WORDS: Final = {"thinking": "thinking", "reasoning.text": "text", "reasoning.su
 """Where a piece of each type has its words; of other types every piece is whole."""
 
 
-def kept_of_delta(delta: Fields) -> Fields:
-    """What this delta of a message holds that is to be kept, piece by piece as it streams."""
-    kept: Fields = {}
+def state_of_delta(delta: Fields) -> Fields:
+    """The state in this delta of a message: one piece of it, while it streams."""
+    state: Fields = {}
     for name in _LISTS:
         pieces = delta.get(name)
         if isinstance(pieces, list) and (whole := [piece for piece in pieces if isinstance(piece, dict)]):
-            kept[name] = whole
+            state[name] = whole
     specific = delta.get("provider_specific_fields")
     signatures = specific.get("thought_signatures") if isinstance(specific, dict) else None
     if isinstance(signatures, list) and signatures:
-        kept["provider_specific_fields"] = {"thought_signatures": signatures}
+        state["provider_specific_fields"] = {"thought_signatures": signatures}
     if (extra := delta.get("extra_content")) and isinstance(extra, dict):
-        kept["extra_content"] = extra
-    return kept
+        state["extra_content"] = extra
+    return state
 
 
 def thought_in_details(delta: Fields) -> str:
-    """The readable thought in `reasoning_details`, for servers that tell it nowhere else."""
+    """The readable reasoning in `reasoning_details`, for servers that send it nowhere else."""
     details = delta.get("reasoning_details")
     pieces = [piece for piece in details if isinstance(piece, dict)] if isinstance(details, list) else []
     words = [piece.get(_WORDS.get(str(piece.get("type")), "text")) for piece in pieces]
     return "".join([word for word in words if isinstance(word, str)])
 
 
-def kept_of_call(fragment: Fields) -> Fields:
-    """What this fragment of a call holds that is to be kept."""
-    kept: Fields = {name: value for name in _OF_CALLS if (value := fragment.get(name)) and isinstance(value, dict)}
+def state_of_call(fragment: Fields) -> Fields:
+    """The state in this fragment of a call."""
+    state: Fields = {name: value for name in _OF_CALLS if (value := fragment.get(name)) and isinstance(value, dict)}
     if (signature := fragment.get(_SIGNATURE)) and isinstance(signature, str):
-        kept[_SIGNATURE] = signature
+        state[_SIGNATURE] = signature
     _, _, signature = str(fragment.get("id") or "").partition(_IN_THE_ID)
     if signature:
-        kept["provider_specific_fields"] = {_SIGNATURE: signature} | kept.get("provider_specific_fields", {})
-    return kept
+        state["provider_specific_fields"] = {_SIGNATURE: signature} | state.get("provider_specific_fields", {})
+    return state
 
 
 def without_signature(call_id: str) -> str:
@@ -68,10 +70,10 @@ def without_signature(call_id: str) -> str:
     return call_id.partition(_IN_THE_ID)[0]
 
 
-def gathered(pieces: Iterable[Fields]) -> Fields:
-    """The message's fields, put together from what was kept of its deltas.
+def joined(pieces: Iterable[Fields]) -> Fields:
+    """The state of a message, from that of its deltas.
 
-    Thoughts that nothing vouches for stay out: they are text, and go back as such.
+    Reasoning without a signature stays out: it is text, and goes back as such.
     """
     fields = merged(pieces)
     for name in ("thinking_blocks", "reasoning_details"):
@@ -84,12 +86,13 @@ def gathered(pieces: Iterable[Fields]) -> Fields:
 
 
 def words_of(fields: Fields) -> str:
-    """What these thoughts say, so that it need not be carried twice."""
+    """The reasoning text in these fields, so that it need not be sealed twice."""
     blocks = fields.get("thinking_blocks") or fields.get("reasoning_details") or []
     return "".join([str(block.get(_WORDS.get(str(block.get("type")), ""), "") or "") for block in blocks])
 
 
-FORM: Final = StateForm(gathered, words_of)
+FORM: Final = StateForm(joined, words_of)
+"""How this dialect writes provider state."""
 
 
 def _whole(pieces: list[Fields]) -> list[Fields]:
@@ -124,8 +127,8 @@ class _StateBlock:
 
     def whole(self) -> Fields:
         """The block as its server takes it back."""
-        if self._words_at and (said := "".join(self._words)):
-            self._fields[self._words_at] = said
+        if self._words_at and (text := "".join(self._words)):
+            self._fields[self._words_at] = text
         if self._fields.get("type") in {"thinking", "redacted_thinking"}:
             self._fields.pop("index", None)  # litellm's count: Anthropic would refuse it
         return self._fields

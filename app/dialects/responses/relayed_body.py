@@ -80,7 +80,7 @@ def _readable(item: Json, path: str, tag: str, options: RelayOptions) -> tuple[J
     shown = {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
     if opens:
         return shown, None
-    details = f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is told instead."
+    details = f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
     return shown, ClientWarning(f"{path}.encrypted_content", "reasoning", details)
 
 

@@ -150,7 +150,7 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
                 HEARD,
                 {"role": "user", "content": "Output of the tool call 'A', which is not in the history:\n4"},
             ],
-            ["input[1] is told as a message: its call is not in the history."],
+            ["input[1] is sent as a message: its call is not in the history."],
             id="an output without its call",
         ),
         pytest.param(
@@ -168,13 +168,13 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
                     ],
                 },
             ],
-            ["input[1] is told as a message: its call is not in the history."],
+            ["input[1] is sent as a message: its call is not in the history."],
             id="a picture without its call",
         ),
         pytest.param(
             [user("Hi"), call("A")],
             [HEARD, told_calls(told_call("A")), told_output("A", "no output recorded")],
-            ["input[1] has no output in the history; the model is told so."],
+            ["input[1] has no output in the history: the model reads that none was recorded."],
             id="a call without its output",
         ),
         pytest.param(
@@ -219,14 +219,14 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
             ],
             [
                 "input[2] was given an id of its own: its call_id was used before.",
-                "input[0] has no output in the history; the model is told so.",
+                "input[0] has no output in the history: the model reads that none was recorded.",
             ],
             id="an output belongs to the latest call of its id",
         ),
         pytest.param(
             [thought("hm"), user("Hi")],
             [HEARD],
-            ["input[0] was left out: no words and no call follow this reasoning."],
+            ["input[0] was left out: no message and no call follows this reasoning."],
             id="a thought that led nowhere",
         ),
         pytest.param(

@@ -87,7 +87,7 @@ def test_a_call_that_the_client_insists_on_is_refused_even_by_a_lenient_server(c
         (None, True, True, []),
         (False, True, None, []),
         (False, None, None, []),
-        (False, False, None, ["'parallel_tool_calls: false' has no effect: this model cannot be told so."]),
+        (False, False, None, ["'parallel_tool_calls: false' has no effect: this model has no such setting."]),
     ],
 )
 def test_one_call_at_a_time_is_asked_where_a_model_can_be_told(

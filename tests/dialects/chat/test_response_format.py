@@ -28,7 +28,7 @@ TOLD = (
 
 
 def warned(kind: str, reason: str = "its server does not enforce it") -> list[str]:
-    return [f"'text.format: {kind}' is told to the model as an instruction: {reason}."]
+    return [f"'text.format: {kind}' is sent to the model as an instruction: {reason}."]
 
 
 def options(*formats: Format, beside_tools: tuple[Format, ...] | None = None) -> ChatOptions:

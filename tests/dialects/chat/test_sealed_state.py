@@ -320,7 +320,7 @@ def test_what_cannot_be_opened_is_ignored_with_a_warning(shown: bool) -> None:  
         thought |= {"encrypted_content": forged, "summary": thought["summary"] if shown else []}
         [told], [warning] = asked_again([thought, message])
         assert told == {"role": "assistant", "content": "ok"} | ({"reasoning_content": "hm"} if shown else {})
-        ignored = f"input[1].encrypted_content was ignored: {UNREADABLE} Its text is told instead."
+        ignored = f"input[1].encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
         assert warning == (ignored if shown else f"input[1] was left out: {UNREADABLE}")
 
 

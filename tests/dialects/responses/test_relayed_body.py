@@ -85,10 +85,10 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: OpenBook 
     left = {"type": "reasoning", "status": "completed", "summary": sealed["summary"]}
     assert turn.ask["input"] == [left, left, left]
     assert sentences(turn.warnings) == [
-        f"input[0].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
+        f"input[0].encrypted_content was ignored: {UNREADABLE} Its text is sent instead.",
         f"input[1] was left out: {UNREADABLE}",
-        f"input[2].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
-        f"input[3].encrypted_content was ignored: {UNREADABLE} Its text is told instead.",
+        f"input[2].encrypted_content was ignored: {UNREADABLE} Its text is sent instead.",
+        f"input[3].encrypted_content was ignored: {UNREADABLE} Its text is sent instead.",
     ]
     back = new_turn(body={"input": [sealed]}, origin="responses https://one.test/v1", sealer=sealer)
     assert back.ask["input"] == [reasoning("rs_1", "hm").done]
