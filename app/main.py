@@ -49,7 +49,7 @@ class TracingUnavailableError(RuntimeError):
 
 
 def build_app(settings: Settings, before: SharedState | None = None) -> Application:
-    """The server, ready to be run. Raises `SealingUnavailableError` where it cannot seal as it is told.
+    """The server, ready to run. Raises `SealingUnavailableError` where it cannot seal as the settings say.
 
     `before` is the state of the one that served until now, if this one is to take its place; building changes nothing
     of it, and `follow` applies the new settings. A first one follows its settings at once.

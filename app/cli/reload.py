@@ -1,4 +1,4 @@
-"""Other settings while the server runs. What began before goes on under the settings it began with."""
+"""Reloads the settings while the server runs. What began before goes on under the settings it began with."""
 
 import logging
 from collections.abc import Callable
@@ -27,7 +27,7 @@ NEEDS_A_RESTART = {
 async def reload(current: CurrentApplication, settings: Settings, read: Callable[[], Settings]) -> Settings:
     """Read the settings again and serve with them. If the new ones have errors, the running ones are kept.
 
-    They are followed whole or not at all: all that may fail happens before anything is changed.
+    They are applied as a whole or not at all: all that may fail happens before anything is changed.
     """
     try:
         new = read()

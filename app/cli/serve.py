@@ -175,7 +175,7 @@ class Announced(uvicorn.Server):
                     await asyncio.wait(set(self.server_state.tasks), timeout=_LAST)
 
     async def _stop_listening(self) -> None:
-        """Accept whoever has connected by now, and nobody after: what the system has queued would be reset."""
+        """Accept the connections that exist by now, and no others: those in the system's queue would be reset."""
         for _ in range(4):  # rounds of the loop: one accepts, the next ones make connections of what was accepted
             await asyncio.sleep(0)
         for server in self.servers:
@@ -183,13 +183,13 @@ class Announced(uvicorn.Server):
         await asyncio.sleep(0)
 
     async def _insist(self) -> None:
-        """Cut every connection as soon as somebody says so: uvicorn would wait for them even then."""
+        """Close every connection once a second signal comes: uvicorn would wait for them even then."""
         while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal, in whatever moment
             await asyncio.sleep(_TICK)
         self._cut()
 
     def _cut_stalled(self) -> None:
-        """Cut who has not taken the last event by now: uvicorn would cancel what waits for them, and say so.
+        """Close connections that have not read the last event by now: uvicorn would cancel their turns, and log it.
 
         A request whose body still comes is left to uvicorn, as it can be answered.
         """

@@ -1,4 +1,4 @@
-"""The inspector's addresses: the page and its files for everybody, what it shows only for those who may ask."""
+"""The inspector's endpoints: anyone may load the page and its files; what it shows needs a key."""
 
 from collections.abc import AsyncIterator, Sequence
 from hashlib import sha256
@@ -21,7 +21,7 @@ from app.turns.quota import Quota
 from app.turns.service import TurnService
 
 MOST_WATCHERS: Final = 64
-"""Pages that watch turns: each may be behind by some megabytes."""
+"""Pages that watch turns: each may have some megabytes of events to read."""
 WATCHERS_OF_ONE: Final = 8
 
 _STATIC: Final = Path(__file__).parent / "static"
@@ -34,7 +34,7 @@ _KINDS: Final = {
 _FILES: Final = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _KINDS}
 """Read once: a reload must not fail because an upgrade is replacing them."""
 _GUARDED: Final = {
-    # nothing from elsewhere, nothing written into the page, and in nobody's frame
+    # nothing from other sites, nothing inline, and in no frame
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -48,7 +48,7 @@ _GUARDED: Final = {
 
 
 class Inspector:
-    """A page that needs nothing but this server."""
+    """The endpoints of the page, which loads nothing from other servers."""
 
     def __init__(
         self, *, service: TurnService, auth: Auth, bodies: Bodies, server: Server, recorder: Recorder | None
@@ -61,7 +61,7 @@ class Inspector:
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
 
     def router(self) -> APIRouter:
-        """Its addresses, none of them part of the API."""
+        """Its routes. None is part of the API."""
         router = APIRouter(include_in_schema=False)
         router.add_api_route("/", self.page, methods=["GET", "HEAD"], response_model=None)
         router.add_api_route("/inspector/ask", self.ask, methods=["POST"], response_model=None)
@@ -85,9 +85,9 @@ class Inspector:
         return HttpResponse(content, media_type=_KINDS[Path(name).suffix], headers=headers)
 
     async def ask(self, request: Request) -> HttpResponse:
-        """What an upstream would be asked for this request, and what could not be said. Nothing is sent or fetched.
+        """What an upstream would be asked for this request, with the warnings. Nothing is sent or fetched.
 
-        It is as much work as a turn before its upstream is asked, and so takes a slot as one.
+        It is as much work as a turn before its upstream is asked, so it takes a slot like one.
         """
         headers = request.headers
         caller = self._auth.caller(headers)
@@ -110,14 +110,14 @@ class Inspector:
             raise ProblemError(self._watchers.refusal("pages that watch turns"))
         self._watchers.give_back(caller)  # it is taken when the answer begins, which never may
         return EventSourceResponse(
-            self._told(self._recorder, caller),
+            self._events(self._recorder, caller),
             ping=int(self._server.keep_alive) or 1,
             sep="\n",
             headers=dict(_GUARDED),
             shutdown_grace_period=1,  # it ends by itself, when the recorder says so; otherwise it would be cut at once
         )
 
-    async def _told(self, recorder: Recorder, caller: Key) -> AsyncIterator[ServerSentEvent]:
+    async def _events(self, recorder: Recorder, caller: Key) -> AsyncIterator[ServerSentEvent]:
         if not self._watchers.take(caller):
             return
         try:
@@ -128,5 +128,5 @@ class Inspector:
 
 
 def _shown(ask: Any, warnings: Sequence[str]) -> bytes:
-    """What would be asked, without what nobody needs to see."""
+    """The ask without secrets, and the warnings, as JSON."""
     return json_bytes({"ask": redacted(ask), "warnings": warnings})

@@ -1,4 +1,4 @@
-"""Who may come in: client keys, before the body is read."""
+"""Authentication: the caller of a request, by its key, before the body is read."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,11 +14,11 @@ from app.settings import Key, Secret, Server
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller where no keys are configured."""
 GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
-"""A caller whose key is none of ours, where some upstream is given its callers' keys."""
+"""A caller whose key is not configured here, where some upstream gets its callers' keys."""
 
 
 class Auth:
-    """Knows keys by their digests only. A key of this server stays here; any other may be for an upstream."""
+    """Finds callers by the digests of their keys. A key of this server stays here; any other may be for an upstream."""
 
     def __init__(self, keys: Sequence[Key], server: Server, *, passthrough: bool = False) -> None:
         self._keys = tuple(keys)
@@ -53,7 +53,7 @@ class Auth:
         return caller
 
     def _bringing(self, own: Secret, caller: Key) -> Key:
-        """A caller with a key of its own, and the limits that hold for each of these."""
+        """A caller with a key of its own, and the limits of such callers."""
         server = self._server
         return replace(
             caller,
@@ -65,14 +65,14 @@ class Auth:
     def _find(self, token: str) -> Key | None:
         digest = sha256(token.encode("utf-8", "surrogateescape")).digest()
         found = None
-        for key in self._keys:  # all of them, always: the time it takes tells nothing
+        for key in self._keys:  # all of them, always: the time must not depend on the key
             if compare_digest(key.digest, digest):
                 found = key
         return found
 
 
 def _sendable(token: str) -> Secret | None:
-    """A key that can travel in a header again; none where there is none, or it holds more than that."""
+    """A key that can be sent in a header again; none if there is none, or if it holds other characters."""
     try:
         return Secret(token)
     except ValueError:

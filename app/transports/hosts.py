@@ -1,8 +1,8 @@
-"""What web pages may do here: the Host must be one of ours, and a page's Origin one that is listed.
+"""What web pages may do here: the Host must be one of this server's, and a page's Origin a listed one.
 
-A page can make a browser send requests to this machine. Two things keep its hands off: a Host that is checked, since
-a name of the page's own may be made to lead here after it was loaded; and JSON, which a browser sends for a page of
-another origin only after it has asked. A websocket it opens without asking, so there the Origin itself is looked at.
+A page can make a browser send requests to this machine. Two things prevent that. The Host is checked, because a name
+that belongs to the page may point here after the page was loaded. And requests are JSON, which a browser sends for a
+page of another origin only after a preflight request. A websocket has no preflight, so its Origin is checked.
 """
 
 import re
@@ -18,12 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from app.protocol.problems import Problem
-from app.transports.request_id import answer
+from app.transports.request_id import error_response
 
 _HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9_, -]{1,2000}")
 _REMEMBERED: Final = "600"
-"""Seconds for which a browser need not ask again."""
+"""Seconds for which a browser may reuse the answer to a preflight request."""
 _READABLE: Final = (
     "openai-processing-ms, retry-after, x-am-token-count, x-am-warnings, x-ratelimit-limit-requests, "
     "x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-request-id"
@@ -32,7 +32,7 @@ _READABLE: Final = (
 
 
 class HostGuard:
-    """Looks at Host and Origin before anything else does. `hosts` is none where every Host is welcome."""
+    """Middleware that checks Host and Origin. `hosts` is none where every Host is allowed."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str]) -> None:
         self._app = app
@@ -76,10 +76,10 @@ class HostGuard:
         return origin in self._origins or "*" in self._origins
 
     def _permit(self, headers: Headers, origin: str) -> HttpResponse:
-        """Whether a page may ask what it is about to ask; no key is needed to learn that."""
+        """The answer to a preflight request, which needs no key."""
         if not self._is_listed(origin):
             message = "Pages of this origin may not come in. The server's operator can add it to `cors_origins`."
-            return answer(Problem(code="origin_not_allowed", message=message), {"vary": "origin"})
+            return error_response(Problem(code="origin_not_allowed", message=message), {"vary": "origin"})
         wanted = headers.get("access-control-request-headers", "")
         allowed = {
             "access-control-allow-origin": origin,
@@ -92,7 +92,7 @@ class HostGuard:
         return HttpResponse(status_code=HTTPStatus.NO_CONTENT, headers=allowed)
 
     def _readable(self, origin: str | None, send: Send) -> Send:
-        """Let a listed page read the answer. Never with credentials: keys are sent, not kept by a browser."""
+        """Allows a listed page to read the answer. Never with credentials: no browser keeps the keys of this server."""
 
         async def stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -116,9 +116,9 @@ def _is_of_host(origin: str, host: str | None) -> bool:
 
 async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
-        await answer(problem)(scope, receive, send)
+        await error_response(problem)(scope, receive, send)
     else:
-        await WebSocket(scope, receive, send).send_denial_response(answer(problem))
+        await WebSocket(scope, receive, send).send_denial_response(error_response(problem))
 
 
 def _is_loopback(name: str) -> bool:

@@ -19,7 +19,7 @@ from app.transports.auth import Auth
 from app.transports.http_turns import CompactEndpoint, CountEndpoint, CreateEndpoint
 from app.transports.openapi import document
 from app.transports.receiving import Bodies
-from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
+from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.turns.service import TurnService
 
 STATELESS: Final = (
@@ -28,7 +28,7 @@ STATELESS: Final = (
 
 
 class Http:
-    """The endpoints."""
+    """The endpoints, and the routes that lead to them."""
 
     def __init__(
         self,
@@ -71,22 +71,22 @@ class Http:
         return router
 
     async def no_upgrade(self) -> HttpResponse:
-        """A GET that is not upgraded. Where there is no websocket, anything but a 426 costs Codex's user seconds."""
-        return answer(UPGRADE_REQUIRED, UPGRADE)
+        """A GET without an upgrade. Without a websocket, any status but 426 makes Codex retry for seconds."""
+        return error_response(UPGRADE_REQUIRED, UPGRADE)
 
     def _caller(self, request: Request) -> Key:
-        """Who asks. Every answer to a key with a limit says how much of it is left."""
+        """The caller. Every answer to a key with a limit says how much of it is left."""
         caller = self._auth.caller(request.headers)
         request.state.headers = self._limits.headers(caller)
         return caller
 
     async def nothing_stored(self, request: Request) -> HttpResponse:
-        """Stored responses and what hangs on them."""
+        """Any request for a stored response. There are none."""
         self._caller(request)
         raise refuse("not_found", STATELESS)
 
     async def list_models(self, request: Request) -> HttpResponse:
-        """The models this caller may use; `models` beside `data` because Codex looks there."""
+        """The models this caller may use; `models` beside `data` is for Codex."""
         caller = self._caller(request)
         names = self._catalogue.names_for(caller)
         models = [codex_model(name, self._catalogue.card(name), priority) for priority, name in enumerate(names)]
@@ -99,15 +99,15 @@ class Http:
         return JSONResponse(self._model(name))
 
     async def describe(self) -> HttpResponse:
-        """What this server takes and gives, for machines. Nothing in it is secret."""
+        """The OpenAPI document. Nothing in it is secret."""
         return HttpResponse(await to_thread(document), media_type="application/json")
 
     async def live(self) -> HttpResponse:
-        """The process is there."""
+        """Whether the process answers."""
         return JSONResponse({"status": "ok"})
 
     async def ready(self) -> HttpResponse:
-        """It serves, and goes on doing so."""
+        """Whether new requests may come."""
         if not self._limits.ready:
             return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         return JSONResponse({"status": "ok"})

@@ -1,29 +1,29 @@
-"""The first to hear a client: what is no request, comes too slowly or brings too long a head goes no further.
+"""uvicorn's HTTP/1.1 protocol with limits: bad requests, slow ones and long heads are refused here.
 
 Theory of operation
 -------------------
 uvicorn's own protocol reads with httptools, which refuses what is ambiguous: two lengths, a length beside chunks, line
-ends of one character, white space around names. It bounds neither the size of a head nor the time one takes, answers
-in plain text, and takes trailers for headers. Here every refusal has OpenAI's shape, and one clock per connection
-strikes for whatever is awaited of the client:
+ends of one character, white space around names. It limits neither the size of a head nor the time one takes, answers
+in plain text, and treats trailers as headers. Here every refusal has OpenAI's form, and one clock per connection limits
+the time of whatever the client must send next:
 
-    nothing said yet         IDLE               closed without a word
+    nothing received yet     IDLE               closed without an answer
     a head is arriving       header_timeout     408
-    a body nobody reads      LINGER             closed; the answer has been sent, and was to be read first
+    the rest of a body       LINGER             closed; it was refused, and the client had time to read the answer
     anything else            —                  bodies have a clock of their own
 
-When the server stops, a connection that has brought no request yet, or a part of one, is read for `LATE` seconds more.
+When the server stops, a connection without a request, or with a part of one, is read for `LATE` seconds more.
 
 An answer that the client does not read waits, and its upstream with it. After `send_timeout` without any progress the
-connection is cut rather than closed: closing would wait for what nobody reads. Nothing is ever written into an answer
-that has begun: then the connection ends instead.
+connection is aborted rather than closed: closing would wait until all is read. Nothing is written into an answer that
+has begun: the connection ends instead.
 
 A client may send requests before it has the answers to earlier ones. They are queued, `MOST_QUEUED` at most, and while
-any is queued nothing more is read from the connection. One read may bring more requests than that: they are thrown
-away, and the connection ends behind the answer to the last that is queued, which says so.
+any is queued nothing more is read from the connection. One read may bring more requests than that: they are discarded,
+and the connection ends after the answer to the last queued one, which says so.
 
-From an upgrade on the connection is the websocket's, and no clock is kept here. So only what is an offer of a websocket
-gets that far: uvicorn would answer anything else in plain text, or wait for more of it for ever.
+After an upgrade the connection is the websocket's, and no clock runs here. Only a valid offer of a websocket gets that
+far: uvicorn would answer anything else in plain text, or wait for more of it for ever.
 """
 
 import asyncio
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("am_proxy")
 
 IDLE: Final = 75
-"""Seconds that a connection may say nothing: longer than the 60 after which common load balancers close theirs."""
+"""Seconds that a connection may send nothing: longer than the 60 after which common load balancers close theirs."""
 MOST_QUEUED: Final = 16
 """Requests of one connection that wait for the answers to those before them."""
 LINGER: Final = 10
-"""Seconds for which the rest of a refused body is read and thrown away. Closed at once, the client would often see a
+"""Seconds for which the rest of a refused body is read and discarded. Closed at once, the client would often see a
 broken connection instead of the reason."""
 LATE: Final = 1
 """Seconds in which a request that is on its way when the server stops must have arrived."""
@@ -65,7 +65,7 @@ _NO_HOST: Final = Problem(code="invalid_http", message="A request needs one Host
 
 
 class _RefusedError(Exception):
-    """Ends the parsing of a head; the reason stands in `HttpGuard._refusal`."""
+    """Ends the parsing of a head; `HttpGuard._refusal` is the reason."""
 
 
 class _ReadingControl(FlowControl):
@@ -82,12 +82,12 @@ class _ReadingControl(FlowControl):
 
 
 class HttpGuard(HttpToolsProtocol):
-    """One connection. To be given to uvicorn as `http`, with the last four arguments filled in."""
+    """One connection. uvicorn takes it as `http`, with the last four arguments filled in."""
 
     __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection
         "_clock",
+        "_head_bytes",
         "_header_timeout",
-        "_heard",
         "_in_body",
         "_in_head",
         "_is_full",
@@ -96,8 +96,8 @@ class HttpGuard(HttpToolsProtocol):
         "_mint",
         "_refusal",
         "_running",
+        "_send_clock",
         "_send_timeout",
-        "_stuck",
     )
 
     def __init__(  # noqa: PLR0913 — uvicorn's four, and ours
@@ -117,30 +117,30 @@ class HttpGuard(HttpToolsProtocol):
         self._header_timeout = header_timeout
         self._send_timeout = send_timeout
         self._mint = mint
-        self._stuck: asyncio.TimerHandle | None = None
-        self._heard = 0
+        self._send_clock: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
         """Bytes of the head that is arriving; none while a body is."""
         self._in_head = True
         self._in_body = False
         self._is_full = False
         """Whether more requests came than are queued: nothing more is read."""
         self._is_last = False
-        """Whether the connection is closed behind the next answer."""
+        """Whether the connection is closed after the next answer."""
         self._running: RequestResponseCycle | None = None
-        """What is being answered; `cycle` is the latest request, which may be queued."""
+        """The request that is being answered; `cycle` is the latest one, which may be queued."""
         self._refusal = _BAD
         self._clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
-        """Somebody is there, and may say nothing for a while."""
+        """A client has connected; it may send nothing for a while."""
         super().connection_made(transport)
         self.flow = _ReadingControl(transport, self.pipeline)
-        self._wind(IDLE)
+        self._start_clock(IDLE)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They are gone."""
-        self._stop()
-        self._unstick()
+        """The client has disconnected."""
+        self._stop_clock()
+        self._stop_send_clock()
         self.pipeline.clear()
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
@@ -148,25 +148,25 @@ class HttpGuard(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """They read more slowly than they are told. If they read nothing for long, nobody is there."""
+        """The client reads too slowly. If it reads nothing for `send_timeout`, the connection is aborted."""
         super().pause_writing()
-        self._unstick()
-        self._stuck = self.loop.call_later(self._send_timeout, self.transport.abort)
+        self._stop_send_clock()
+        self._send_clock = self.loop.call_later(self._send_timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """They have read on."""
-        self._unstick()
+        """The client has read on."""
+        self._stop_send_clock()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes. A head that is too long is refused before it has ended."""
+        """Some bytes. A head that is too long is refused before its end."""
         if self._is_full or self.transport.is_closing():
             return
-        self._heard = self._heard + len(data) if self._in_head else 0
+        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
         super().data_received(data)
-        if self._in_head and self._heard and self._clock is None:
-            self._wind(self._header_timeout)  # a line end before a request stops uvicorn's clock, and begins nothing
-        if self._heard > self._max_header_bytes and self._in_head and not self.transport.is_closing():
+        if self._in_head and self._head_bytes and self._clock is None:
+            self._start_clock(self._header_timeout)  # a line end before a request stops uvicorn's clock
+        if self._head_bytes > self._max_header_bytes and self._in_head and not self.transport.is_closing():
             self._refuse(self._too_long())
 
     def on_message_begin(self) -> None:
@@ -175,18 +175,18 @@ class HttpGuard(HttpToolsProtocol):
             self._is_full = True
             raise _RefusedError
         super().on_message_begin()
-        self._heard = max(self._heard, 1)
-        self._wind(self._header_timeout)
+        self._head_bytes = max(self._head_bytes, 1)
+        self._start_clock(self._header_timeout)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; or a trailer, which is thrown away: what decides must not come behind the body."""
+        """A header; or a trailer, which is discarded: what decides must not come after the body."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The whole head."""
+        """The head is complete."""
         self._in_head, self._in_body = False, True
-        self._stop()
+        self._stop_clock()
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self._max_header_bytes:
             self._stop_parsing(self._too_long())
@@ -204,27 +204,27 @@ class HttpGuard(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
-        """The whole request. The next byte is of another one."""
-        self._in_head, self._in_body, self._heard = True, False, 0
-        self._stop()
+        """The request is complete. The next byte belongs to another one."""
+        self._in_head, self._in_body, self._head_bytes = True, False, 0
+        self._stop_clock()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The whole answer, though perhaps not yet the whole request."""
+        """The answer is complete, though perhaps not yet the request."""
         super().on_response_complete()
         if self._in_body and not self.transport.is_closing():
-            self._wind(LINGER)
+            self._start_clock(LINGER)
 
     def shutdown(self) -> None:
-        """The server stops. Between two requests a connection is closed at once, as any server may do at any time."""
-        if self._answering is None and (self._running is None or self._heard):
+        """The server stops. Between two requests a connection is closed at once, which HTTP allows at any time."""
+        if self._answering is None and (self._running is None or self._head_bytes):
             self._is_last, self._header_timeout = True, LATE
-            self._wind(LATE)
+            self._start_clock(LATE)
         else:
             super().shutdown()
 
     def handle_websocket_upgrade(self) -> None:
-        """An offer of a websocket; refused behind a request that is still being answered."""
+        """An offer of a websocket; refused while an earlier request is being answered."""
         head = [f"{self.scope['method']} ".encode(), self.url, b" HTTP/1.1\r\n"]
         head += [piece for name, value in self.headers for piece in (name, b": ", value, b"\r\n")]
         if self._answering is not None or not is_offer(b"".join([*head, b"\r\n"])):
@@ -233,7 +233,7 @@ class HttpGuard(HttpToolsProtocol):
             super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its words are plain text
-        """For what uvicorn's own code cannot parse, and for what came behind a full queue."""
+        """For what uvicorn's own code cannot parse, and for requests beyond a full queue."""
         if self._is_full:
             self.cycle.keep_alive = False
         else:
@@ -257,8 +257,8 @@ class HttpGuard(HttpToolsProtocol):
         raise _RefusedError
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer and close. Where an answer has begun, or an earlier one is awaited, close alone."""
-        self._stop()
+        """Answer and close. Where an answer has begun, or an earlier one is due first, only close."""
+        self._stop_clock()
         cycle = self._answering
         if cycle is None or (self._in_body and not cycle.response_started and not self.pipeline):
             request_id = self._mint("req")
@@ -270,30 +270,30 @@ class HttpGuard(HttpToolsProtocol):
                 + body
             )
             fields = {"request_id": request_id, "status": problem.shape.status, "error": problem.code}
-            log.info("refused at the door", extra={"fields": fields})
+            log.info("request refused", extra={"fields": fields})
         self.transport.close()
 
-    def _unstick(self) -> None:
-        if self._stuck is not None:
-            self._stuck.cancel()
-            self._stuck = None
+    def _stop_send_clock(self) -> None:
+        if self._send_clock is not None:
+            self._send_clock.cancel()
+            self._send_clock = None
 
-    def _wind(self, seconds: float) -> None:
-        self._stop()
-        self._clock = self.loop.call_later(seconds, self._strike)
+    def _start_clock(self, seconds: float) -> None:
+        self._stop_clock()
+        self._clock = self.loop.call_later(seconds, self._time_out)
 
-    def _stop(self) -> None:
+    def _stop_clock(self) -> None:
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
-    def _strike(self) -> None:
-        """Time is up. A head that is late behind an answer which is still being given may be late for longer."""
+    def _time_out(self) -> None:
+        """Time is up. A head may take longer while an earlier request is being answered."""
         if self.transport.is_closing():
             return
         if self._answering is not None:
-            self._wind(self._header_timeout)
-        elif self._in_body or not self._heard:
+            self._start_clock(self._header_timeout)
+        elif self._in_body or not self._head_bytes:
             self.transport.close()
         else:
             words = f"The headers took longer than {self._header_timeout:g} seconds."

@@ -31,7 +31,7 @@ from app.settings import Server
 from app.transports import sse
 from app.transports.auth import Auth
 from app.transports.receiving import Bodies, UntilDisconnect
-from app.transports.request_id import answer
+from app.transports.request_id import error_response
 from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
 from app.turns.limits import LEAVING
 from app.turns.log import trace_of
@@ -71,7 +71,7 @@ class TurnEndpoint(ABC):
             async with self._turn(request_id=scope["state"]["request_id"], **trace_of(Headers(scope=scope))) as turn:
                 response = await self._serve(turn, scope, receive, send)
         except ProblemError as error:
-            response = answer(error.problem)
+            response = error_response(error.problem)
         except ClientGoneError:
             return
         if response is not None:

@@ -1,4 +1,4 @@
-"""What this server says of itself at `/openapi.json`, made of the very classes that read requests and write answers."""
+"""The OpenAPI document, made from the classes that read requests and write answers."""
 
 from functools import cache
 from typing import Any, Final
@@ -100,8 +100,8 @@ _WHY: Final = {
     503: "This server is full, or about to stop.",
     504: "The upstream was too slow.",
 }
-_DOOR: Final = (400, 408, 421, 431, 500)
-"""What any request may come to."""
+_ANY: Final = (400, 408, 421, 431, 500)
+"""The errors that any request may get."""
 
 
 @cache
@@ -125,9 +125,9 @@ def _paths() -> Json:
     """Every path but those without `/v1`, which are the same again."""
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[^/?#]+$"}}
     alive = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
-    health = {"summary": "Whether the process is there", "security": [], "responses": _told(alive, 405)}
-    ready = {"summary": "Whether it takes requests", "security": [], "responses": _told(alive, 405, 503)}
-    turn = _told({"$ref": f"{_REFS}Response"}, 401, 404, 405, 413, 415, 429, 502, 503, 504)
+    health = {"summary": "Whether the process is there", "security": [], "responses": _responses(alive, 405)}
+    ready = {"summary": "Whether it takes requests", "security": [], "responses": _responses(alive, 405, 503)}
+    turn = _responses({"$ref": f"{_REFS}Response"}, 401, 404, 405, 413, 415, 429, 502, 503, 504)
     turn["200"]["content"]["text/event-stream"] = {"itemSchema": _FRAME}
     turn["200"]["description"] = "The response; with `stream: true` its events, and `[DONE]` behind the last."
     return {
@@ -144,7 +144,7 @@ def _paths() -> Json:
             "get": {
                 "operationId": "openWebsocket",
                 "summary": "Ask over a websocket: frames of type `response.create` in, events out",
-                "responses": _upgraded(),
+                "responses": _upgrade_responses(),
             },
         },
         "/v1/responses/compact": {"post": _like_a_turn("compactResponse", "Sum a conversation up", _COMPACTION)},
@@ -153,7 +153,7 @@ def _paths() -> Json:
             "get": {
                 "operationId": "listModels",
                 "summary": "The models you may use",
-                "responses": _told({"$ref": f"{_REFS}Models"}, 401, 405),
+                "responses": _responses({"$ref": f"{_REFS}Models"}, 401, 405),
             }
         },
         "/v1/models/{name}": {
@@ -161,7 +161,7 @@ def _paths() -> Json:
                 "operationId": "showModel",
                 "summary": "One of them",
                 "parameters": [name],
-                "responses": _told({"$ref": f"{_REFS}Model"}, 401, 404, 405),
+                "responses": _responses({"$ref": f"{_REFS}Model"}, 401, 404, 405),
             }
         },
         "/health/live": {"get": {"operationId": "live", **health}},
@@ -170,39 +170,39 @@ def _paths() -> Json:
 
 
 def _like_a_turn(operation: str, summary: str, schema: Json) -> Json:
-    """What takes the body of a turn and gives something else back."""
+    """An operation that takes the body of a turn and returns something else."""
     body = {"application/json": {"schema": {"$ref": f"{_REFS}CreateResponse"}}}
     return {
         "operationId": operation,
         "summary": summary,
         "requestBody": {"required": True, "content": body},
-        "responses": _told(schema, 401, 404, 405, 413, 415, 429, 502, 503, 504),
+        "responses": _responses(schema, 401, 404, 405, 413, 415, 429, 502, 503, 504),
     }
 
 
-def _told(schema: Json, *statuses: int) -> Json:
-    """What may come back: this, or one of these errors."""
+def _responses(schema: Json, *statuses: int) -> Json:
+    """The responses of an operation: this schema, or one of these errors."""
     error = {"application/json": {"schema": {"$ref": f"{_REFS}Error"}}}
     return {
         "200": {"description": "Well.", "content": {"application/json": {"schema": schema}}},
-        **{str(status): {"description": _WHY[status], "content": error} for status in sorted({*_DOOR, *statuses})},
+        **{str(status): {"description": _WHY[status], "content": error} for status in sorted({*_ANY, *statuses})},
     }
 
 
-def _upgraded() -> Json:
-    """What an offer of a websocket may come to. Without the offer it is a 426."""
-    refused = {status: why for status, why in _told({}, 401, 426).items() if status != "200"}
+def _upgrade_responses() -> Json:
+    """The responses to an offer of a websocket. Without the offer it is a 426."""
+    refused = {status: why for status, why in _responses({}, 401, 426).items() if status != "200"}
     return {"101": {"description": "A websocket; each frame is JSON, as an event is."}, **refused}
 
 
 def _requests() -> Json:
-    """What a client may post, without what only this server keeps there. Unknown keys are ignored with a warning."""
+    """What a client may post, without the fields for this server's own use. Unknown keys are ignored with a warning."""
     shapes: list[type[Shape]] = [CreateResponse, *item_shapes(), *tool_shapes()]
     refs, found = models_json_schema([(shape, "validation") for shape in shapes], ref_template=f"{_REFS}{{model}}")
     # the end of a text is written otherwise in the patterns that JSON Schema means
     schemas: Json = msgspec.json.decode(msgspec.json.encode(found["$defs"]).replace(rb'\\z"', b'$"'))
     request = schemas["CreateResponse"]
-    request["properties"] = {name: told for name, told in request["properties"].items() if name in KNOWN}
+    request["properties"] = {name: schema for name, schema in request["properties"].items() if name in KNOWN}
     items = {"type": "array", "items": {"anyOf": [refs[shape, "validation"] for shape in item_shapes()]}}
     request["properties"]["input"]["anyOf"] = [{"type": "string"}, items]
     request["required"] = ["model", "input"]
@@ -212,7 +212,7 @@ def _requests() -> Json:
 
 def _answers() -> Json:
     """The response and its events. What an upstream that speaks Responses itself adds passes through as it is."""
-    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_told(kind)]
+    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_event(kind)]
     items = OutputItem.__subclasses__()
     _, schemas = msgspec.json.schema_components([Response, *items, *kinds], ref_template=f"{_REFS}{{name}}")
     schemas["OutputItem"] = {"anyOf": [{"$ref": f"{_REFS}{item.__name__}"} for item in items]}
@@ -221,8 +221,8 @@ def _answers() -> Json:
     return {**schemas, "Event": {"anyOf": [{"$ref": f"{_REFS}{kind.__name__}"} for kind in kinds]}}
 
 
-def _is_told(kind: type) -> bool:
-    """Whether this is an event in our own words, and not a base of such."""
+def _is_event(kind: type) -> bool:
+    """Whether this is a class of events that this server makes, and not a base of such."""
     if not issubclass(kind, events.Event) or issubclass(kind, events.Relayed):
         return False
     return "." in str(kind.__struct_config__.tag)

@@ -2,13 +2,12 @@
 
 Theory of operation
 -------------------
-A body holds one of its caller's turns while it is read, so that it may be neither silent nor slow. It begins with
-`body_timeout` seconds of credit. Every `SLOWEST` bytes are worth one second more, but a body never has more credit than
-it began with: what came fast earlier does not allow silence later. No body takes longer than `LONGEST` times
-`body_timeout`, however steadily it comes.
+A body holds one of its caller's slots while it is read, so it may not pause or be slow. It begins with `body_timeout`
+seconds of credit. Every `SLOWEST` bytes add one second, but a body never has more credit than it began with: what came
+fast earlier does not allow a pause later. No body takes longer than `LONGEST` times `body_timeout`.
 
-Its bytes are counted as they come, against what the caller, all guests and the process may hold, until the turn has
-been translated for its upstream or has failed.
+Its bytes are counted as they come, against the quotas of the caller, of all guests and of the process, until the turn
+has been translated for its upstream or has failed.
 """
 
 import asyncio
@@ -43,8 +42,8 @@ class Bodies:
     async def read(self, headers: Headers, receive: Receive, caller: Key) -> AsyncIterator[bytes]:
         """The body, whose bytes count as the caller's until the block ends.
 
-        Raises `ProblemError` if it is no JSON by its own account, encoded, too long or too slow, or if the caller or
-        the server holds too many bytes already; `ClientGoneError` if the client leaves.
+        Raises `ProblemError` if it is no JSON by its headers, encoded, too long or too slow, or if the caller or the
+        server holds too many bytes already; `ClientGoneError` if the client disconnects.
         """
         self._check(headers)
         arrived = bytearray()
@@ -55,7 +54,7 @@ class Bodies:
             finally:
                 size = len(arrived)
             body = bytes(arrived)
-            arrived.clear()  # otherwise it would be held twice
+            arrived.clear()  # otherwise it would be in memory twice
             yield body
         finally:
             self._quota.give_back(caller, size)
@@ -99,7 +98,7 @@ class Bodies:
 
 
 class UntilDisconnect:
-    """`async with UntilDisconnect(receive): …` ends in `ClientGoneError` when the client hangs up first.
+    """`async with UntilDisconnect(receive): …` ends in `ClientGoneError` when the client disconnects first.
 
     One task that listens, and nothing else: a stream waits for most of its life, and there may be thousands.
     """
@@ -117,7 +116,7 @@ class UntilDisconnect:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop listening. Whoever else cancelled the work is not answered here."""
+        """Stop listening. A cancellation from elsewhere is passed on."""
         self._listening.cancel()
         del self._listening  # it will hold an error whose traceback holds this object, and so the whole turn
         working, self._working = self._working, None
@@ -127,6 +126,6 @@ class UntilDisconnect:
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        if self._working is not None:  # its work may have ended in this same turn of the loop
+        if self._working is not None:  # the work may have ended in this same step of the loop
             self._gone = True
             self._working.cancel()

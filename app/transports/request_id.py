@@ -1,4 +1,4 @@
-"""What every HTTP answer has in common: a request id, the time it took, and OpenAI's shape for whatever went wrong."""
+"""What every HTTP answer has in common: a request id, the time it took, and OpenAI's form of an error."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger("am_proxy")
 
 _CLIENTS_OWN: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _FIRST: Final = {"http.response.start", "websocket.http.response.start", "websocket.accept"}
-"""What an answer begins with."""
+"""The first messages of an answer."""
 _CODES: Final = {
     HTTPStatus.NOT_FOUND: "not_found",
     HTTPStatus.METHOD_NOT_ALLOWED: "method_not_allowed",
@@ -43,7 +43,7 @@ UPGRADE_REQUIRED: Final = Problem(
 
 
 class RequestId:
-    """Outermost: names the request, stamps the answer, and turns our own faults into a 500 that shows nothing."""
+    """The outermost middleware: gives the request an id and the answer its headers, and turns our faults into a 500."""
 
     def __init__(self, app: ASGIApp, mint: Mint) -> None:
         self._app = app
@@ -74,14 +74,14 @@ class RequestId:
         except asyncio.CancelledError:  # only by the server that runs us, when it can wait no longer
             if sent:
                 raise
-            await answer(LEAVING)(scope, receive, stamped)
+            await error_response(LEAVING)(scope, receive, stamped)
         except Exception:
             log.exception("a request failed unexpectedly", extra={"request_id": request_id})
             if not sent:
                 problem = Problem(
                     code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}."
                 )
-                await answer(problem)(scope, receive, stamped)
+                await error_response(problem)(scope, receive, stamped)
             elif scope["type"] == "websocket":
                 with suppress(OSError, RuntimeError):  # it may have ended by itself
                     await send({"type": "websocket.close", "code": INTERNAL_ERROR})
@@ -91,11 +91,11 @@ class RequestId:
         return given if _CLIENTS_OWN.fullmatch(given) else self._mint("req")
 
 
-def answer(problem: Problem, headers: dict[str, str] | None = None) -> HttpResponse:
-    """A problem as an HTTP answer."""
+def error_response(problem: Problem, headers: dict[str, str] | None = None) -> HttpResponse:
+    """A problem as an HTTP response."""
     waiting = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
     if problem.code == "request_timeout":
-        waiting["connection"] = "close"  # what was awaited would be taken for the next request
+        waiting["connection"] = "close"  # the rest of the body would be read as the next request
     return HttpResponse(
         msgspec.json.encode(problem.body()),
         status_code=problem.shape.status,
@@ -105,20 +105,20 @@ def answer(problem: Problem, headers: dict[str, str] | None = None) -> HttpRespo
 
 
 async def on_problem(_request: Request, error: Exception) -> HttpResponse:
-    """For `ProblemError`."""
+    """The handler of `ProblemError`."""
     assert isinstance(error, ProblemError)  # noqa: S101 — registered for nothing else
-    return answer(error.problem)
+    return error_response(error.problem)
 
 
 async def on_framework_error(request: Request, error: Exception) -> HttpResponse:
-    """For what the framework itself refuses: no such path, no such method."""
+    """The handler of what the framework refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)  # noqa: S101 — registered for nothing else
     code = _CODES.get(HTTPStatus(error.status_code), "invalid_value")
     problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.scope['path'][:200]}")
-    return answer(problem, dict(error.headers or {}))
+    return error_response(problem, dict(error.headers or {}))
 
 
 async def on_unknown_websocket(websocket: WebSocket) -> None:
-    """For an upgrade where there is none: left to the framework it is a 403, on which some clients try for seconds."""
+    """Refuses a websocket at any other path. The framework would say 403, on which some clients retry for seconds."""
     message = f"There is no websocket at {websocket.scope['path'][:200]}; there is one at /v1/responses."
-    await websocket.send_denial_response(answer(Problem(code="not_found", message=message)))
+    await websocket.send_denial_response(error_response(Problem(code="not_found", message=message)))

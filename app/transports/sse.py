@@ -1,4 +1,4 @@
-"""Events -> ready SSE bytes; one send per batch, unless that is long."""
+"""Events as server-sent events; one send for each batch, unless it is long."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,11 +31,11 @@ _LINE_ENDS: Final = (
     ("\u2029".encode(), b"\\u2029"),
     ("\u0085".encode(), b"\\u0085"),
 )
-"""Line iterators of common clients split on these, inside JSON too."""
+"""Common clients split lines at these characters, inside JSON too."""
 
 
 def data_of(event: Event) -> bytes:
-    """One event as JSON that no client's line iterator takes apart."""
+    """One event as JSON that no client's line iterator splits."""
     data = event.data if isinstance(event, Relayed) else _encode(event)
     for raw, escaped in _LINE_ENDS:
         if raw in data:
@@ -51,7 +51,7 @@ def frame(event: Event, warnings: Sequence[ClientWarning] = ()) -> bytes:
 
 
 def frames(batch: list[Event], warnings: Sequence[ClientWarning] = ()) -> bytes:
-    """A batch as one piece of bytes, with these warnings in its last event."""
+    """A batch as one string of bytes, with these warnings in its last event."""
     if not warnings:
         return b"".join([frame(event) for event in batch])
     *others, last = batch
@@ -68,13 +68,13 @@ def is_short(batch: Sequence[Event], echoed: int) -> bool:
 async def frames_apart(
     batch: Sequence[Event], warnings: Sequence[ClientWarning], echoed: int, send: Callable[[bytes], Awaitable[None]]
 ) -> None:
-    """Sends the frames of a batch that is not short, each made when the one before it has left."""
+    """Sends the events of a long batch, each encoded after the one before it was sent."""
     for event in batch:
         await send(await apart(event, echoed, frame, warnings if event is batch[-1] else ()))
 
 
 async def apart(event: Event, echoed: int, write: Callable[..., Written], *args: Any) -> Written:
-    """What `write` makes of one event of a long batch: in a thread if it is long. Other turns go on meanwhile."""
+    """One event of a long batch, encoded by `write`: in a thread if it is long. Other turns run meanwhile."""
     size = size_of(event, echoed)
     if size > LONG:
         return await off_loop(size, write, event, *args)
@@ -83,6 +83,6 @@ async def apart(event: Event, echoed: int, write: Callable[..., Written], *args:
 
 
 def head(headers: dict[str, str]) -> Message:
-    """How a stream begins, as sse-starlette has it."""
+    """The first message of a stream, with the headers of sse-starlette."""
     stream = EventSourceResponse(iter(()), headers=headers)
     return {"type": "http.response.start", "status": stream.status_code, "headers": stream.raw_headers}

@@ -2,21 +2,21 @@
 
 Theory of operation
 -------------------
-Two tasks serve a connection. One reads: it puts frames into a short queue, and its end is the client's: then whatever
-runs is cancelled, and the upstream closed. The other works: it takes a frame, walks it as a POST is walked, sends the
-events, and remembers the outcome. A connection ends
+Two tasks serve a connection. One reads: it puts frames into a short queue. When the client disconnects it ends, and
+the running turn is cancelled and its upstream closed. The other works: it takes a frame, runs its turn as a POST does,
+sends the events, and remembers the outcome. A connection ends
 
     when the client leaves           the running turn is cancelled
-    when the server stops            behind the running turn, with 1001
-    when it is told other settings   the same
-    after `websocket_lifetime`       behind the running turn, with an error frame and 1001
+    when the server stops            after the running turn, with 1001
+    when the settings are reloaded   the same
+    after `websocket_lifetime`       after the running turn, with an error frame and 1001
     after `websocket_idle`           between two turns, with 1001
-    when the client takes nothing    at once: a send that hangs is the client's fault
+    when the client reads nothing    at once: a send that hangs is the client's fault
 
 A frame takes one of its caller's slots before it is decoded, one that is only to be remembered (`generate: false`) too;
-frames that wait hold none. What waits and what is remembered is counted, and a caller holds a share of it.
-Before the upstream has spoken a failure is an `error` frame with an HTTP status, afterwards `response.failed`, as over
-HTTP. Warnings stand beside the response in the first event. `turns/conversation_memory.py` keeps what is remembered.
+frames that wait hold none. Bytes that wait and bytes that are remembered are counted, each caller within its share.
+Before the upstream's first payload a failure is an `error` frame with an HTTP status, after it `response.failed`, as
+over HTTP. Warnings are beside the response in the first event. `turns/conversation_memory.py` keeps what is remembered.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, answer
+from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.transports.sse import is_short
 from app.transports.websocket_frames import FULL, STOPPING, WaitingFrames, at_once, frames, frames_apart, warned
 from app.transports.websocket_guard import DRAIN, SHARE
@@ -47,11 +47,11 @@ from app.turns.quota import Quota, Share
 from app.turns.service import TurnService
 
 BETA: Final = "responses_websockets="
-"""In `OpenAI-Beta`: the client speaks the form of the protocol before its release."""
+"""In `OpenAI-Beta`: the client uses the protocol as it was before its release."""
 
 GOING_AWAY: Final = 1001
 PATHS: Final = tuple(f"{prefix}/responses{slash}" for prefix in ("/v1", "") for slash in ("", "/"))
-"""Where the endpoint is found."""
+"""The paths of the endpoint."""
 
 
 class Quotas(NamedTuple):
@@ -59,9 +59,9 @@ class Quotas(NamedTuple):
 
     connections: Quota
     arriving: Quota
-    """Bytes of messages that are not whole yet, or that wait for their turn."""
+    """Bytes of messages that are not complete yet, or that wait for their turn."""
     remembered: Quota
-    """Bytes of conversations. Full, it keeps nobody from sending."""
+    """Bytes of conversations. When it is used up, callers may still send."""
 
 
 class WebSockets:
@@ -75,7 +75,7 @@ class WebSockets:
         self._open: set[_Connection] = set()
 
     def leave(self) -> None:
-        """Other settings hold from now on, other keys perhaps: every connection ends behind its running turn."""
+        """The settings have changed, perhaps also the keys: every connection ends after its running turn."""
         for connection in self._open:
             connection.leave()
 
@@ -88,7 +88,7 @@ class WebSockets:
         except ProblemError as error:
             self._service.turn(request_id=request_id, **trace_of(headers)).refuse(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
-            await answer(error.problem, extra)(scope, receive, send)
+            await error_response(error.problem, extra)(scope, receive, send)
             return
         try:
             scope["state"]["headers"] = self._service.limits.headers(caller)
@@ -118,7 +118,7 @@ class WebSockets:
 
 
 class _Connection:
-    """One client, until it leaves or is sent away."""
+    """One connection to its end."""
 
     def __init__(  # noqa: PLR0913, PLR0917 — all of them are of this connection alone
         self,
@@ -143,8 +143,8 @@ class _Connection:
         self._memory = memory
         self._waiting = waiting
         self._is_busy = False
-        self._news = asyncio.Event()
-        """Something to do, or to stop for."""
+        self._wake = asyncio.Event()
+        """Set when there is a frame, or a reason to end."""
         self._draining = False
         self._now = asyncio.get_running_loop().time
         self._expires = self._now() + server.websocket_lifetime
@@ -152,10 +152,10 @@ class _Connection:
     def leave(self) -> None:
         """Take no more turns."""
         self._draining = True
-        self._news.set()
+        self._wake.set()
 
     async def run(self, receive: Receive) -> None:
-        """To the end of the connection."""
+        """Serve it until it ends."""
         reading = asyncio.create_task(self._read(receive))
         working = asyncio.create_task(self._work())
         try:
@@ -183,7 +183,7 @@ class _Connection:
                 if not has_room:
                     await self._send_error(FULL)
                     continue
-            self._news.set()
+            self._wake.set()
 
     async def _work(self) -> None:
         while (frame := await self._next()) is not None:
@@ -196,16 +196,16 @@ class _Connection:
 
     async def _next(self) -> bytes | None:
         """The next frame; none when the connection must end."""
-        bored = self._now() + self._server.websocket_idle
+        idle_until = self._now() + self._server.websocket_idle
         while not self._draining and self._now() < self._expires:
             if self._waiting:
                 return self._waiting.pop()
-            if self._now() >= bored:
+            if self._now() >= idle_until:
                 return None
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(min(bored, self._expires)):
-                    await self._news.wait()
-            self._news.clear()
+                async with asyncio.timeout_at(min(idle_until, self._expires)):
+                    await self._wake.wait()
+            self._wake.clear()
         if not self._draining:
             await self._send_error(self._too_old())
         for _ in range(len(self._waiting) if self._draining else 0):
@@ -242,23 +242,23 @@ class _Connection:
             self._memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last))
 
     async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
-        """The whole answer, sent; its last event."""
+        """Sends the answer; its last event."""
         create = await self._service.read_object(
             frame.body, turn, size, previous_response_id=frame.previous_response_id
         )
         if not frame.generate:
             turn.log.note(status=HTTPStatus.OK.value, generate=False)
             events = await self._service.prepare(create, turn, originator=self._originator)
-            return await self._tell(turn.watch(at_once(events)), size)
+            return await self._send_batches(turn.watch(at_once(events)), size)
         running = await self._service.begin(create, turn, originator=self._originator)
         await running.open(self._server.first_payload_wait)
         turn.log.note(status=HTTPStatus.OK.value)
-        return await self._tell(turn.watch(running.batches()), size, running)
+        return await self._send_batches(turn.watch(running.batches()), size, running)
 
-    async def _tell(
+    async def _send_batches(
         self, batches: AsyncIterator[list[Event]], size: int, running: RunningTurn | None = None
     ) -> LastEvent | RelayedLast:
-        """Sends all of them, the warnings with the first, those of the answer itself with the last; the last event."""
+        """Sends these batches; the last event. Warnings of the request go with the first, late ones with the last."""
         last: Event | None = None
         async for batch in batches:
             first = () if running is None or last is not None else running.warnings

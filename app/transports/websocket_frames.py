@@ -15,24 +15,24 @@ WAITING: Final = 64
 FULL: Final = Problem(
     code="rate_limit_exceeded", message="Too many frames wait already, on this connection or in all.", retry_after=1
 )
-"""What is said of a frame for which there is no room."""
+"""The error for a frame for which there is no room."""
 
 STOPPING: Final = Problem(
     code="overloaded", message="This connection is about to end. Open another one.", retry_after=1
 )
-"""What is said of those that wait when the server stops."""
+"""The error for frames that wait when the server stops."""
 Warned = dict[int, Sequence[ClientWarning]]
-"""The warnings that stand in an event, by its position in the batch."""
+"""The warnings in an event, by its position in the batch."""
 
 
 class WaitingFrames:
-    """A queue. Its bytes are taken from the caller's share, but for a frame that somebody is about to take."""
+    """A queue. Its bytes are taken from the caller's share, except those of a frame that is taken at once."""
 
     def __init__(self, share: Share, most_bytes: int) -> None:
         self._share = share
         self._most_bytes = most_bytes
         self._frames: deque[tuple[bytes, int]] = deque()
-        """Each with what it holds of the share."""
+        """Each with the bytes it takes of the share."""
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -65,26 +65,26 @@ class WaitingFrames:
 
 
 def warned(batch: Sequence[Event], first: Sequence[ClientWarning], late: Sequence[ClientWarning]) -> Warned:
-    """`first` stand in the first event of this batch, `late` in its last one."""
+    """`first` go into the first event of this batch, `late` into its last one."""
     last = len(batch) - 1
     return {0: [*first, *late]} if not last else {0: first, last: late}
 
 
 def frames(batch: Sequence[Event], warnings: Warned) -> list[str]:
-    """All frames of a batch that is short."""
+    """All frames of a short batch."""
     return [_text(event, warnings.get(position, ())) for position, event in enumerate(batch)]
 
 
 async def frames_apart(
     batch: Sequence[Event], warnings: Warned, echoed: int, send: Callable[[str], Awaitable[None]]
 ) -> None:
-    """Sends the frames of a batch that is not short, each made when the one before it has left."""
+    """Sends the frames of a long batch, each encoded after the one before it was sent."""
     for position, event in enumerate(batch):
         await send(await sse.apart(event, echoed, _text, warnings.get(position, ())))
 
 
 async def at_once(events: list[Event]) -> AsyncIterator[list[Event]]:
-    """Events that are all there, as a single batch."""
+    """These events as a single batch."""
     yield events
 
 

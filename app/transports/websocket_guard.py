@@ -18,7 +18,7 @@ from app.settings import Server
 log = logging.getLogger("am_proxy")
 
 DRAIN: Final = "websocket.drain"
-"""What the application receives when the server is told to stop, once per connection."""
+"""The message that the application receives when the server stops, once per connection."""
 SHARE: Final = "websocket.share"
 """Where in a connection's state the application leaves the share that its caller's bytes are taken from."""
 UNCOUNTED: Final = 64 * 1024
@@ -29,14 +29,14 @@ TRY_LATER: Final = 1013
 NO_TEXT: Final = 1007
 POLICY: Final = 1008
 LINGER: Final = 5
-"""Seconds in which a client that is through must take what it was sent; then its connection is dropped."""
+"""Seconds in which a client must read the last messages; then its connection is dropped."""
 
 SMALL: Final = 1024
 """Bytes from which on a frame is covered by the limits of bytes."""
 BURST: Final = 2000
 """Small frames that may come at once."""
 RATE: Final = 200
-"""Small frames a second that may come on and on."""
+"""Small frames a second that may come for any time."""
 
 
 class FrameBudget:
@@ -60,13 +60,13 @@ class FrameBudget:
 
 
 class DrainingSocket(WebSocketsSansIOProtocol):
-    """Tells the application of the server's end instead of cutting it, and keeps no connection that nobody reads."""
+    """Tells the application when the server stops instead of closing, and drops connections that are not read."""
 
     _drop: asyncio.TimerHandle | None = None
     _came = 0
-    """Bytes since the last whole message."""
+    """Bytes since the last complete message."""
     _counted = 0
-    """What they hold of the caller's share."""
+    """How many of them are taken from the caller's share."""
     _budget: FrameBudget | None = None
     _ended_by_app = False
     """Whether the application has closed the connection."""
@@ -79,7 +79,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
                 return
 
     def _read(self, data: bytes) -> None:
-        """Of a long message each byte is counted until it is whole, as no turn's slot stands for it yet."""
+        """Each byte of a long message is counted until it is complete: until then no slot of a turn limits it."""
         self._came += len(data)
         super().data_received(data)
         share = self.scope["state"].get(SHARE) if hasattr(self, "scope") else None
@@ -117,7 +117,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         super().handle_pong(event)
 
     def handle_text(self, event: Frame) -> None:
-        """A frame, of which the library's parser would keep the data until the next one comes."""
+        """A text frame. The library's parser would keep its data until the next one comes."""
         self._count(len(event.data))
         super().handle_text(event)
         event.data = b""
@@ -135,7 +135,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         event.data = b""
 
     def send_receive_event_to_app(self) -> None:
-        """A whole message, passed on as bytes. uvicorn would log one that is not UTF-8 as a fault of the server."""
+        """Passes on a complete message as bytes. uvicorn would log one that is not UTF-8 as a fault of the server."""
         if self.curr_msg_data_type == "text":
             data = b"".join(self.frames)
             try:
@@ -154,7 +154,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
         self._came = self._counted = 0
 
     def shutdown(self) -> None:
-        """The server was told to stop."""
+        """The server stops."""
         if self.handshake_complete and not self.close_sent:
             message: Any = {"type": DRAIN}
             self.queue.put_nowait(message)
@@ -162,7 +162,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
             super().shutdown()
 
     async def send(self, message: Any) -> None:
-        """What the application says. It may not know yet that the connection was closed for what the client sent."""
+        """Sends a message. The application may not know yet that the connection was closed for what the client sent."""
         if self.handshake_complete and self.close_sent and not self._ended_by_app:
             raise ClientDisconnected
         self._ended_by_app = message["type"] == "websocket.close"
@@ -171,13 +171,13 @@ class DrainingSocket(WebSocketsSansIOProtocol):
             self.handshake_complete = True  # uvicorn would report a refusal as a fault of the application
 
     async def run_asgi(self) -> None:
-        """One connection, to its end."""
+        """Runs one connection to its end."""
         await super().run_asgi()
         if not self.disconnected:
             self._drop = self.loop.call_later(LINGER, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """The client has disconnected."""
         self._release()
         if self._drop is not None:
             self._drop.cancel()
@@ -185,7 +185,7 @@ class DrainingSocket(WebSocketsSansIOProtocol):
 
 
 def is_offer(head: bytes) -> bool:
-    """Whether the library that speaks websockets would accept this head of a request."""
+    """Whether the websocket library would accept this head of a request."""
     handshake = ServerProtocol()
     handshake.receive_data(head)
     return any(
@@ -195,5 +195,5 @@ def is_offer(head: bytes) -> bool:
 
 
 def socket_options(server: Server) -> dict[str, Any]:
-    """How uvicorn is to treat websockets. Without compression: of events that leave one by one it makes little."""
+    """The options of uvicorn for websockets. No compression: it gains little on events that are sent one by one."""
     return {"ws": DrainingSocket, "ws_max_size": server.max_body_bytes, "ws_per_message_deflate": False}

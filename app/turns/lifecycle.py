@@ -1,4 +1,4 @@
-"""The life of one turn, however it came in: it is logged, admitted, asked, and ended here.
+"""The lifecycle of one turn, however it came in: it is logged, admitted and ended here.
 
 Theory of operation
 -------------------
@@ -29,7 +29,7 @@ from app.turns.pump import Pump
 
 
 class ClientGoneError(Exception):
-    """The client has left: there is nobody to answer."""
+    """The client has disconnected, and cannot be answered."""
 
 
 class RunningTurn:

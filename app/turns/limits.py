@@ -1,20 +1,20 @@
-"""Whether a turn may begin now: how many run at once, what its key may, and whether this server is being stopped.
+"""Whether a turn may begin now: how many run at once, the limits of its key, and whether this server is stopping.
 
 Theory of operation
 -------------------
-A turn is admitted before its body is read, and whoever is turned away is told at once: nobody queues, so health is
-never behind anybody. The count is our own; pools of connections have no bound, for a turn that waits for another
-turn's connection is a turn that waits for another client.
+A turn is admitted before its body is read, and one too many is refused at once: there is no queue. The turns are
+counted here; pools of connections have no limit, because a turn that waits for another turn's connection is a client
+that waits for another client.
 
-Limits belong to `Key.owner`. Guests, who are as many as somebody cares to invent, share half of all turns at most.
-Where there may be several owners, an owner may begin a turn only while it runs fewer than are free (a guest, than are
-free for guests): the first takes half of all, the next half of the rest, and whoever comes later still finds one. A
+Limits belong to `Key.owner`. Anyone can invent guests, so all guests together have at most half of all turns. Where
+there may be several owners, an owner may begin a turn only while it runs fewer than are free (a guest: than are free
+for guests): the first owner gets half of all, the next half of the rest, and there is still a free one for the next. A
 key with a `concurrency` of its own has that many instead.
 
-A server that is told to stop goes through two steps, each begun from outside:
+A server stops in two steps:
 
-    `leave`   it says that it is not ready, so that load balancers turn elsewhere, and serves on
-    `end`     whatever still runs ends with `LEAVING`, and nothing begins any more
+    `leave`   it reports that it is not ready, so that load balancers choose another, and goes on serving
+    `end`     turns that still run end with `LEAVING`, and none begins any more
 """
 
 import time
@@ -28,24 +28,24 @@ from app.turns.quota import Quota
 from app.turns.rate_limit import RateLimit, RateLimits
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
-"""What a turn is told that ran when its server ended, and one that came too late."""
+"""The problem of a turn that the end of the server interrupted, or that came too late."""
 PAUSE: Final = 2
 """Seconds after which it may be worth asking a full server again."""
 
 
 class Slot:
-    """One running turn, as it counts against the limits. Whoever takes one gives it back."""
+    """One running turn, as it counts against the limits."""
 
     def __init__(self, limits: "Limits", caller: Key, rate_limit: RateLimit) -> None:
         self._limits = limits
         self.caller = caller
         self.rate_limit = rate_limit
         self.interrupt: Callable[[Problem], None] | None = None
-        """How the turn is ended from outside, once it can be."""
+        """Interrupts the turn, once it has begun."""
         self._held: tuple[Quota, int] | None = None
 
     def on_end(self, interrupt: Callable[[Problem], None]) -> None:
-        """What to call when the server ends; at once if it has."""
+        """Sets what interrupts the turn when the server ends; calls it at once if the server has ended."""
         self.interrupt = interrupt
         if self._limits.ended:
             interrupt(LEAVING)
@@ -57,26 +57,26 @@ class Slot:
         self._held = quota, size
 
     def answered(self) -> None:
-        """The request is held no longer. Once is enough, as below."""
+        """The request is no longer held. Calling it again does nothing."""
         held, self._held = self._held, None
         if held is not None:
             held[0].give_back(self.caller, held[1])
 
     def give_back(self) -> None:
-        """The turn is over. Once is enough, more often does no harm."""
+        """The turn is over. Calling it again does nothing."""
         self.answered()
         self._limits.give_back(self)
 
 
 class Limits:
-    """Counts turns, and says whether another one may begin."""
+    """Counts turns, and decides whether another one may begin."""
 
     def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic, *, shared: bool = False) -> None:
         self.ready = True
         """Whether new clients should come."""
         self.ended = False
         self.slots: set[Slot] = set()
-        """Of all turns that run."""
+        """The slots of all turns that run."""
         self._max_turns = max_turns
         self._shared = shared
         """Whether there may be several owners."""
@@ -86,7 +86,7 @@ class Limits:
         """Turns of guests that run."""
 
     def admit(self, caller: Key) -> Slot:
-        """One more turn. Raises `ProblemError` where there may be none, now or for this key."""
+        """A slot for one more turn. Raises `ProblemError` if there is none, or none for this key."""
         if self.ended:
             raise ProblemError(LEAVING)
         free = self._max_turns - len(self.slots)
@@ -106,32 +106,32 @@ class Limits:
         rate_limit.take(caller)
         slot = Slot(self, caller, rate_limit)
         self.slots.add(slot)
-        OWNER.set(caller.owner)  # what is done for this turn is done in its caller's share
+        OWNER.set(caller.owner)  # work for this turn takes threads from its caller's share
         self._guests += caller.is_guest
         return slot
 
     def give_back(self, slot: Slot) -> None:
-        """A turn is over."""
+        """The turn of this slot is over."""
         if slot in self.slots:
             self.slots.discard(slot)
             self._guests -= slot.caller.is_guest
             self._rate_limits.give_back(slot.caller, slot.rate_limit)
 
     def headers(self, caller: Key) -> dict[str, str]:
-        """What this caller has left, for every answer to it."""
+        """What this caller has left, as headers for every answer to it."""
         return self._rate_limits.headers(caller)
 
     def follow(self, max_turns: int, *, shared: bool) -> None:
-        """Other limits hold from now on. Turns that run, and requests of the last minute, count as before."""
+        """Changes the limits. Running turns, and requests of the last minute, still count."""
         self._max_turns = max_turns
         self._shared = shared
 
     def leave(self) -> None:
-        """The server is told to stop, and serves on for a while."""
+        """The server is about to stop, and goes on serving for a while."""
         self.ready = False
 
     def end(self) -> None:
-        """The while is over."""
+        """The server ends: turns that still run are interrupted."""
         self.ready = False
         self.ended = True
         for slot in list(self.slots):

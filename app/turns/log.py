@@ -1,4 +1,4 @@
-"""One log line a turn, which names no prompt and no output."""
+"""One log line for each turn, without its prompt and its output."""
 
 import logging
 import re
@@ -23,7 +23,7 @@ _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f
 
 
 def trace_of(headers: Headers) -> dict[str, str]:
-    """Where a request stands in its client's trace, if it says so."""
+    """The place of a request in its client's trace, if it has one."""
     given = headers.get("traceparent", "")
     return {"traceparent": given} if _TRACEPARENT.fullmatch(given) else {}
 
@@ -47,7 +47,7 @@ class TurnLog:
         self._fields |= fields
 
     def set_caller(self, caller: Key) -> None:
-        """Whose turn it is. The log names the key; the owner is for observers that show turns to their owners."""
+        """Sets the caller. The log names its key; the owner is for observers that show turns to their owners."""
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
@@ -64,7 +64,7 @@ class TurnLog:
     async def watch(
         self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
     ) -> AsyncIterator[list[Event]]:
-        """The same batches; on their way it is seen when the first item came and how it ended."""
+        """The same batches. When the first item was sent, and how the turn ended, is noted on the way."""
         async for batch in batches:
             if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
                 self._first = time.perf_counter()
@@ -81,11 +81,11 @@ class TurnLog:
         self.note(finish="refused", status=problem.shape.status, error=problem.code)
 
     def failed(self) -> None:
-        """The turn ended by a fault of ours, of which the server's log says more."""
+        """The turn ended by a fault of this server; the server's own log has the details."""
         self.note(finish="failed", status=HTTPStatus.INTERNAL_SERVER_ERROR.value, error="internal_error")
 
     def write(self) -> None:
-        """Writes the line. A turn that never came to its last event was left by its client."""
+        """Writes the line. A turn without a last event was left by its client."""
         self._fields.setdefault("finish", "disconnected")
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
@@ -104,7 +104,7 @@ class TurnLog:
 
 
 class NoLog(TurnLog):
-    """The log of what is no turn: nothing is written."""
+    """A log that writes no line, for requests that do not run a turn."""
 
     def write(self) -> None:
         """Writes nothing."""

@@ -15,7 +15,7 @@ class TurnObserver(Protocol):
     """What an observer records of one turn."""
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """What the client wants, what this upstream is asked for it now, and what could not be said to it.
+        """The client's request, what this upstream is asked for it, and what could not be asked of it.
 
         Called once for each ask: again where another upstream is asked, or the same one after a summary.
         """
@@ -30,7 +30,7 @@ class TurnObserver(Protocol):
         ...
 
     def refused(self, problem: Problem) -> None:
-        """The client gets this problem, no answer. The log has its code only: its words may be the client's."""
+        """The client gets this problem, no answer. The log has its code only: the words may be the client's."""
         ...
 
     def ended(self, fields: Mapping[str, Any]) -> None:
@@ -42,14 +42,14 @@ class Observer(Protocol):
     """Observes every turn."""
 
     def began(self, fields: Mapping[str, Any]) -> TurnObserver:
-        """A request came in. So far it has a `request_id`, and what is known of the way it came."""
+        """A request came in. `fields` has its `request_id`, and whether it came over a websocket."""
         ...
 
 
 class Observers:
-    """All observers of one turn. One that raises is logged once; of the turn it then gets nothing more but the end.
+    """All observers of one turn. One that raises is logged once; after that it is called only at the end of the turn.
 
-    It gets the end all the same, because that is where it releases what it holds of the turn.
+    It is called at the end all the same, because that is where it releases what it holds.
     """
 
     def __init__(self, observers: Sequence[Observer], fields: Mapping[str, Any]) -> None:
@@ -70,7 +70,7 @@ class Observers:
                 self._guarded(position, observer, call)
 
     def sent(self, events: list[Event]) -> None:
-        """The same as `each`, for events that are sent. It is spelled out, for it is called for every batch."""
+        """The same as `each`, for events that are sent. It is written out, because it runs for every batch."""
         for position, observer in enumerate(self._observers):
             if position not in self._failed:
                 try:

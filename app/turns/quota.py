@@ -1,8 +1,8 @@
-"""How much of one thing callers may hold: in all, each owner, and all guests together. Counted per process.
+"""Quotas: how much of one thing callers may hold, in all, each owner, and all guests together. Counted per process.
 
-Guests are callers whose key is none of ours. Anybody can invent another one, so that a share for each of them would
-bound nothing: together they hold half of all at most. Where no keys are configured all callers are one, whose only
-limit is that of the process.
+Guests are callers with a key that is not configured here. Anyone can invent another one, so a share for each would
+limit nothing: together they hold at most half of all. Where no keys are configured all callers are one, with the limit
+of the process only.
 """
 
 from typing import Final
@@ -15,23 +15,23 @@ PAUSE: Final = 2
 
 
 class Quota:
-    """Counts connections, bytes or whatever else is held for a caller. Whoever takes some gives it back."""
+    """Counts connections, bytes or other things that are held for a caller. What is taken must be given back."""
 
     def __init__(self, in_all: int, per_owner: int) -> None:
         self._in_all = in_all
         self._per_owner = per_owner
         self._held: dict[str, int] = {}
-        """By owner; who holds nothing is not in it."""
+        """By owner; only those above zero."""
         self._sum = 0
         self._guests = 0
 
     def follow(self, in_all: int, per_owner: int) -> None:
-        """Other limits hold from now on. What is held stays held."""
+        """Changes the limits. What is held stays held."""
         self._in_all = in_all
         self._per_owner = per_owner
 
     def refusal(self, things: str, amount: int = 1) -> Problem:
-        """Why not so much more could be taken of these `things`."""
+        """The problem of a request for which so many more of these `things` could not be taken."""
         if self._sum + amount > self._in_all:
             words = f"This server has {self._in_all} {things}, and takes no more."
             return Problem(code="overloaded", message=words, retry_after=PAUSE)
@@ -39,7 +39,7 @@ class Quota:
         return Problem(code="rate_limit_exceeded", message=words, retry_after=PAUSE)
 
     def take(self, caller: Key, amount: int = 1) -> bool:
-        """Whether the caller may have so much more, which then is held."""
+        """Takes so much more for the caller, if it is within the limits; whether it is."""
         held = self._held.get(caller.owner, 0) + amount
         if self._sum + amount > self._in_all or (caller.owner and held > self._per_owner):
             return False
@@ -49,7 +49,7 @@ class Quota:
         return True
 
     def give_back(self, caller: Key, amount: int = 1) -> None:
-        """The caller holds so much less."""
+        """Gives back so much of what the caller holds."""
         self._count(caller, -amount)
 
     def _count(self, caller: Key, amount: int) -> None:
@@ -64,16 +64,16 @@ class Quota:
 
 
 class Share:
-    """What one caller holds of a quota, as far as one connection took it."""
+    """A quota as one connection of a caller uses it."""
 
     def __init__(self, quota: Quota, caller: Key) -> None:
         self._quota = quota
         self._caller = caller
 
     def take(self, amount: int) -> bool:
-        """Whether there may be so much more, which then is held."""
+        """Takes so much more, if it is within the limits; whether it is."""
         return self._quota.take(self._caller, amount)
 
     def give_back(self, amount: int) -> None:
-        """So much less is held."""
+        """Gives back so much."""
         self._quota.give_back(self._caller, amount)

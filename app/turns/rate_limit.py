@@ -1,7 +1,7 @@
-"""How often, and how many times at once, one caller may ask. In memory: every process counts for itself.
+"""Rate limits: how often, and how many times at once, one caller may ask. Each process counts for itself.
 
-Callers are told apart by `Key.owner`, never by the name in the log, which guests share. What is counted outlives a
-reload of the settings; the limits are those of the key that a request comes with.
+Callers are distinguished by `Key.owner`, never by the name in the log, which guests share. The counts outlive a reload
+of the settings; the limits are those of the key of the request.
 """
 
 import math
@@ -14,21 +14,21 @@ from app.settings import Key
 
 MINUTE: Final = 60
 MOST_GUESTS: Final = 10_000
-"""Guests that are remembered: anybody can invent another one. Of more, the one that was idle longest is forgotten."""
+"""Guests that are remembered, as anyone can invent another. Of more, the one that was idle longest is forgotten."""
 
 
 class RateLimit:
-    """What one caller has used. A minute's requests may come all at once; they come back one by one, evenly."""
+    """What one caller has used. A minute's requests may come all at once; they are restored one by one, evenly."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._spent = 0.0
-        """Requests of the last minute that have not come back yet."""
+        """Requests of the last minute that have not been restored yet."""
         self._seen = clock()
         self.running = 0
 
     def headers(self, key: Key) -> dict[str, str]:
-        """How it stands, in OpenAI's words. Nothing for a key that may ask as often as it likes."""
+        """What is left, in OpenAI's headers. None for a key without a limit."""
         most = key.requests_per_minute
         if most is None:
             return {}
@@ -40,7 +40,7 @@ class RateLimit:
         }
 
     def take(self, key: Key) -> None:
-        """One request begins. Raises `ProblemError` if it is one too many, which then costs nothing."""
+        """One request begins. Raises `ProblemError` if it is one too many; it is not counted then."""
         if key.concurrency is not None and self.running >= key.concurrency:
             raise _refused(f"This key may run {key.concurrency} requests at once, and does.", 1)
         if key.requests_per_minute is not None:
@@ -69,7 +69,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """Those of all callers. Keys are as many as are configured; guests are bounded."""
+    """The rate limits of all callers. Configured keys are few; the number of guests is limited here."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -77,7 +77,7 @@ class RateLimits:
         self._guests: OrderedDict[str, RateLimit] = OrderedDict()
 
     def of(self, caller: Key) -> RateLimit:
-        """That of one caller, remembered from now on."""
+        """The rate limit of one caller, remembered from now on."""
         if caller.own is None:
             return self._keys.setdefault(caller.owner, RateLimit(self._clock))
         owner = caller.owner
@@ -90,14 +90,14 @@ class RateLimits:
         return found
 
     def headers(self, caller: Key) -> dict[str, str]:
-        """What this caller has left. Nothing is remembered for that."""
+        """What this caller has left, as headers. Nothing is remembered for that."""
         if caller.requests_per_minute is None:
             return {}
         found = (self._keys if caller.own is None else self._guests).get(caller.owner)
         return (found or RateLimit(self._clock)).headers(caller)
 
     def give_back(self, caller: Key, rate_limit: RateLimit) -> None:
-        """One request of this caller has ended; the caller is forgotten where nothing need be remembered."""
+        """One request of this caller has ended. A caller that has used nothing is forgotten."""
         rate_limit.give_back()
         table = self._keys if caller.own is None else self._guests
         if rate_limit.is_unused and table.get(caller.owner) is rate_limit:
