@@ -12,6 +12,7 @@ from app.dialects.responses.relay_options import RelayOptions
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event
+from app.protocol.response import Identity
 from app.transports import sse
 from app.upstreams.chat_lines import ChatLines
 from app.upstreams.response_events import EventReader
@@ -73,7 +74,7 @@ def turn_of(kind: type[Any], options: Any) -> Any:
     numbers = count(1)
     request = parse_request(json.dumps(REQUEST).encode())
     mint: Callable[[str], str] = lambda prefix: f"{prefix}_AM-{next(numbers)}"  # noqa: E731 — shorter so
-    return kind(request, model="m", options=options, mint=mint, now=lambda: 1)
+    return kind(request, model="m", options=options, identity=Identity("resp_AM-1", 1), mint=mint, now=lambda: 1)
 
 
 def chat(body: bytes) -> Work:
