@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 
 from app.dialects.responses.marked_seals import marked_seal, tag_of
-from app.emitter.rules import CUT_IN_A_CALL
 from app.protocol.events import Ending, RelayedItem, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
@@ -416,47 +415,12 @@ def test_a_call_that_a_limit_cut_is_never_completed(said: str, name: str) -> Non
     check(told)
 
 
-@pytest.mark.parametrize("said", ["incomplete", "completed"])
-def test_codex_is_not_told_a_call_that_a_limit_cut_and_the_answer_fails(said: str) -> None:
-    """It reads no status, and would run half a script; without the call it would stop without a word."""
-    events = answer(HELLO, cut_call(said), status="incomplete", incomplete_details=LIMIT)
-    turn = new_turn(for_codex=True)
-    told = heard(turn, events)
-    done = [event["item"]["type"] for event in told if event["type"] == "response.output_item.done"]
-    assert (done, [item["type"] for item in told[-1]["response"]["output"]]) == (["message"], ["message"])
-    assert (told[-1]["type"], turn.problem) == ("response.failed", CUT_IN_A_CALL)
-    check(told)
-
-
 @pytest.mark.parametrize("behind", [[], [message("msg_2", "Oops.")]], ids=["at the end", "in the middle"])
 @pytest.mark.parametrize("for_codex", [True, False])
 def test_broken_arguments_that_no_limit_cut_pass_as_they_are(behind: list[Said], *, for_codex: bool) -> None:
     """The model wrote them so. They wait until something else is told, which shows that nothing was cut."""
     events = answer(cut_call("completed"), *behind)
     assert heard(new_turn(for_codex=for_codex), events) == marked(events)
-
-
-def refusing(text: str) -> list[Json]:
-    events = json.dumps(answer(message("msg_1", text)))
-    return [
-        {key: value for key, value in event.items() if key != "logprobs"}
-        for event in json.loads(
-            events.replace("response.output_text.", "response.refusal.")
-            .replace('"type": "output_text", "text"', '"type": "refusal", "refusal"')
-            .replace(f'"text": "{text}", "logprobs"', f'"refusal": "{text}", "logprobs"')
-            .replace(', "annotations": []', "")
-        )
-    ]
-
-
-def test_codex_is_told_a_refusal_as_text() -> None:
-    """It shows nothing of a message that holds a `refusal` part."""
-    others = check_heard(heard(new_turn(), refusing("I cannot.")))
-    assert others.pieces == [("refusal", "I cannot.")]
-    told = heard(new_turn(for_codex=True), refusing("I cannot."))
-    check(told)
-    assert check_heard(told).pieces == [("text", "I cannot.")]
-    assert "refusal" not in json.dumps(told)
 
 
 # What the log and the counters hold
