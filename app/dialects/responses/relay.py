@@ -32,12 +32,9 @@ as incomplete. What becomes of open items at the end, and what Codex gets differ
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
 from app.dialects.responses.call_ends import CallEnds, Named
 from app.dialects.responses.endings import (
     LAST,
-    MOVING,
     REASONS,
     SECOND,
     UNREADABLE,
@@ -46,7 +43,6 @@ from app.dialects.responses.endings import (
     ending,
     final_items,
     reported,
-    whole_seconds,
 )
 from app.dialects.responses.marked_ids import original
 from app.dialects.responses.marks import Marks
@@ -54,12 +50,12 @@ from app.dialects.responses.positions import Positions
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
 from app.dialects.responses.relayed_items import OpenRelayedItem, RelayedItems
+from app.dialects.responses.relayed_response import RelayedResponse
 from app.dialects.responses.relayed_tool_choice import ToolChoiceFilter
 from app.emitter.for_codex import client_rules, refusals_as_text
 from app.emitter.ledger import Ledger
 from app.emitter.rules import CUT, Reason
 from app.json_text import json_bytes
-from app.protocol.echo import opening_response
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
@@ -96,22 +92,12 @@ class RelayTurn:
         self.problem: Problem | None = None
         """Why it failed."""
         self.notes: dict[str, Any] = {}
-        self._model = request.model
-        self._request: CreateResponse | None = request
-        """Until the beginning of the answer, which may have to be made of it."""
-        self._previous = request.previous_response_id
-        self._marks = Marks(options)
         self._most = options.max_answer_bytes
-        self._identity = identity
         self._now = now
+        self._marks = Marks(options)
+        self._response = RelayedResponse(request, identity, self._marks)
         self._client_rules = client_rules(for_codex=for_codex)
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
-        self._response: Json = {}
-        """The last one that was sent."""
-        self._ours: Json = {}
-        """The fields that never change of a response that we began."""
-        self._supplied: Json = {}
-        """What the upstream's responses leave out: llama.cpp's first has three fields, and clients read more."""
         self._items = RelayedItems(self._ledger)
         self._positions = Positions(lambda prefix: original(mint(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
@@ -135,7 +121,7 @@ class RelayTurn:
         """No events: the first ones are the upstream's own, unless `sent` events of ours have been sent already."""
         self.ask = {}
         if sent:
-            self._open_for_upstream()
+            self._response.open()
             self._ledger.continue_after(sent)
         return []
 
@@ -177,10 +163,8 @@ class RelayTurn:
         """Something broke."""
         events = self._missing_opening("response.failed") + self._close_open_items("failure")
         self.problem = problem
-        error = {"code": problem.shape.failed_code, "message": problem.failed_message}
-        outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
-        self._response = {**self._response, **outcome, "output": self._ledger.output}
-        return [*events, self._last("failure", {"type": "response.failed", "response": self._response})]
+        response = self._response.fail(problem, self._ledger.output)
+        return [*events, self._last("failure", {"type": "response.failed", "response": response})]
 
     def _missing_opening(self, name: str) -> list[Event]:
         """What must come before this event and did not. Clients rely on two first events."""
@@ -190,21 +174,12 @@ class RelayTurn:
 
     def _begin(self) -> list[Event]:
         """The first two events, in the upstream's place."""
-        self._open_for_upstream()
-        created = {"type": "response.created", "response": self._response}
+        created = {"type": "response.created", "response": self._response.open()}
         return [self._relayed("response.created", created, Relayed), self._in_progress()]
-
-    def _open_for_upstream(self) -> None:
-        """Makes the response of the request: the upstream's own `created` will be left out."""
-        assert self._request is not None  # noqa: S101 — our own misuse: there is one beginning
-        response = opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
-        self._response = self._supplied = msgspec.to_builtins(response)
-        self._ours = {key: value for key, value in self._response.items() if key not in MOVING}
-        self._request = None
 
     def _in_progress(self) -> Event:
         self._ledger.phase = "talking"
-        response = {**self._response, "output": self._ledger.output}
+        response = {**self._response.sent, "output": self._ledger.output}
         event = {"type": "response.in_progress", "response": response}
         return self._relayed("response.in_progress", event, Relayed)
 
@@ -216,8 +191,7 @@ class RelayTurn:
         if name == "response.created" and self._ledger.phase != "new":
             return []  # it was sent already
         events = self._missing_opening(name)
-        self._response = event["response"] = self._completed(response)
-        self._request = None
+        event["response"] = self._response.update(response, self._output(response))
         self._ledger.phase = "created" if name == "response.created" else "talking"
         if name in LAST:
             return events + self._end(name, event)
@@ -225,10 +199,10 @@ class RelayTurn:
 
     def _end(self, name: str, event: Json) -> list[Event]:
         """The upstream's last event, and what is missing before it."""
-        response = self._response
+        response = event["response"]
         status = response["status"] = agreed_status(name, response)
         response["usage"] = counted(response.get("usage"))
-        if self._supplied:  # two clocks in one response might say that it ended before it began
+        if self._response.is_supplied:  # two clocks in one response might say that it ended before it began
             response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
         reason = REASONS[status]
         events = self._send(self._call_ends.end(reason)) + self._close_open_items(reason)
@@ -248,31 +222,12 @@ class RelayTurn:
         events = self._ledger.end(self._ledger.outcomes(items, lambda _, item: item.kind))
         return [self._relayed(event["type"], event, RelayedItem) for event in events]
 
-    def _completed(self, response: Json) -> Json:
-        """The upstream's response as the client gets it."""
+    def _output(self, response: Json) -> list[Any]:
+        """The output of the upstream's response as the client gets it; what is finished, if there is none."""
         output = response.get("output")
-        if self._request is not None and not isinstance(output, list):
-            supplied = opening_response(self._request, id="", created_at=0)
-            self._supplied = {**msgspec.to_builtins(supplied), "created_at": None}
-        sent = {**self._supplied, **response, "model": self._model, "id": self._id_of(response)}
-        if self._previous is not None:  # the upstream was asked as if nothing had been before
-            sent["previous_response_id"] = self._previous
-        sent["output"] = self._ledger.output
-        if isinstance(output, list):
-            output = self._tool_choice.final(self._positions.final(output))
-            sent["output"] = [self._marks.item(item) for item in output]
-        before = self._response.get("created_at") or self._identity.created_at
-        sent["created_at"] = whole_seconds(sent.get("created_at"), before)
-        return sent | self._ours
-
-    def _id_of(self, response: Json) -> str:
-        """The id that was sent first: clients refuse a response that changes its id."""
-        if "id" in self._response:
-            return str(self._response["id"])
-        given = response.get("id")
-        if not isinstance(given, str) or not given:
-            return self._identity.id
-        return self._marks.id(given)
+        if not isinstance(output, list):
+            return self._ledger.output
+        return [self._marks.item(item) for item in self._tool_choice.final(self._positions.final(output))]
 
     def _about_item(self, name: str, event: Json) -> list[Event]:
         self._marks.event(event)
