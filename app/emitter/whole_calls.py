@@ -16,6 +16,14 @@ _OUTSIDE: Final = re.compile(r'["{}\[\]]')
 _INSIDE: Final = re.compile(r'["\\]')
 
 
+def is_object(arguments: str) -> bool:
+    """Whether these arguments are one complete JSON object."""
+    try:
+        return isinstance(msgspec.json.decode(arguments), dict)
+    except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
+        return False
+
+
 class _Brackets:
     """Whether the brackets of a JSON text that is still arriving have been closed again."""
 
@@ -76,11 +84,4 @@ class WholeCalls:
         if brackets.is_closed():
             return False
         brackets.feed("".join(new))
-        return _is_object(call.said()) if brackets.is_closed() else False
-
-
-def _is_object(arguments: str) -> bool:
-    try:
-        return isinstance(msgspec.json.decode(arguments), dict)
-    except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
-        return False
+        return is_object(call.said()) if brackets.is_closed() else False

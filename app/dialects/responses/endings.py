@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from app.emitter.rules import Reason
+from app.emitter.whole_calls import is_object
 from app.protocol.events import Ending
 from app.protocol.problems import ERROR_SHAPES, Problem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
@@ -76,12 +77,7 @@ def is_unfinished_function_call(item: Any) -> bool:
 
 def is_whole(arguments: Any) -> bool:
     """Whether these arguments are a JSON object."""
-    if not isinstance(arguments, str):
-        return False
-    try:
-        return isinstance(msgspec.json.decode(arguments), dict)
-    except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
-        return False
+    return isinstance(arguments, str) and is_object(arguments)
 
 
 def final_items(output: list[Any], done: list[Json], status: Status) -> list[Any]:

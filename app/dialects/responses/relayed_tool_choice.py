@@ -8,6 +8,7 @@ from bisect import bisect_left
 from typing import Any, Final
 
 from app.dialects.responses.positions import ADDED, DONE
+from app.emitter.call_register import LONGEST_NAME, MOST_NAMES
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from app.protocol.warnings import ClientWarning
 
@@ -16,9 +17,6 @@ Json = dict[str, Any]
 CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 NAMED: Final = frozenset({"function", "custom", "namespace"})
 """Tool types that are chosen by name: all whose calls are looked at."""
-MOST_NAMES: Final = 20
-"""Names of tools in the warning, and characters of each that are told: they are the upstream's."""
-LONGEST_NAME: Final = 64
 
 
 class ToolChoiceFilter:
