@@ -14,8 +14,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
-from tests.dialects.responses import relaying
-from tests.support import stage
+from tests.support import relay_turns, stage
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.servers.responses import Said, answer, begins, call, items
@@ -128,9 +127,9 @@ def over_chat(case: Case, *, for_codex: bool) -> list[Json]:
         parse_request(json.dumps(body).encode()),
         model="theirs",
         options=ChatOptions(),
-        identity=Identity("resp_AM-1", relaying.CREATED_AT),
+        identity=Identity("resp_AM-1", relay_turns.CREATED_AT),
         mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
-        now=lambda: relaying.CREATED_AT,
+        now=lambda: relay_turns.CREATED_AT,
         for_codex=for_codex,
     )
     events = turn.begin()
@@ -150,14 +149,14 @@ def over_chat(case: Case, *, for_codex: bool) -> list[Json]:
 def over_relay(case: Case, *, for_codex: bool, cut_call: str) -> list[Json]:
     """A server says it that speaks Responses itself; a call that a limit cut has this status there."""
     said = relayed(case, cut_call)
-    turn = relaying.new_turn(for_codex=for_codex)
+    turn = relay_turns.new_turn(for_codex=for_codex)
     if case.end == "cut off":
         cut = [event for event in items(*said) if not event["type"].endswith(".done")]
-        return relaying.heard(turn, [*begins(), *cut]) + relaying.plain(turn.end())
+        return relay_turns.heard(turn, [*begins(), *cut]) + relay_turns.plain(turn.end())
     if case.end == "stop":
-        return relaying.heard(turn, answer(*said))
+        return relay_turns.heard(turn, answer(*said))
     reason = "max_output_tokens" if case.end == "length" else "content_filter"
-    return relaying.heard(turn, answer(*said, status="incomplete", incomplete_details={"reason": reason}))
+    return relay_turns.heard(turn, answer(*said, status="incomplete", incomplete_details={"reason": reason}))
 
 
 def relayed(case: Case, cut_call: str) -> list[Said]:
