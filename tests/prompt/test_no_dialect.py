@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.running import ROOT
 
 CHAT_WORDS = {"role", "tool_calls"}
-ROOMS_OF_CHAT = [ROOT / "app" / room for room in ("dialects/chat", "upstreams", "providers", "cli")]
+ROOMS_OF_CHAT = [ROOT / "app" / room for room in ("dialects/chat", "upstreams", "providers")]
 """Providers change chat bodies for the servers that are particular about them."""
 
 
