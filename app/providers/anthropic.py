@@ -1,7 +1,7 @@
 """Anthropic, and Claude wherever it runs.
 
 Claude refuses to be shown earlier thoughts when it may not think, and to think in the midst of a tool loop that it did
-not begin with thoughts. litellm (1.106) leaves its answer 4,096 tokens beside the thoughts unless it is told a limit.
+not begin with thoughts. litellm (1.106) leaves 4,096 tokens for the answer after them, unless the request has a limit.
 """
 
 import re

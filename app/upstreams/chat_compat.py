@@ -7,7 +7,7 @@ from app.options import ChatCompat
 Json = dict[str, Any]
 
 BLANK: Final = " "
-"""The shortest thought that DeepSeek takes for one."""
+"""The shortest reasoning that DeepSeek accepts."""
 
 
 def shaped(ask: Json, compat: ChatCompat) -> Json:
@@ -20,30 +20,29 @@ def shaped(ask: Json, compat: ChatCompat) -> Json:
     if not compat.strict_tools and "tools" in body:
         body["tools"] = [_not_strict(tool) for tool in body["tools"]]
     if compat.blank_reasoning:
-        body["messages"] = [thoughtful(message) for message in body["messages"]]
+        body["messages"] = [with_reasoning(message) for message in body["messages"]]
     if compat.system_role != "system" or compat.reasoning_field != "reasoning_content":
         body["messages"] = [_message(message, compat) for message in body["messages"]]
     return body
 
 
 def tokenized(body: Json) -> Json:
-    """What vLLM's `/tokenize` is asked for a shaped ask.
+    """The body for vLLM's `/tokenize`, from a shaped chat body.
 
-    It knows earlier thoughts by one name, which depends on its version, where chat completions know both: it is given
-    both, and its templates read one.
+    It reads earlier reasoning from one of two fields, by its version, so both are sent.
     """
-    told: Json = {name: body[name] for name in ("model", "messages", "tools") if name in body}
-    told["messages"] = [_thoughts_twice(message) for message in body["messages"]]
-    return told
+    sent: Json = {name: body[name] for name in ("model", "messages", "tools") if name in body}
+    sent["messages"] = [_in_both_fields(message) for message in body["messages"]]
+    return sent
 
 
-def _thoughts_twice(message: Json) -> Json:
+def _in_both_fields(message: Json) -> Json:
     thoughts = message.get("reasoning_content") or message.get("reasoning")
     return {**message, "reasoning": thoughts, "reasoning_content": thoughts} if thoughts else message
 
 
-def thoughtful(message: Json) -> Json:
-    """The message, with a blank thought where an assistant's has none."""
+def with_reasoning(message: Json) -> Json:
+    """The message, with blank reasoning if it is an assistant's without any."""
     if message["role"] != "assistant" or message.get("reasoning_content"):
         return message
     return {**message, "reasoning_content": BLANK}
@@ -59,7 +58,7 @@ def _message(message: Json, compat: ChatCompat) -> Json:
         return {**message, "role": compat.system_role}
     if "reasoning_content" not in message:
         return message
-    told = {key: value for key, value in message.items() if key != "reasoning_content"}
+    sent = {key: value for key, value in message.items() if key != "reasoning_content"}
     if compat.reasoning_field != "none":
-        told[compat.reasoning_field] = message["reasoning_content"]
-    return told
+        sent[compat.reasoning_field] = message["reasoning_content"]
+    return sent

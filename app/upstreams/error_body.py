@@ -1,7 +1,7 @@
-"""What the body of an upstream's error says: its words, its message, and the parameter that it names. Pure.
+"""The body of an upstream's error: its text, its message, and the parameter that it names. Pure.
 
-Only a body that is JSON as a whole is read. A page says nothing, nor does JSON inside of other text, nor a message that
-is itself a page: they were written for nobody in particular, and may hold anything.
+Only a body that is JSON as a whole is read. An HTML page, JSON inside of other text, and a message that is itself an
+HTML page are ignored: they may contain anything.
 """
 
 import json
@@ -14,13 +14,13 @@ _LONGEST: Final = 128 * 1024
 _MOST_NODES: Final = 1_000
 _DEEPEST: Final = 8
 _MOST_FAULTS: Final = 3
-"""Of a list of faults, those that are shown."""
+"""Entries of a list of faults that are shown."""
 _MOST_STEPS: Final = 10
-"""Of the path to a fault."""
+"""Steps of the path to a fault."""
 _LONGEST_STEP: Final = 60
 
 _ECHOES: Final = frozenset({"ctx", "failed_generation", "input"})
-"""Keys under which servers repeat the request, or what the model wrote: these words say nothing of the error."""
+"""Keys under which servers repeat the request, or what the model wrote: not about the error."""
 _LEVELS: Final = 4
 _PAGE: Final = re.compile(r"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 
@@ -31,14 +31,14 @@ class ErrorBody(NamedTuple):
     """What is known of an error from its body. Empty where the body says nothing."""
 
     words: str = ""
-    """All that it says of the error, to be searched."""
+    """All text about the error, to be searched."""
     message: str = ""
-    """Its message, which may be quoted once keys and addresses are taken out."""
+    """Its message, which may be quoted when keys and addresses are removed."""
     param: str = ""
 
 
 def read(text: str) -> ErrorBody:
-    """What this body says."""
+    """The error in this body."""
     found = decoded(text)
     return ErrorBody() if found is None else body_of(found)
 
@@ -55,7 +55,7 @@ def decoded(text: str) -> Any | None:
 
 
 def body_of(found: Any) -> ErrorBody:
-    """What this decoded body says. Google sends its error in a list."""
+    """The error in this decoded body. Google sends its error in a list."""
     if isinstance(found, list):
         found = next((held for held in found if isinstance(held, dict)), None)
     if not isinstance(found, dict):
@@ -64,7 +64,7 @@ def body_of(found: Any) -> ErrorBody:
 
 
 def quotable(message: str) -> str:
-    """A message as it may be quoted: of one that is itself an error body, the message inside. Never a page."""
+    """A message as it may be quoted: if it is itself an error body, the message inside. Never an HTML page."""
     inner = decoded(message)
     if isinstance(inner, dict):
         message = _message(inner) or message
@@ -72,7 +72,7 @@ def quotable(message: str) -> str:
 
 
 def is_page(text: str) -> bool:
-    """Whether this is, or holds, a page."""
+    """Whether this is, or contains, an HTML page."""
     return _PAGE.search(text[:_LONGEST]) is not None
 
 
@@ -99,13 +99,13 @@ def _fault(each: Any) -> str:
         return each
     if not isinstance(each, dict):
         return ""
-    told = next((each[key] for key in ("msg", "message") if isinstance(each.get(key), str)), "")
+    message = next((each[key] for key in ("msg", "message") if isinstance(each.get(key), str)), "")
     path = _path(each.get("loc"))
-    return f"{path}: {told}" if path and told else told
+    return f"{path}: {message}" if path and message else message
 
 
 def _path(loc: Any) -> str:
-    """Where FastAPI found a fault, without the body that holds everything."""
+    """The path at which FastAPI found a fault, without the leading `body`."""
     steps = loc[:_MOST_STEPS] if isinstance(loc, list) else []
     if steps and steps[0] in ("body", "query", "header"):
         steps = steps[1:]
@@ -129,7 +129,7 @@ def _param(found: dict[str, Any]) -> str:
 
 
 def _words(found: dict[str, Any]) -> Iterator[str]:
-    """Keys and values, in their order, as far as they are about the error."""
+    """Keys and values in their order, without echoes of the request."""
     waiting: list[tuple[int, Any]] = [(0, found)]
     for _ in range(_MOST_NODES):
         if not waiting:

@@ -1,4 +1,4 @@
-"""Keys in the message of an upstream's error are blotted out; the names of tools and models are not. Pure."""
+"""Removes keys from the message of an upstream's error, and keeps the names of tools and models. Pure."""
 
 import re
 from typing import Final
@@ -14,8 +14,8 @@ _ANNOUNCED: Final = re.compile(
     )
     \S+"""
 )
-"""What names a key, and the key. Behind `Bearer`, `Basic` and `token`, a plain or short word is none; behind the
-others, only words that say what is wrong with one."""
+"""A word that announces a key, and the key. After `Bearer`, `Basic` and `token`, a plain or short word is not a key;
+after the others, only words that say what is wrong with one are not."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_\-*.]{10,}")
 """What may be a key, or a name."""
 _MARK: Final = re.compile(
@@ -26,18 +26,18 @@ _MARK: Final = re.compile(
 """How keys begin."""
 _LEAST_BEHIND_MARK: Final = 8
 _LONG: Final = 40
-"""Characters of one word that is a key unless it is a name."""
+"""Length from which a word is taken for a key, unless it is a name."""
 _LEAST_STEPS: Final = 4
 _MOST_STEPS: Final = 30
-"""Words of a long name."""
+"""Parts of a long name."""
 _LEAST_LETTERS: Final = 4
-"""Characters of its words on the average."""
+"""Average length of its parts."""
 _ID: Final = re.compile(r"(?:rs|msg|fc|fco|ctc|resp|call|item|cmp)_[A-Za-z0-9_\-]{1,128}")
-"""An item's."""
+"""The id of an item."""
 
 _BETWEEN: Final = re.compile(r"[-_.]+")
 _WORD: Final = re.compile(r"[A-Za-z]?[a-z]{1,19}|[A-Z]{1,12}|\d{1,4}|[A-Za-z]\d{1,2}|\d{1,3}[A-Za-z]")
-"""A part of a name behind something that keys begin with."""
+"""A part of a name after something that keys begin with."""
 _LONG_WORD: Final = re.compile(
     r"[A-Za-z]?[a-z]{1,19}(?:[A-Z][a-z]{1,19}){0,9}|[A-Z]{1,12}|\d{1,8}"
     r"|[A-Za-z]{1,6}\d{1,3}|\d{1,4}[A-Za-z]{1,2}|[A-Za-z]\d{1,3}[A-Za-z]|\d{1,2}x\d{1,3}[Bb]"
@@ -47,21 +47,21 @@ _HUMP: Final = re.compile(r"[A-Z](?=[a-z])")
 
 
 def without_keys(text: str) -> str:
-    """The text, with a mark in the place of whatever looks like a key."""
+    """The text, with `…` for everything that looks like a key."""
     return _TOKEN.sub(_judged, _ANNOUNCED.sub("…", text))
 
 
 def _judged(found: re.Match[str]) -> str:
     token = found[0].rstrip(".")
     dots = found[0][len(token) :]
-    mark = _MARK.search(token)  # what stands behind a later one stands behind this one too
+    mark = _MARK.search(token)  # what follows a later one follows this one too
     if mark is not None and _is_key(token[mark.end() :]):
         return f"…{dots}"
     return ".".join("…" if _is_long_key(part) else part for part in found[0].split("."))
 
 
 def _is_key(rest: str) -> bool:
-    """Whether this, behind something that keys begin with, makes a key of it."""
+    """Whether the rest of a word that begins as keys do makes it a key."""
     return len(rest) >= _LEAST_BEHIND_MARK and not _is_name(rest, _WORD)
 
 

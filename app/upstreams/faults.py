@@ -1,7 +1,7 @@
-"""What an upstream's refusal means, as a problem that a client may be shown. Shared by every lane.
+"""Upstream errors as problems that a client may see, for every kind of upstream.
 
-What an upstream wrote is shown only where it helps: the message of a JSON error, shortened, and without keys and
-addresses. A page, or anything else that is no JSON, is neither quoted nor searched: it may hold anything.
+Of what an upstream wrote, only the message of a JSON error is shown: shortened, without keys and addresses. An HTML
+page, or anything else that is not JSON, is neither quoted nor searched: it may contain anything.
 """
 
 import math
@@ -17,11 +17,11 @@ from app.upstreams.error_body import ErrorBody, body_of, quotable, read
 from app.upstreams.error_keys import without_keys
 
 _RETRY_SECONDS: Final = 5
-"""Told with a 429 that names no time: without one, Codex gives up."""
+"""Sent with a 429 that names no time: without one, Codex gives up."""
 
 _LONGEST: Final = 500
 _LONGEST_SEARCHED: Final = 1500
-"""Of a message, from which addresses and keys are taken out."""
+"""Characters of a message in which addresses and keys are looked for."""
 _MOST_READ: Final = 20_000
 
 _TOO_LONG: Final = re.compile(
@@ -38,12 +38,12 @@ _POLICY: Final = re.compile(
     re.IGNORECASE,
 )
 _MODEL_FAILED: Final = re.compile(r"tool_use_failed", re.IGNORECASE)
-"""Groq's 400 for a call that its model wrote wrongly: the request has no fault, and may be made again."""
+"""Groq's 400 for a call that its model wrote wrongly: the request is correct and may be repeated."""
 _QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
 _UNSUPPORTED: Final = re.compile(
     r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b", re.IGNORECASE
 )
-"""How a server says with status 500 that it cannot do what the request holds: llama.cpp without a projector."""
+"""A status 500 that means an unsupported request: llama.cpp without a projector."""
 _WAIT: Final = re.compile(
     r"\bretryDelay\W{1,6}(?P<delay>\d{1,6}(?:\.\d{1,9})?)s"
     r"|\b(?:retry|try again) in (?P<time>\d{1,6}(?:\.\d{1,9})?) ?(?P<unit>ms|s|seconds?|m|minutes?)\b",
@@ -64,10 +64,10 @@ _NAMED: Final = {
     "invalid_request": 400,
     "timeout": 408,
 }
-"""The status of an error inside a stream that names none, by a piece of its code or type."""
+"""The status of an error inside a stream that names none, by a part of its code or type."""
 
 _TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
-"""Where an upstream begins to tell of its insides."""
+"""Where a stack trace begins."""
 _ADDRESSES: Final = re.compile(
     r"\b[a-z][a-z0-9+.-]{0,30}://[^\s'\"<>]+"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?"
@@ -77,30 +77,30 @@ _ADDRESSES: Final = re.compile(
 
 
 def is_error(chunk: Mapping[str, Any]) -> bool:
-    """Whether this chunk reports an error instead of saying something. Some servers add an empty one to every chunk."""
+    """Whether this chunk is an error and nothing else. Some servers add an empty error to every chunk."""
     return not chunk.get("choices") and (bool(chunk.get("error")) or chunk.get("object") == "error")
 
 
-def problem_in_stream(told: Any, *, model: str, secret: str | None = None) -> Problem:
-    """Say what an error object inside a stream means."""
-    held = told.get("error", told) if isinstance(told, dict) else told
-    code = held.get("code") if isinstance(held, dict) else None
+def problem_in_stream(chunk: Any, *, model: str, secret: str | None = None) -> Problem:
+    """The problem that an error object inside a stream stands for."""
+    error = chunk.get("error", chunk) if isinstance(chunk, dict) else chunk
+    code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, str) and code.isdigit():
         code = int(code)
-    kind = str(held.get("type", "")) if isinstance(held, dict) else ""
+    kind = str(error.get("type", "")) if isinstance(error, dict) else ""
     if not isinstance(code, int):
         code = next((status for name, status in _NAMED.items() if name in f"{kind} {code}"), 500)
-    return problem_told(code, body_of(told), model=model, headers={}, secret=secret)
+    return problem_of_status(code, body_of(chunk), model=model, headers={}, secret=secret)
 
 
-def problem_told(
-    status: int, said: str | ErrorBody, *, model: str, headers: Mapping[str, str], secret: str | None
+def problem_of_status(
+    status: int, body: str | ErrorBody, *, model: str, headers: Mapping[str, str], secret: str | None
 ) -> Problem:
-    """Say what this HTTP status means to the client who asked for `model`. `secret` is the key that was sent.
+    """The problem that this HTTP status is to the client who asked for `model`. `secret` is the key that was sent.
 
-    `said`: the body, or what it says.
+    `body`: as text, or as it was read.
     """
-    body = read(said) if isinstance(said, str) else said
+    body = read(body) if isinstance(body, str) else body
     code, message = _classified(status, body)
     retry_after = None
     match code:
@@ -149,7 +149,7 @@ def _classified(status: int, body: ErrorBody) -> tuple[str, str]:  # noqa: PLR09
 
 
 def _is_used_up(status: int, text: str) -> bool:
-    """Whether a quota is used up for good. Google says «exceeded your current quota» of a minute's quota as well."""
+    """Whether a quota is used up for good. Google writes «exceeded your current quota» for a minute's quota as well."""
     if not _QUOTA.search(text):
         return False
     return status != HTTPStatus.TOO_MANY_REQUESTS or "insufficient_quota" in text or _named_wait(text) is None
@@ -169,14 +169,14 @@ def _named_wait(text: str) -> float | None:
 def retry_seconds(headers: Mapping[str, str], text: str = "") -> int:
     """How long to wait: from `retry-after-ms` or `retry-after` (seconds or a date), or from the error's text.
 
-    Rounded up; five where it is unsaid.
+    Rounded up; five seconds if there is none.
     """
-    told = {str(name).lower(): str(value) for name, value in headers.items()}
+    by_name = {str(name).lower(): str(value) for name, value in headers.items()}
     try:
-        if "retry-after-ms" in told:
-            wait = float(told["retry-after-ms"]) / 1000
-        elif "retry-after" in told:
-            wait = _seconds(told["retry-after"])
+        if "retry-after-ms" in by_name:
+            wait = float(by_name["retry-after-ms"]) / 1000
+        elif "retry-after" in by_name:
+            wait = _seconds(by_name["retry-after"])
         else:
             wait = named if (named := _named_wait(text)) is not None else _RETRY_SECONDS
         return max(1, math.ceil(wait))
@@ -185,39 +185,39 @@ def retry_seconds(headers: Mapping[str, str], text: str = "") -> int:
 
 
 OUTAGES: Final = frozenset({502, 503, 504, 529})
-"""What a server says that is away for now, whatever it is asked."""
+"""The server is unavailable, whatever it is asked."""
 PASSING: Final = frozenset({429, 502, 503, 529})
-"""What a server says that may take the same ask in a moment."""
+"""The same request may succeed in a moment."""
 
 
-def wait_told(status: int, headers: Mapping[str, str], said: str | ErrorBody = "") -> float | None:
-    """Seconds after which an ask with this outcome may be repeated, at once where no time is named; else none."""
+def retry_wait(status: int, headers: Mapping[str, str], body: str | ErrorBody = "") -> float | None:
+    """Seconds after which the request may be repeated; 0 if no time is named; None if it must not be repeated."""
     if status not in PASSING:
         return None
-    text = read(said).words if isinstance(said, str) else said.words
+    text = (read(body) if isinstance(body, str) else body).words
     names = {str(name).lower() for name in headers}
     named = names & {"retry-after", "retry-after-ms"} or _named_wait(text) is not None
     return retry_seconds(headers, text) if named else 0
 
 
-def _seconds(told: str) -> float:
+def _seconds(value: str) -> float:
     try:
-        return float(told)
+        return float(value)
     except ValueError:
-        return parsedate_to_datetime(told).timestamp() - time.time()
+        return parsedate_to_datetime(value).timestamp() - time.time()
 
 
 def short(message: str, secret: str | None = None) -> str:
-    """The message of an error, as it can be shown. Empty for a page."""
+    """The message of an error as it may be shown. Empty for an HTML page."""
     return _clean(quotable(message[:_MOST_READ]), secret)
 
 
-def _clean(told: str, secret: str | None) -> str:
-    """The text without keys, addresses and markup, cut short."""
+def _clean(text: str, secret: str | None) -> str:
+    """The text without keys, addresses and markup, shortened."""
     if secret:
-        told = told.replace(secret, "…")
-    told = _TRACE.split(told, maxsplit=1)[0][:_LONGEST_SEARCHED]
-    told = told.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # half characters have no UTF-8
-    told = without_keys(_ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", told)))
-    told = " ".join(told.split())
-    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+        text = text.replace(secret, "…")
+    text = _TRACE.split(text, maxsplit=1)[0][:_LONGEST_SEARCHED]
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # half characters have no UTF-8
+    text = without_keys(_ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", text)))
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

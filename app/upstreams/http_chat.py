@@ -1,4 +1,4 @@
-"""A chat-completions server spoken to directly: the fast lane."""
+"""A chat-completions server that is asked directly, without litellm."""
 
 from collections.abc import AsyncGenerator
 from contextlib import suppress
@@ -28,9 +28,9 @@ Json = dict[str, Any]
 
 COMPAT: Final = ChatCompat()
 V1: Final = "/v1"
-"""How addresses end beside which vLLM has those of its own."""
+"""How a base URL ends next to which vLLM has addresses of its own."""
 STREAMED: Final = frozenset({"stream", "stream_options"})
-"""What of an ask has no meaning where nothing is answered."""
+"""Fields of a request that mean nothing when tokens are only counted."""
 
 
 class _ReportedError(Exception):
@@ -81,32 +81,32 @@ class HttpChat:
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
-        spoken = False
+        started = False
         model = str(ask["model"])
         answer = None
         lines = ChatLines()
         try:
             answer = await self._ask(ask, key)
-            del ask  # it may be long, and so may the answer take
+            del ask  # it may be large, and the answer may take long
             async for data in answer:
                 for chunk in lines.read(data):
                     if is_error(chunk):
                         raise _ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
-                    spoken = True
+                    started = True
                     yield chunk
-                    del chunk  # what was told does not wait here for what comes next
+                    del chunk  # its memory is freed while the next one is awaited
                 del data
                 if lines.done:
                     return
             for chunk in lines.end():
                 if is_error(chunk):
                     raise _ReportedError(chunk)  # noqa: TRY301 — as above
-                spoken = True
+                started = True
                 yield chunk
         except (*TROUBLE, NotAStreamError, _ReportedError) as error:
             problem = self._problem(error, model, key or self._secret)
             # not `from error`: its text may hold the key, and a traceback would print it
-            if spoken:
+            if started:
                 raise UpstreamBroke(problem) from None
             raise self._server.refused(error, problem) from None
         finally:
@@ -114,7 +114,7 @@ class HttpChat:
                 answer.release(complete=lines.done)
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
-        """How long the ask is, by llama.cpp's own address for that, or by vLLM's; None from any other server."""
+        """The tokens of a request, as llama.cpp or vLLM counts them; None from any other server."""
         body = shaped(ask, self._compat)
         whole = {name: value for name, value in body.items() if name not in STREAMED}
         asks = [(self._llama_counter, whole)]

@@ -27,7 +27,7 @@ import aiohttp
 
 from app.protocol.problems import Problem
 from app.upstreams.connections import LARGE, Connector, in_pieces, sent
-from app.upstreams.faults import OUTAGES, problem_told, wait_told
+from app.upstreams.faults import OUTAGES, problem_of_status, retry_wait
 from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 from app.upstreams.sse_lines import TooLongError
 
@@ -166,13 +166,13 @@ class HttpServer:
         """Say what one of `TROUBLE` means to the client who asked for `model`. `secret` is the key that was sent."""
         match error:
             case HttpRefusedError():
-                return problem_told(error.status, error.text, model=model, headers=error.headers, secret=secret)
+                return problem_of_status(error.status, error.text, model=model, headers=error.headers, secret=secret)
             case aiohttp.ClientSSLError():
                 return _failed("The upstream could not be reached: no secure connection to it can be made.")
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
                 return _failed("The upstream could not be reached.")
             case TimeoutError():
-                return problem_told(408, "", model=model, headers={}, secret=secret)
+                return problem_of_status(408, "", model=model, headers={}, secret=secret)
             case TooLongError():
                 return did_not_answer_as_it_must("a line of the stream is too long")
             case CompressedError():
@@ -187,7 +187,7 @@ class HttpServer:
         """Seconds after which asking again may help, if it may."""
         match error:
             case HttpRefusedError():
-                return wait_told(error.status, error.headers, error.text)
+                return retry_wait(error.status, error.headers, error.text)
             case aiohttp.ClientSSLError():
                 return None
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():

@@ -1,6 +1,6 @@
-"""A chat-completions ask, as arguments of litellm's `acompletion`. Pure: it neither imports litellm nor does I/O.
+"""A chat-completions body as arguments of litellm's `acompletion`. Pure: it neither imports litellm nor does I/O.
 
-Two ways to ask, chosen once per upstream:
+There are two ways, chosen once per upstream:
 
 - **as it is** (`provider` is none, `hosted_vllm`, or `openai` with an address of its own): any server that speaks chat
   completions. The whole body travels as litellm's `extra_body`, out of its sight. Otherwise litellm would strip
@@ -15,7 +15,7 @@ from app.protocol.problems import Problem
 from app.providers.lookup import PROVIDERS, provider_of
 from app.providers.provider import AskFacts
 from app.providers.vllm import HOSTED
-from app.upstreams.chat_compat import thoughtful
+from app.upstreams.chat_compat import with_reasoning
 from app.upstreams.port import UpstreamRefused
 
 Json = dict[str, Any]
@@ -24,7 +24,7 @@ GENERIC_PROVIDER: Final = HOSTED.name
 """Speaks plain chat completions over one pool of connections, a third cheaper than litellm's `openai`."""
 
 _NO_KEY: Final = "no-key"
-"""Sent where none is configured: litellm would otherwise take one from the environment, for whatever address."""
+"""Sent if no key is configured: litellm would otherwise take one from the environment, for any address."""
 
 _BODY: Final = frozenset({"model", "messages", "stream", "stream_options"})
 SETTINGS: Final = frozenset(
@@ -35,23 +35,23 @@ SETTINGS: Final = frozenset(
         "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
     }
 )  # fmt: skip
-"""What may reach litellm. Anything else might steer it (`api_base`, `fallbacks`) or break the upstream."""
+"""What may reach litellm. Anything else might redirect it (`api_base`, `fallbacks`) or break the upstream."""
 
 _ONLY_AS_IT_IS: Final = frozenset({"metadata", "store"})
-"""Settings that litellm would take for its own."""
+"""Settings that litellm would use for itself."""
 
 _STEERING: Final = ("responses/", "ft:babbage-002", "ft:davinci-002")
-"""Pieces of a name by which litellm changes the route, whatever the provider."""
+"""Parts of a model's name by which litellm changes the route, whatever the provider."""
 
 MANY: Final = 2_000
-"""Values of an ask from which on its arguments are made in a thread."""
+"""JSON values of a request from which on its arguments are made in a thread."""
 
 _STEERING_SOME: Final = tuple(provider.name for provider in PROVIDERS if provider.litellm.routes_by_name)
-"""The same, for providers that it looks at later than at these pieces."""
+"""The same, for providers that litellm compares later than these parts."""
 
 
 def sends_as_is(provider: str | None, base_url: str | None) -> bool:
-    """Whether this upstream gets the body as it is. See the module."""
+    """Whether this upstream gets the body unchanged. See the module's docstring."""
     known = provider_of(provider).litellm
     if provider is None or known.sends_as_is:
         return True
@@ -69,7 +69,7 @@ def address(provider: str | None, base_url: str | None) -> str | None:
 
 
 def key_for(provider: str | None, api_key: str | None, base_url: str | None) -> str | None:
-    """The key to give: always an explicit one, so that a key of the environment never goes to a foreign address."""
+    """The key to send: always an explicit one, so that a key of the environment never goes to a foreign address."""
     if api_key:
         return api_key
     return None if provider_of(provider).litellm.own_credentials and not base_url else _NO_KEY
@@ -85,9 +85,9 @@ def arguments(
 ) -> Json:
     """Arguments for `acompletion`, without the key. `most_tokens` is how much this model can write, where it is needed.
 
-    `stops_thinking` is whether a Claude that thinks unasked may be asked not to.
+    `stops_thinking`: a model that thinks without being asked to may be asked not to.
 
-    Refuses names that steer and pictures that litellm would have to download.
+    Refuses names that change the route, and images that litellm would download.
     """
     check_name(str(ask["model"]), provider, base_url)
     shared = {"stream": True, "max_retries": 0, "api_base": address(provider, base_url)}
@@ -103,14 +103,14 @@ def arguments(
     known, model = provider_of(provider), str(ask["model"])
     translation = known.translation_of(model)
     check_contents(ask["messages"], known.name, model)
-    # litellm edits tools and messages where they are, and the client is told its own tools again
+    # litellm edits tools and messages in place, and the response echoes the client's own tools
     settings = {key: _copied(value) for key, value in ask.items() if key in SETTINGS}
     if known.compat.reasoning_field == "none":
         settings["messages"] = [_without_reasoning(message) for message in ask["messages"]]
     else:
         settings["messages"] = _copied(ask["messages"])
     if known.compat.blank_reasoning and ask.get("reasoning_effort") != "none":
-        settings["messages"] = [thoughtful(message) for message in settings["messages"]]
+        settings["messages"] = [with_reasoning(message) for message in settings["messages"]]
     if translation.prepare is not None:
         settings = translation.prepare(settings, AskFacts(ask, most_tokens, stops_thinking))
     if not (translation.whole_with_format and "response_format" in settings):
@@ -123,7 +123,7 @@ def arguments(
 
 
 def holds_many(ask: Json) -> bool:
-    """Whether this ask holds so many values that its arguments take long to make. No more of them are counted."""
+    """Whether this request has so many values that its arguments take long to make."""
     waiting: list[Any] = [ask]
     count = 0
     while waiting and count <= MANY:
@@ -141,14 +141,14 @@ def _holds(value: Any) -> bool:
 def check_name(model: str, provider: str | None, base_url: str | None) -> None:
     """Refuse a model name that could be read as an address or a route."""
     pieces = _STEERING if sends_as_is(provider, base_url) else _STEERING + _STEERING_SOME
-    steers = any(piece in model for piece in pieces)
-    if not model or steers or ".." in model or "://" in model or not model.isprintable() or model != model.strip():
+    redirects = any(piece in model for piece in pieces)
+    if not model or redirects or ".." in model or "://" in model or not model.isprintable() or model != model.strip():
         message = f"There is no model of this name here: {model[:100]!r}."
         raise UpstreamRefused(Problem(code="model_not_found", message=message, param="model"))
 
 
 def check_contents(messages: list[Json], provider: str, model: str) -> None:
-    """Refuse what litellm would download, or leave out without a word."""
+    """Refuse what litellm would download, or leave out without an error."""
     translation = provider_of(provider).translation_of(model)
     for message in messages:
         content = message.get("content")

@@ -16,20 +16,21 @@ from app.providers.provider import ByModel, ModelFacts, Translation, WordT
 Json = dict[str, Any]
 
 _ALL: Final = ("parallel_tool_calls", "reasoning_effort", "response_format", "tools", "verbosity")
-"""Settings that matter here."""
+"""Settings that capabilities depend on."""
 
 _JSON: Final[tuple[Format, ...]] = ("json_object",)
 
 
 def lost_parts(provider: str, model: str) -> frozenset[str]:
-    """Content parts that would not arrive."""
+    """Content parts that litellm leaves out for this model."""
     return provider_of(provider).translation_of(model).lost_parts
 
 
 def capabilities(provider: str, model: str, info: Json, known: Collection[str] | None) -> Capabilities:
-    """Of `model` at `provider`. `info` is its entry in litellm's map, `known` the settings that litellm passes on.
+    """What `model` can do at `provider`.
 
-    Both may be missing: then what litellm loses is all that is known.
+    `info` is its entry in litellm's map, `known` the settings that litellm passes on. Both may be missing: then only
+    what litellm loses is known.
     """
     facts = ModelFacts(model, info)
     does = provider_of(provider).translation_of(model)
@@ -39,7 +40,7 @@ def capabilities(provider: str, model: str, info: Json, known: Collection[str] |
         vision=False if "image_url" in does.lost_parts else facts.says("vision"),
         files=False if "file" in does.lost_parts else facts.says("pdf_input"),
         audio=False if "input_audio" in does.lost_parts else facts.says("audio_input"),
-        # a stale «no» of the map would take an agent its hands, so of tools only what litellm does is believed
+        # a stale «no» of the map would leave an agent without tools, so only what litellm does counts here
         tools=False if "tools" not in known or does.tools_as_prompt else facts.says("function_calling") or None,
         parallel_calls=_parallel_calls(does, facts, known),
         strict_tools=False if does.drops_strict else None,
@@ -73,8 +74,8 @@ def _formats(does: Translation, facts: ModelFacts, known: Collection[str]) -> tu
 
 
 def stops_thinking(info: Json, known: Collection[str]) -> bool:
-    """Whether this Claude is known to take it when it is asked not to think. `known` are the names in the map.
+    """Whether this Claude is known to accept being asked not to think. `known` are the names in the map.
 
-    litellm answers for models that are not there too, from the name of their family.
+    litellm also answers for models that are not in the map, by the name of their family.
     """
     return info.get("key") in known and not info.get("thinking_always_on")

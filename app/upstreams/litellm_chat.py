@@ -1,6 +1,6 @@
 """Any model that litellm can reach, asked as a chat-completions server. The only importer of litellm.
 
-litellm takes more than a second to import and hundreds of megabytes, so it comes when it is first needed, in a thread.
+litellm takes more than a second to import and hundreds of megabytes, so it is imported when first needed, in a thread.
 """
 
 import asyncio
@@ -38,35 +38,35 @@ _ENVIRONMENT: Final = {
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_MODE": "PRODUCTION",  # otherwise importing it reads a .env file
     "LITELLM_LOG": "CRITICAL",  # its log lines quote the upstream's answers; ours do not
-    "USE_LITELLM_PROXY": "False",  # otherwise every ask goes to somebody's litellm proxy
+    "USE_LITELLM_PROXY": "False",  # otherwise every request goes to a litellm proxy
     "AIOHTTP_CONNECTOR_LIMIT": "1000000",  # a turn that waits for a connection waits for another turn
     "AIOHTTP_CONNECTOR_LIMIT_PER_HOST": "0",
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # a table full of the same cell is not a fault
 }
 
 CONNECT: Final = 5
-"""Seconds for finding and reaching a server, unless told otherwise."""
+"""Seconds for finding and reaching a server, unless configured otherwise."""
 
 _MODELS_REMEMBERED: Final = 1000
 
 _STATELESS: Final = {"store": False, "include": ["reasoning.encrypted_content"]}
-"""Said where a response is asked for: nothing is kept there, and what was thought is carried from here."""
+"""Sent if litellm asks for a response: nothing is stored there, and reasoning comes back encrypted."""
 
 _one_at_a_time = threading.Lock()
 _loaded: list[Any] = []
 
 
 def load() -> Any:
-    """Import litellm, once, whoever asks first. Blocks for a second or two: call it in a thread."""
+    """Import litellm, once. Blocks for a second or two: call it in a thread."""
     with _one_at_a_time:
         if not _loaded:
             os.environ.update(_ENVIRONMENT)
-            # its types are more than pydantic can promise, which nobody here can change
+            # its types are more than pydantic supports
             warnings.filterwarnings("ignore", message="Items? '.*' on TypedDict class")
             warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
-            # where a call is cancelled on its way from a thread, which harms nobody
+            # a call that is cancelled on its way from a thread, which is harmless
             warnings.filterwarnings("ignore", message="coroutine 'BaseLLMHTTPHandler", category=RuntimeWarning)
-            with _uncollected():
+            with _collector_paused():
                 litellm: Any = import_module("litellm")
                 limit(import_module(HANDLER))
                 restrain(import_module(TRANSPORT))
@@ -78,10 +78,10 @@ def load() -> Any:
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Loads without the collector, which then leaves alone what was loaded: walking through it takes 0.2 s each time.
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, and exclude from it what was loaded: each walk through it takes 0.2 s.
 
-    Nothing is collected first, as that is such a walk: importing leaves no garbage.
+    Nothing is collected first, since that would be such a walk: importing leaves no garbage.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -94,10 +94,10 @@ def _uncollected() -> Iterator[None]:
 
 
 def warm() -> None:
-    """Import litellm and make one call that goes nowhere, so that the first real one is fast. For a thread at start."""
+    """Import litellm and make one mock call, so that the first real one is fast. For a thread at start."""
     litellm = load()
 
-    async def rehearse() -> None:
+    async def mock_call() -> None:
         stream = await litellm.acompletion(
             model=f"{OPENAI.name}/am-upstream",
             api_key="no-key",
@@ -108,10 +108,10 @@ def warm() -> None:
         async for _ in stream:
             pass
 
-    with _uncollected():
+    with _collector_paused():
         import_module("openai.resources.chat")  # a thousand modules that the SDK would import on its first call
-        with contextlib.suppress(Exception):  # it is only a rehearsal
-            asyncio.run(rehearse())
+        with contextlib.suppress(Exception):  # it is only a mock call
+            asyncio.run(mock_call())
 
 
 @cache
@@ -128,9 +128,9 @@ async def close_connections() -> None:
     here = asyncio.get_running_loop()
     pool = litellm.in_memory_llm_clients_cache.cache_dict
     for key in [key for key, client in pool.items() if _loop_of(client) is here]:
-        with contextlib.suppress(Exception):  # not every client can be closed, and the end must come
+        with contextlib.suppress(Exception):  # not every client can be closed, and all must be tried
             await pool.pop(key).close()
-    if _loop_of(litellm.module_level_aclient) is here:  # it stands outside of the pool
+    if _loop_of(litellm.module_level_aclient) is here:  # it is not in the pool
         await litellm.module_level_aclient.client._transport.aclose()  # noqa: SLF001 — the rest of it can be used again
 
 
@@ -142,7 +142,7 @@ def _loop_of(client: Any) -> Any | None:
 
 
 def _unknown(provider: str) -> Problem:
-    """The operator's mistake, not the client's: not a 4xx."""
+    """An unknown provider is the operator's mistake, not the client's: not a 4xx."""
     message = f"This server's configuration names the provider '{provider}', which litellm does not know."
     return Problem(code="upstream_error", message=message)
 
@@ -173,12 +173,12 @@ class LitellmChat:
         self._known: dict[str, Capabilities] = {}
 
     async def capabilities(self, model: str) -> Capabilities:
-        """What litellm knows of this model, and what of an ask it would lose."""
+        """What litellm knows about this model, and what of a request it would lose."""
         if self._provider is None or sends_as_is(self._provider, self._base_url):
             return ANYTHING
         if model not in self._known:
             litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
-            if len(self._known) >= _MODELS_REMEMBERED:  # behind `*` a client may invent as many as it likes
+            if len(self._known) >= _MODELS_REMEMBERED:  # with a model `*`, clients may invent any number of names
                 self._known.clear()
             info = info_of(litellm, self._provider, model)
             if other := self._known_as.litellm.facts_of:
@@ -188,7 +188,7 @@ class LitellmChat:
         return self._known[model]
 
     async def dropped(self, ask: Json) -> list[str]:
-        """Name the settings of this ask that the provider does not know and litellm therefore leaves out."""
+        """The settings of this request that litellm leaves out, because the provider does not know them."""
         if sends_as_is(self._provider, self._base_url):
             return []
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
@@ -199,8 +199,8 @@ class LitellmChat:
             left.append("reasoning_effort")
         return left
 
-    async def count(self, ask: Json, key: str | None = None) -> Counted | None:  # noqa: ARG002 — nobody is asked
-        """How long litellm takes the ask to be, by the tokenizer that it knows for the model. Downloads nothing."""
+    async def count(self, ask: Json, key: str | None = None) -> Counted | None:  # noqa: ARG002 — no server is asked
+        """The tokens of a request, counted with the tokenizer that litellm has for the model. Downloads nothing."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
 
         counting = partial(
@@ -208,11 +208,13 @@ class LitellmChat:
             model=str(ask["model"]),
             messages=ask["messages"],
             tools=ask.get("tools"),
-            use_default_image_token_count=True,  # otherwise it fetches every picture
+            use_default_image_token_count=True,  # otherwise it downloads every image
         )
         try:
-            return Counted(int(await off_loop(SHORT + 1, counting)))  # a short ask may wait for a tokenizer to be read
-        except Exception:  # noqa: BLE001 — there are parts that it cannot count; whoever asked has an estimate
+            return Counted(
+                int(await off_loop(SHORT + 1, counting))
+            )  # a short request may wait for a tokenizer to be read
+        except Exception:  # noqa: BLE001 — there are parts that it cannot count; the caller has an estimate
             return None
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:  # noqa: C901 — one way to fail each
@@ -235,7 +237,7 @@ class LitellmChat:
             kwargs["extra_headers"] = dict(headers)
         connect_within(self._connect, self._keep)
         begun = note_requests()
-        spoken = False
+        started = False
         stream = None
         try:
             async with asyncio.timeout(self._timeout):
@@ -244,18 +246,18 @@ class LitellmChat:
                 async for chunk in in_time(chunks, self._timeout):
                     if is_error(chunk):
                         problem = problem_in_stream(chunk, model=model, secret=secret)
-                        raise UpstreamBroke(problem) if spoken else UpstreamRefused(problem)  # noqa: TRY301 — let through below
-                    spoken = True
+                        raise UpstreamBroke(problem) if started else UpstreamRefused(problem)  # noqa: TRY301 — passed on below
+                    started = True
                     yield chunk
         except (UpstreamRefused, UpstreamBroke):
             raise
-        except Exception as error:  # noqa: BLE001 — whatever a hundred providers raise becomes a problem
+        except Exception as error:  # noqa: BLE001 — any error of a hundred providers becomes a problem
             if isinstance(error, NotAStreamError):
                 problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
             else:
                 problem = logged_problem(error, self._provider, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
-            if spoken:
+            if started:
                 raise UpstreamBroke(problem) from None
             raise UpstreamRefused(
                 problem,
@@ -269,10 +271,10 @@ class LitellmChat:
                 await asyncio.shield(close(stream))
 
     async def close(self) -> None:
-        """Nothing of its own is open: litellm's connections belong to all of its kind (`close_connections`)."""
+        """Nothing to close: litellm's connections are shared by all upstreams of this kind (`close_connections`)."""
 
     def _stops(self, litellm: Any, ask: Json) -> bool:
-        """Whether this Claude is known to take it when it is asked not to think."""
+        """Whether this model is known to accept being asked not to think."""
         if ask.get("reasoning_effort") != "none":
             return False
         return stops_thinking(info_of(litellm, str(self._provider), str(ask["model"])), litellm.model_cost)

@@ -1,4 +1,4 @@
-"""litellm's streams, read as plain chunk dicts. It does not import litellm: it knows its objects by their attributes.
+"""litellm's streams, read as plain chunk dicts. Does not import litellm: it knows the objects by their attributes.
 
 litellm's own wrapper costs four to ten times as much per chunk, drops refusals and calls a cut stream finished. So we
 read what lies below it, in the best of five ways that fits:
@@ -30,9 +30,9 @@ Json = dict[str, Any]
 
 _SILENCE: Final = {"choices": [{"index": 0, "delta": {}}]}
 _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fields": {"block": "begins"}}}]}
-"""Told between the blocks of Claude's answer: its citations are about the block they stand in."""
+"""Sent between the blocks of Claude's answer: its citations are about the block in which they stand."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
-"""litellm's parser of chat completions. Classes made from it may read a dialect of their own."""
+"""litellm's parser of chat completions. Its subclasses may read a dialect of their own."""
 _WHOLE_CLASS: Final = "MockResponseIterator"
 """litellm's stream of one answer that it did not ask to be streamed."""
 _STREAM_LINES: Final = ("data:", "event:", "id:", "retry:", ":", "{", "}", "[", "]", ",", '"', "\t", " ")
@@ -47,7 +47,7 @@ _ANY_PARSER: Final = Parser(module="")
 
 
 async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
-    """Every chunk of this stream. It ends without a finish reason if the upstream did."""
+    """Every chunk of this stream, without a finish reason if the upstream sent none."""
     if wrapper.completion_stream is None and hasattr(wrapper, "fetch_stream"):
         await wrapper.fetch_stream()  # Gemini's request is made only now
     source = wrapper.completion_stream
@@ -78,14 +78,14 @@ def response_of(wrapper: Any) -> Any | None:
     held = (
         getattr(source, "http_response", None),
         getattr(source, "response", None),
-        # Anthropic's parser holds nothing but the generator of the lines, which holds the response
+        # Anthropic's parser only has the generator of the lines, which has the response
         frame.f_locals.get("self") if frame is not None else None,
     )
     return next((response for response in held if hasattr(response, "aiter_bytes")), None)
 
 
 async def close(stream: Any) -> None:
-    """Close the response itself as well as the wrapper: not every parser of litellm closes what it reads from."""
+    """Close the response as well as the wrapper: not every parser of litellm closes the response that it reads."""
     response = response_of(stream) if stream.completion_stream is not None else None
     for closing in (getattr(response, "aclose", None), stream.aclose):
         if closing is not None:
@@ -123,7 +123,7 @@ async def _lines(response: Any) -> AsyncGenerator[Json]:
     async for data in response.aiter_bytes():
         for chunk in lines.read(data):
             yield chunk
-    for chunk in lines.end():  # behind `[DONE]` too we go on to the end, after which the connection can be used again
+    for chunk in lines.end():  # read on after `[DONE]`: only at the end of the body can the connection be used again
         yield chunk
 
 
@@ -156,15 +156,15 @@ async def _texts(response: Any, parser: Parser, noted: list[str]) -> AsyncIterat
         text = line.decode("utf-8", "replace")
         if parser.mend_line is not None:
             text = parser.mend_line(text)
-        if first and not _is_of_a_stream(text):  # litellm would pass over it, and say that nothing came
+        if first and not _is_of_a_stream(text):  # litellm would skip it, and report an empty answer
             raise NotAStreamError(NO_STREAM)
         first = first and not text
         if parser.noted and parser.noted in text:
             noted.append(text)
         if "[DONE]" in text:
             if text.removeprefix("data:").strip() == "[DONE]":
-                continue  # litellm would call the stream finished, even if no reason was given
-            text = text.replace("[DONE]", "[\\u0044ONE]")  # the same JSON, in which litellm sees no end
+                continue  # litellm would report a finished stream, even without a finish reason
+            text = text.replace("[DONE]", "[\\u0044ONE]")  # the same JSON, which litellm does not take for the end
         yield text
 
 
@@ -172,36 +172,36 @@ async def _texts(response: Any, parser: Parser, noted: list[str]) -> AsyncIterat
 
 
 async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerator[Json]:
-    spoken = False
+    started = False
     numbers = count()
     async for chunk in source:
         if thoughts := getattr(source, "reasoning_content_chunks", None):
-            thoughts.clear()  # Claude's parser would guess from them how many tokens were thoughts
+            thoughts.clear()  # Claude's parser would guess from them how many tokens were reasoning
         if chunk is None or isinstance(chunk, dict):
-            continue  # Gemini's parser waits for more; or a line held nothing, or is the end
-        told = chunk_dict(chunk)
-        failed = _mended(told, parser, noted, numbers)
+            continue  # Gemini's parser needs more lines; or a line was empty, or is the end
+        data = chunk_dict(chunk)
+        failed = _mended(data, parser, noted, numbers)
         if failed is not None:
-            if spoken or told["choices"] != _SILENCE["choices"]:
-                yield told
+            if started or data["choices"] != _SILENCE["choices"]:
+                yield data
             yield failed
             return
-        if spoken and told == _SILENCE:
-            if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun to gather another
+        if started and data == _SILENCE:
+            if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun another block
                 yield _BLOCK_BEGINS
             continue
-        spoken = True
-        yield told
+        started = True
+        yield data
 
 
-def _mended(told: Json, parser: Parser, noted: list[str], numbers: "count[int]") -> Json | None:
+def _mended(data: Json, parser: Parser, noted: list[str], numbers: "count[int]") -> Json | None:
     """Correct what this parser gets wrong. Returns the error that the chunk stands for, if any."""
     failed = None
-    for choice in told["choices"]:
+    for choice in data["choices"]:
         if parser.mend_choice is not None and "finish_reason" in choice:
             failed = parser.mend_choice(choice, noted)
         for call in choice["delta"].get("tool_calls", ()) if parser.numbers_calls else ():
-            call["index"] = next(numbers)  # all have the same, and not all an id: they would be taken for one
+            call["index"] = next(numbers)  # all have the same index, and not all an id: they would be read as one call
     return failed
 
 
@@ -212,13 +212,13 @@ async def _whole(answer: Any) -> AsyncGenerator[Json]:
 
 async def _wrapped(wrapper: Any) -> AsyncGenerator[Json]:
     async for chunk in wrapper:
-        told = chunk_dict(chunk)
-        finished = any(choice.get("finish_reason") for choice in told["choices"])
+        data = chunk_dict(chunk)
+        finished = any(choice.get("finish_reason") for choice in data["choices"])
         if finished and getattr(wrapper, "received_finish_reason", "unknown") is None:
-            return  # invented: the upstream gave no reason, so it was cut
-        told.pop("usage", None)  # litellm's own guess, wholly or in part
-        yield told
-    # what the upstream counted itself lies below
+            return  # invented by litellm: the upstream gave no reason, so the answer was cut off
+        data.pop("usage", None)  # litellm's own guess, wholly or in part
+        yield data
+    # the counts of the upstream itself
     counted = [held.usage for held in wrapper.chunks if getattr(held, "usage", None) is not None]
     if counted:
         yield {"choices": [], "usage": usage_dict(counted[-1])}

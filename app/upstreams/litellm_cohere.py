@@ -47,12 +47,12 @@ async def chunks(response: Any) -> AsyncGenerator[Json]:
 
 
 class _CohereLines:
-    """The events in an answer's bytes."""
+    """Splits the bytes of an answer into events."""
 
     def __init__(self) -> None:
         self._lines = SseLines(LONGEST)
         self._other = bytearray()
-        """What is no event, until the first one: the body, if this is no stream."""
+        """Bytes before the first event: the body, if this is not a stream."""
         self._begun = False
 
     def read(self, data: bytes) -> list[Json]:
@@ -71,7 +71,7 @@ class _CohereLines:
         return events
 
     def end(self) -> Json:
-        """What is left when nothing more comes."""
+        """The last event, or the whole answer if it was not streamed."""
         rest = self._lines.rest()
         if (event := _event(rest)) is not None:
             return event
@@ -127,7 +127,7 @@ def _chunks(event: Json) -> Iterator[Json]:
 
 
 def _whole(answer: Json) -> Iterator[Json]:
-    """An answer that was not streamed although we asked for it."""
+    """The chunks of an answer that was not streamed although that was requested."""
     message = _object(answer, "message")
     yield from _said({"reasoning_content": message.get("tool_plan")})
     for content in _objects(message.get("content")):
@@ -157,7 +157,7 @@ def _content(content: Json) -> Json:
 
 
 def _citations(citation: Json) -> list[Json]:
-    """One for each source. What the model was given to read often has no address: such a one is counted as left out."""
+    """One for each source. Documents of the request often have no address: these are counted as left out."""
     annotations = []
     for source in _objects(citation.get("sources")):
         held = _object(source, "document") or _object(source, "tool_output")

@@ -1,6 +1,6 @@
-"""How litellm's connections are made and kept: it is given a connector that gives up earlier, and the project's pool.
+"""How litellm's connections are made and kept: with a connector that has its own time limit, and this project's pool.
 
-litellm has no limit of its own for reaching a server: there, every limit is the same one. No import of litellm here.
+litellm uses one time limit for everything, connecting included. No import of litellm here.
 """
 
 import asyncio
@@ -19,20 +19,20 @@ _connectors: Final[WeakSet[Any]] = WeakSet()
 _KINDS: Final = {"ClientConnectorError", "ConnectTimeout", "ConnectionTimeoutError"}
 
 LONGEST_CHAIN: Final = 20
-"""Errors behind an error that are looked at: a chain is short, and must not be a circle."""
+"""Causes of an error that are looked at: a chain is short, and must not be a circle."""
 
 HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
-"""The module of litellm that makes connectors, all of them."""
+"""The module of litellm that makes all connectors."""
 
 
 def limit(handler: Any) -> None:
-    """Have this module make connectors that obey `connect_within`, unless it has come to make its own."""
-    import aiohttp  # noqa: PLC0415 — litellm's own library, which nothing needs without it
+    """Make this module use connectors that obey `connect_within`, unless it makes connectors of its own."""
+    import aiohttp  # noqa: PLC0415 — litellm's own library, not needed without it
 
     from app.upstreams.connections import Connector  # noqa: PLC0415 — as above
 
-    class Impatient(Connector):
-        """A connector in a hurry."""
+    class TimedConnector(Connector):
+        """A connector with its own time limit for connecting."""
 
         def __init__(self, **settings: Any) -> None:
             super().__init__(_keep[0], **settings)
@@ -50,13 +50,13 @@ def limit(handler: Any) -> None:
             return await super().connect(req, traces, timeout)
 
     if getattr(handler, "TCPConnector", None) is aiohttp.TCPConnector:
-        handler.TCPConnector = Impatient
+        handler.TCPConnector = TimedConnector
 
 
 def connect_within(seconds: float, keep: Keep = KEEP) -> None:
-    """Whatever this task connects to from now on is reached in this time, or given up.
+    """Limit the time for each connection that this task makes from now on.
 
-    `keep` says what is kept of idle connections. It is the same for the whole process, as litellm's pool is.
+    `keep` says which idle connections are kept. It holds for the whole process, as litellm's pool does.
     """
     _within.set(seconds)
     if _keep[0] != keep:
@@ -66,7 +66,7 @@ def connect_within(seconds: float, keep: Keep = KEEP) -> None:
 
 
 async def in_time(chunks: AsyncGenerator[dict[str, Any]], seconds: float) -> AsyncGenerator[dict[str, Any]]:
-    """The same chunks, with no longer silence between them than this. For some providers litellm forgets the limit."""
+    """The same chunks, with a limit for the silence between them. For some providers litellm does not apply it."""
     while True:
         async with asyncio.timeout(seconds):
             try:
@@ -77,7 +77,7 @@ async def in_time(chunks: AsyncGenerator[dict[str, Any]], seconds: float) -> Asy
 
 
 def never_connected(error: BaseException | None) -> bool:
-    """Whether this error, or one it stands for, says that nobody was reached: in time, or at all."""
+    """Whether this error, or one of its causes, says that no connection was made: in time, or at all."""
     for _ in range(LONGEST_CHAIN):
         if error is None:
             return False

@@ -17,7 +17,7 @@ from app.protocol.problems import Problem
 from app.providers.lookup import PROVIDERS
 from app.providers.provider import SetupFault
 from app.upstreams.error_body import ErrorBody, body_of, is_page, read
-from app.upstreams.faults import OUTAGES, problem_told, wait_told
+from app.upstreams.faults import OUTAGES, problem_of_status, retry_wait
 from app.upstreams.litellm_connect import LONGEST_CHAIN, never_connected
 from app.upstreams.port import Outage
 from app.upstreams.refused_param import with_param
@@ -45,7 +45,7 @@ _UNREADABLE: Final = "The upstream did not answer as it must: the answer cannot 
 """litellm's parser failed over it."""
 _OF_THE_REQUEST: Final = frozenset({400, 422})
 _TRANSLATION: Final = (
-    "The request cannot be put into the form that this model's provider takes, so nobody was asked. A frequent cause "
+    "The request cannot be put into the form that this model's provider takes, so it was not sent. A frequent cause "
     "is the JSON Schema of a tool: `true` or `false` in the place of a schema, or a list as `items`."
 )
 _SETUP_FAULTS: Final = (
@@ -75,13 +75,13 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     kinds = _kinds(error)
     guessed = next((code for kind, code in _GUESSED.items() if kind in kinds), None)
     if guessed is not None and body is None:
-        return problem_told(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
+        return problem_of_status(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
     body = body or ErrorBody()
     chain = _kinds_in_chain(error)
     if never_connected(error):
         return _failed("The upstream could not be reached.")
     if kinds & _SLOW or (chain & _SLOW and not chain & _ANSWERED):
-        return problem_told(408, body, model=model, headers=_headers(error), secret=secret)
+        return problem_of_status(408, body, model=model, headers=_headers(error), secret=secret)
     if chain & _LOST and not chain & _ANSWERED:
         return _failed(_NOT_HTTP if chain & _NONSENSE else _BROKE)
     if not asked and (fault := operator_problem(error)):
@@ -92,7 +92,9 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
         return _failed(_UNREADABLE)
     if "APIConnectionError" in kinds or _NO_WAY.search(text):
         return _failed(_BROKE if asked else "The upstream could not be reached.")
-    return with_param(problem_told(_status(error), body, model=model, headers=_headers(error), secret=secret), body)
+    return with_param(
+        problem_of_status(_status(error), body, model=model, headers=_headers(error), secret=secret), body
+    )
 
 
 def is_translation_fault(error: BaseException, *, asked: bool) -> bool:
@@ -125,7 +127,7 @@ def wait_of(error: BaseException) -> float | None:
     error = _innermost(error)
     if never_connected(error):
         return 0
-    return wait_told(_meant_status(error), _headers(error), _body(error) or ErrorBody())
+    return retry_wait(_meant_status(error), _headers(error), _body(error) or ErrorBody())
 
 
 def _meant_status(error: BaseException) -> int:

@@ -1,4 +1,4 @@
-"""What litellm's own tables say of a model. It is given as an argument: no import of litellm here."""
+"""What litellm's own tables say about a model. litellm is an argument: it is not imported here."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ Json = dict[str, Any]
 
 
 def info_of(litellm: Any, provider: str, model: str) -> Json:
-    """What litellm's map says of this model: what it knows, without the rest."""
+    """The entries of litellm's map for this model, without empty ones."""
     try:
         info = litellm.get_model_info(model, custom_llm_provider=provider)
     except Exception:  # noqa: BLE001 — litellm raises a bare Exception for a model it does not know
@@ -15,10 +15,10 @@ def info_of(litellm: Any, provider: str, model: str) -> Json:
 
 
 def settings_of(litellm: Any, provider: str | None, model: str) -> list[str] | None:
-    """The settings that litellm passes on to this model, if it knows."""
+    """The settings that litellm passes on to this model, if that is known."""
     try:
         return litellm.get_supported_openai_params(model=model, custom_llm_provider=provider) or None
-    except Exception:  # noqa: BLE001 — what is wrong with this name is told when it is asked
+    except Exception:  # noqa: BLE001 — a wrong name is reported when the model is asked
         return None
 
 

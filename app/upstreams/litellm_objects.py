@@ -1,4 +1,4 @@
-"""litellm's chunk objects as plain dicts. It does not import litellm: it knows its objects by their attributes."""
+"""litellm's chunk objects as plain dicts. Does not import litellm: it knows the objects by their attributes."""
 
 from typing import Any, Final
 
@@ -21,70 +21,70 @@ _CHUNK_FIELDS: Final = ("vertex_ai_grounding_metadata", "citations", "search_res
 
 
 def chunk_dict(chunk: Any) -> Json:
-    """One chunk object as the dict an OpenAI server would have sent, without the fields that are not there."""
-    told: Json = {"choices": [_choice(choice) for choice in getattr(chunk, "choices", None) or ()]}
+    """One chunk object as the dict that an OpenAI server would have sent, without absent fields."""
+    result: Json = {"choices": [_choice(choice) for choice in getattr(chunk, "choices", None) or ()]}
     usage = getattr(chunk, "usage", None)
     if usage is not None:
-        told["usage"] = usage_dict(usage)
+        result["usage"] = usage_dict(usage)
     for name in _CHUNK_FIELDS:
         if value := getattr(chunk, name, None):
-            told[name] = _plain(value)
-    return told
+            result[name] = _plain(value)
+    return result
 
 
 def _choice(choice: Any) -> Json:
     delta = getattr(choice, "delta", None) or choice.message
-    said = {}
+    fields = {}
     for name in _DELTA_FIELDS:
         if value := getattr(delta, name, None):
-            said[name] = _plain(value)
-    if "reasoning_content" not in said and (thought := getattr(delta, "reasoning", None)):
-        said["reasoning_content"] = thought  # in a whole answer it keeps the name that the server gave it
+            fields[name] = _plain(value)
+    if "reasoning_content" not in fields and (thought := getattr(delta, "reasoning", None)):
+        fields["reasoning_content"] = thought  # in a whole answer it keeps the name that the server gave it
     if calls := getattr(delta, "tool_calls", None):
-        said["tool_calls"] = [_call(call) for call in calls]
-    told: Json = {"index": getattr(choice, "index", 0) or 0, "delta": said}
+        fields["tool_calls"] = [_call(call) for call in calls]
+    result: Json = {"index": getattr(choice, "index", 0) or 0, "delta": fields}
     if reason := getattr(choice, "finish_reason", None):
-        told["finish_reason"] = str(reason)
+        result["finish_reason"] = str(reason)
     if logprobs := getattr(choice, "logprobs", None):
-        told["logprobs"] = _plain(logprobs)
-    return told
+        result["logprobs"] = _plain(logprobs)
+    return result
 
 
 def _call(call: Any) -> Json:
     function = call.function
-    told: Json = {"function": {}}
+    result: Json = {"function": {}}
     index = getattr(call, "index", None)
     if index is not None:
-        told["index"] = index
+        result["index"] = index
     if call_id := getattr(call, "id", None):
-        told["id"] = call_id
+        result["id"] = call_id
     if name := getattr(function, "name", None):
-        told["function"]["name"] = name
+        result["function"]["name"] = name
     if arguments := getattr(function, "arguments", None):
-        told["function"]["arguments"] = arguments
+        result["function"]["arguments"] = arguments
     for field in ("provider_specific_fields", "extra_content"):
         if value := getattr(call, field, None):
-            told[field] = _plain(value)
-    return told
+            result[field] = _plain(value)
+    return result
 
 
 def usage_dict(usage: Any) -> Json:
-    """What was counted, in the form of an OpenAI server."""
-    told: Json = {
+    """The counts in the form of an OpenAI server."""
+    counts: Json = {
         name: getattr(usage, name, None) or 0 for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     }
     prompt = getattr(usage, "prompt_tokens_details", None)
     completion = getattr(usage, "completion_tokens_details", None)
-    told["prompt_tokens_details"] = {
+    counts["prompt_tokens_details"] = {
         "cached_tokens": _first(prompt, "cached_tokens")
         or _first(usage, "cache_read_input_tokens", "num_cached_tokens"),
         "cache_write_tokens": _first(prompt, "cache_write_tokens", "cache_creation_tokens")
         or _first(usage, "cache_creation_input_tokens"),
     }
     if audio := _first(prompt, "audio_tokens"):
-        told["prompt_tokens_details"]["audio_tokens"] = audio
-    told["completion_tokens_details"] = {"reasoning_tokens": _first(completion, "reasoning_tokens")}
-    return told
+        counts["prompt_tokens_details"]["audio_tokens"] = audio
+    counts["completion_tokens_details"] = {"reasoning_tokens": _first(completion, "reasoning_tokens")}
+    return counts
 
 
 def _first(holder: Any, *names: str) -> int:

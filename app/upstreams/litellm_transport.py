@@ -22,14 +22,14 @@ MOST_OF_AN_ERROR: Final = 64 * 1024
 
 
 def note_requests() -> list[bool]:
-    """A list that is no longer empty once this task has begun to ask a server."""
+    """A list that is not empty any more when this task has begun to send a request."""
     begun: list[bool] = []
     _begun.set(begun)
     return begun
 
 
 def restrain(module: Any) -> None:
-    """Have this module's transport forget where an answer leads, cut errors short and send again what nobody read."""
+    """Make this module's transport ignore redirects, cut errors short and repeat requests that no server read."""
     import httpx  # noqa: PLC0415 — litellm's own library, which nothing needs without it
 
     class Beginning(httpx.AsyncByteStream):

@@ -1,4 +1,4 @@
-"""Which parameter an upstream's refusal names, by the name that the client knows it by. Pure."""
+"""The parameter that an upstream's refusal names, as the client calls it. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -26,15 +26,15 @@ NAMES: Final[Mapping[str, str]] = {
     "top_p": "top_p",
     "verbosity": "text.verbosity",
 }
-"""Parameters of chat completions, and what they are called in the request. The others are places in messages that the
-client never wrote."""
+"""Parameters of chat completions, and their names in a request of the Responses API. Others are positions in messages
+that the client never wrote."""
 _FIRST_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 
-def with_param(problem: Problem, said: str | ErrorBody) -> Problem:
-    """The same problem with the parameter that the refusal names, where the request is what is refused."""
+def with_param(problem: Problem, body: str | ErrorBody) -> Problem:
+    """The same problem with the parameter that the refusal names, if the request was refused."""
     if problem.code != "invalid_value" or problem.param:
         return problem
-    body = read(said) if isinstance(said, str) else said
+    body = read(body) if isinstance(body, str) else body
     found = _FIRST_NAME.match(body.param)
     return replace(problem, param=NAMES.get(found[0], "")) if found else problem

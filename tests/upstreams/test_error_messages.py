@@ -8,7 +8,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams import error_body
 from app.upstreams.error_keys import without_keys
-from app.upstreams.faults import problem_told, short
+from app.upstreams.faults import problem_of_status, short
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
@@ -311,7 +311,7 @@ def test_a_body_full_of_brackets_is_decoded_once(text: str, monkeypatch: pytest.
         return json.loads(told)
 
     monkeypatch.setattr(error_body, "_decode", decode)
-    problem = problem_told(500, text, model="m", headers={}, secret=None)
+    problem = problem_of_status(500, text, model="m", headers={}, secret=None)
     assert (problem.message, sum(decoded) <= 4 * len(text)) == ("The upstream failed with status 500.", True)
 
 
