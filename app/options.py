@@ -49,57 +49,59 @@ class ChatCompat(Table):
 
 
 class Can(Table):
-    """What a model takes, where that is known better here than by litellm's model map. The rest is passed on."""
+    """What a model can do, where this is known better than by litellm's model map. All else is passed on."""
 
     vision: bool | None = None
-    """Images."""
+    """Accepts images."""
     files: bool | None = None
-    """Files, such as PDF."""
+    """Accepts files, such as PDF."""
     audio: bool | None = None
-    """Sound."""
+    """Accepts audio."""
     tools: bool | None = None
-    """Calling tools."""
+    """Calls tools."""
     parallel_calls: bool | None = None
-    """Whether it can be told to call one tool at a time (`parallel_tool_calls`)."""
+    """Can be asked to call one tool at a time (`parallel_tool_calls`)."""
     strict_tools: bool | None = None
-    """Whether its server holds calls to the schema of a strict tool."""
+    """Its server enforces the schema of a strict tool."""
     reasoning: bool | None = None
-    """Whether it can be told how much to think; how much, say `reasoning_efforts`."""
+    """Can be asked how much to think; the efforts it knows are `reasoning_efforts`."""
     structured_output: tuple[Format, ...] | None = None
-    """The formats its server holds an answer to. Others are told to the model in words."""
+    """The formats that its server enforces. Others are described to the model in words."""
     verbosity: bool | None = None
-    """Being told how much to say."""
+    """Can be asked how long its answer is to be."""
 
 
 class ModelOptions(Table):
-    """What one model needs, where no request can say it, and what clients are told of it."""
+    """What one model needs, where no request can say it, and what is said about it to clients."""
 
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
-    """System messages where they stand, all in one at the head, or as user messages."""
+    """Where system messages go: they stay in place, are merged into one at the head, or become user messages."""
     alternating_roles: bool | None = None
-    """True: its chat template demands that user and assistant take turns, so consecutive user messages become one, and
-    system messages behind the first ones become the user's. Unless given, so for models with `gemma` in their name."""
+    """True: its chat template requires that user and assistant alternate, so consecutive user messages are merged, and
+    system messages after the first ones become user messages. Unless given, true for models with `gemma` in their
+    name."""
     reasoning: Literal["summary", "text", "on_request"] = "summary"
-    """How what the model thinks is told: as a summary, which every client shows; as raw text; or, on request, as a
-    summary to clients that ask for one, or for encrypted reasoning, and not at all to others."""
+    """How its reasoning is returned: as a summary, which every client shows; as raw text; or, on request, as a summary
+    to clients that ask for one, or for encrypted reasoning, and not at all to others."""
     give_back_reasoning: bool = True
-    """Whether earlier thoughts go back to the upstream."""
+    """Whether earlier reasoning is sent back to the upstream."""
     think_tags: bool = False
     """True: `<think>…</think>` at the start of the text is reasoning."""
     call_ids: Literal["auto", CallIds] = "auto"
-    """Ids of past calls: as litellm's provider is known to want them, as the client has them, at most 64 plain
+    """Ids of past calls: as the provider is known to want them (auto), as the client has them, at most 64 plain
     characters, or 40 (OpenAI), or nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself, when the client offers `web_search`."""
     cache_control: Literal["off", "auto"] = "off"
-    """auto: mark what is to be cached (the system message, and all that was said), for Claude, wherever it runs."""
+    """auto: marks what is to be cached (the system message, and the conversation so far), for Claude at any
+    provider."""
     image_output: bool = False
     """True: the model writes images beside text, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)
-    """Tokens; told to clients that ask for a catalogue of models, as Codex does."""
+    """Its context in tokens, for clients that ask for a catalogue of models, as Codex does."""
     reasoning_efforts: tuple[Effort, ...] = ()
-    """Efforts the model knows; others are lowered to one of these. Told to the same clients."""
+    """Efforts that the model knows; others are changed to one of these. Also in that catalogue."""
     apply_patch: bool = True
-    """Whether Codex should offer this model its free-form `apply_patch`; for the same catalogue."""
+    """Whether Codex should offer this model its free-form `apply_patch`, by the same catalogue."""
     can: Can = Can()
-    """What it is able to do, where that is not what litellm says of it; see `[models.NAME.can]`."""
+    """What the model can do, where that differs from what litellm knows; see `[models.NAME.can]`."""

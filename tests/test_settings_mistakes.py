@@ -93,7 +93,7 @@ nme = "y"
         ('[[keys]]\nname = "a"\nvalue = ""', "config.toml:3: keys[0].value: must not be empty"),
         ('[[keys]]\nname = "a"\nvalue = "b"\nmodels = "m"', "config.toml:4: keys[0].models: must be a list"),
         ('[[keys]]\nname = "a"\nvalue = "b"\n[[keys]]\nname = "c"\nvalue = "b"', "config.toml:6: keys[1].value: is the same as that of keys[0]"),
-        ('[seal]\nkeys = ["short"]', "config.toml:2: seal.keys[0]: must be at least 32 characters that nobody can guess: `openssl rand -hex 32`"),
+        ('[seal]\nkeys = ["short"]', "config.toml:2: seal.keys[0]: must be at least 32 random characters: `openssl rand -hex 32`"),
         ('[seal]\nkeys = "env:K"', "config.toml:2: seal.keys: the environment variable K is not set"),
         ('[seal]\nkeys = "k"', "config.toml:2: seal.keys: must be a list"),
         ("[seal]\nmax_age_days = 0", "config.toml:2: seal.max_age_days: must be greater than 0"),
@@ -200,7 +200,7 @@ def test_other_sources_do_not_hide_that_the_file_has_no_table_there(tmp_path: Pa
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.test", "[::]"])  # noqa: S104 — nothing listens
 def test_an_address_that_others_can_reach_needs_a_key_or_a_clear_word(tmp_path: Path, host: str) -> None:
     assert mistakes(tmp_path, None, host=host) == [
-        "--host: server.host: others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, or say --insecure-no-auth to let everybody in"
+        "--host: server.host: others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, or give --insecure-no-auth to let everyone in"
     ]
     assert load({"host": host, "insecure_no_auth": True}, {}, tmp_path).server.host == host
     assert load({"host": host}, {"AM_KEY": "k"}, tmp_path).server.host == host

@@ -1,6 +1,6 @@
 """config.toml, environment and flags -> frozen `Settings`. The only room that reads files and the environment.
 
-`load` is the door; everything wrong with a configuration is told at once, as `ConfigMistakesError`.
+`load` reads them; it raises `ConfigMistakesError` with all mistakes of a configuration at once.
 """
 
 from app.settings.configuration import Model, Settings

@@ -1,4 +1,4 @@
-"""What a configuration may say: every setting, its default and its limits. Frozen; values come checked."""
+"""The tables of a configuration: models, the whole file, and the resulting settings. Frozen; values are checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ class _ModelSource(Table):
     """Which upstreams serve a model, and under which names."""
 
     upstream: Name
-    """Which of `[upstreams]` runs it."""
+    """The table of `[upstreams]` that serves it."""
     upstreams: tuple[Name, ...] = ()
-    """Instead of one, several: each is asked when those before it failed before their first word."""
+    """Several of them, instead of one: each is asked where those before it failed before their first output."""
     name: Name | None = None
-    """Its name upstream; the public one unless given."""
+    """Its name at the upstream; the public one unless given."""
     names: dict[Name, Name] = Field(default_factory=dict)
-    """Its name at some of its upstreams, where they differ."""
+    """Its name at some of its upstreams, where it differs."""
 
 
 class Model(ModelOptions, _ModelSource):
@@ -57,7 +57,7 @@ DEMO_MODELS: Mapping[str, Model] = {"demo": Model(upstream="demo")}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything the server was told. `Settings()` is the server without any configuration: the embedded model."""
+    """All settings of the server. `Settings()` is the server without any configuration: the embedded model."""
 
     server: Server = field(default_factory=Server)
     seal: Seal = field(default_factory=Seal)
@@ -68,11 +68,11 @@ class Settings:
     file: str | None = None
     """The file that was read."""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Where each value was said, by its path: `{"server.port": "--port", "upstreams.x.api_key": "env:X_KEY"}`."""
+    """Where each value comes from, by its path: `{"server.port": "--port", "upstreams.x.api_key": "env:X_KEY"}`."""
     notes: tuple[str, ...] = ()
-    """What is no mistake, but worth a look."""
+    """Remarks on what is no mistake, but may be one."""
 
     @property
     def serves_page(self) -> bool:
-        """Whether the inspector is there: it is told not to be, or strangers could use it."""
+        """Whether the inspector is served: not if it is switched off, or if others could use it without a key."""
         return self.server.ui and (bool(self.keys) or is_loopback(self.server.host))

@@ -1,4 +1,4 @@
-"""What an upstream with `via = "chat"` and a `provider` gets from it: its key, and where its settings come from."""
+"""Completes upstreams with `via = "chat"` and a `provider`: their key, and where their settings come from."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from app.settings.mistakes import Path
 from app.settings.sources import Sources
 
 _OTHERS: Final = frozenset({"api_key", "base_url"})
-"""With one of these, the key of the environment is not taken: it must not go to an address that was chosen here."""
+"""With one of these, the key in the environment is not used: it must not be sent to another address."""
 
 
 def complete_upstreams(sources: Sources) -> None:

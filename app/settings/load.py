@@ -1,4 +1,4 @@
-"""`load`: from what a person wrote to `Settings`, or to everything that is wrong with it."""
+"""`load`: from file, environment and flags to `Settings`, or to all mistakes in them."""
 
 import os
 import re
@@ -39,11 +39,11 @@ _WORDS: dict[str, str] = {
     "float_parsing": "must be a number",
     "finite_number": "must be a number",
 }
-"""What pydantic calls an error -> what we say."""
+"""The words for pydantic's kinds of errors."""
 
 _OPEN_TO_ALL = (
     "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, "
-    "listen on 127.0.0.1, or say --insecure-no-auth to let everybody in"
+    "listen on 127.0.0.1, or give --insecure-no-auth to let everyone in"
 )
 
 
@@ -62,8 +62,8 @@ def load(
     sources = Sources(os.environ if environ is None else environ, folder)
     named = flags.get("config")
     sources.read_file(named if isinstance(named, str) else None)
-    if sources.mistakes and not sources.places:
-        raise ConfigMistakesError(sources.mistakes)  # the file is unreadable: whatever else was said is not to blame
+    if sources.mistakes and not sources.locations:
+        raise ConfigMistakesError(sources.mistakes)  # the file is unreadable, and what follows from that is no mistake
     sources.read_environment()
     sources.read_flags(flags)
     complete_upstreams(sources)
@@ -96,13 +96,13 @@ def load(
 
 
 def _reading_order(mistake: Mistake) -> tuple[str, int]:
-    """The file from top to bottom, then environment and flags."""
-    place, _, line = mistake.where.rpartition(":")
-    return (place, int(line)) if line.isdecimal() else (mistake.where, 0)
+    """Sorts by the lines of the file, then environment and flags."""
+    file, _, line = mistake.where.rpartition(":")
+    return (file, int(line)) if line.isdecimal() else (mistake.where, 0)
 
 
 def _mistake(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
-    """One of pydantic's errors, in our words."""
+    """One of pydantic's errors, in words for users."""
     context = detail.get("ctx", {})
     value = detail["input"]
     match detail["type"]:
@@ -124,7 +124,7 @@ def _mistake(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
 
 
 def _elsewhere(path: Path) -> str:
-    """Where an unknown key may have been meant."""
+    """A hint at the setting that may have been meant by an unknown key."""
     word = str(path[-1])
     if len(path) == 1:
         near = did_you_mean(word, _ROWS)
@@ -134,15 +134,15 @@ def _elsewhere(path: Path) -> str:
 
 
 def _loose_ends(sources: Sources) -> Iterable[Mistake]:
-    """What no single table can know: names that lead nowhere, names given twice, nothing to serve."""
+    """Mistakes between tables: names of nothing, names given twice, no model to serve."""
     upstreams = _table(sources.data.get("upstreams"))
     models = _table(sources.data.get("models"))
     for name, model in models.items():
         path: Path = ("models", name)
         several = _table(model).get("upstreams")
-        for place, wanted in enumerate(several if isinstance(several, list) else []):
+        for index, wanted in enumerate(several if isinstance(several, list) else []):
             if isinstance(wanted, str) and wanted not in upstreams:
-                where = (*path, "upstreams", place)
+                where = (*path, "upstreams", index)
                 near = did_you_mean(wanted, upstreams)
                 yield Mistake(sources.where(where), spelled(where), f"there is no upstream {wanted!r}{near}")
         wanted = _table(model).get("upstream")
@@ -163,13 +163,13 @@ def _twice(sources: Sources) -> Iterable[Mistake]:
     keys = sources.data.get("keys")
     for field in ("name", "sha256", "value"):
         seen: dict[str, int] = {}
-        for place, key in enumerate(keys if isinstance(keys, list) else []):
-            said = _table(key).get(field)
-            path: Path = ("keys", place, field)
-            if not isinstance(said, str) or path in sources.unknown:
+        for index, key in enumerate(keys if isinstance(keys, list) else []):
+            value = _table(key).get(field)
+            path: Path = ("keys", index, field)
+            if not isinstance(value, str) or path in sources.unknown:
                 continue
-            first = seen.setdefault(said.lower() if field == "sha256" else said, place)
-            if first != place:
+            first = seen.setdefault(value.lower() if field == "sha256" else value, index)
+            if first != index:
                 yield Mistake(sources.where(path), spelled(path), f"is the same as that of keys[{first}]")
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words for the person who wrote it."""
+"""Mistakes of a configuration: where each is, and what is wrong."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,13 +6,13 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
-"""Where a value stands: `("keys", 0, "sha256")`."""
+"""The path of a value: `("keys", 0, "sha256")`."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def spelled(path: Path) -> str:
-    """A path as one would write it in the file: `keys[0].sha256`, `models."gpt-4.1".upstream`."""
+    """A path as it is written in the file: `keys[0].sha256`, `models."gpt-4.1".upstream`."""
     words = ""
     for step in path:
         if isinstance(step, int):
@@ -24,7 +24,7 @@ def spelled(path: Path) -> str:
 
 
 class Mistake(NamedTuple):
-    """One mistake: where it was made (`config.toml:3`, `AM_PORT`, `--port`), in which setting, and what it is."""
+    """One mistake: where it is (`config.toml:3`, `AM_PORT`, `--port`), in which setting, and what is wrong."""
 
     where: str
     path: str
@@ -35,7 +35,7 @@ class Mistake(NamedTuple):
 
 
 class ConfigMistakesError(Exception):
-    """Raised by `load` with every mistake that was found. It never holds the value of a secret."""
+    """Raised by `load` with every mistake of a configuration. It never holds the value of a secret."""
 
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
         super().__init__("\n".join(map(str, mistakes)))

@@ -1,4 +1,4 @@
-"""A secret that does not print."""
+"""A text that is not printed, logged or dumped."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from pydantic_core import CoreSchema, core_schema
 
 
 class Secret:
-    """An upstream's key. `reveal()` gives it to the one place that sends it; printing, logging or dumping it does not.
+    """A key. Only `reveal()` gives it; printing, logging or dumping it does not.
 
     Refuses to be empty and to hold white space or anything but printable ASCII: it travels in an HTTP header.
     """

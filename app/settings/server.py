@@ -13,114 +13,119 @@ from app.settings.values import Collector, Digest, Hosts, KeyName, Name, Origins
 
 
 class Server(Table):
-    """How the server listens and how patient it is. Every field is also an environment variable, `AM_<NAME>`."""
+    """How the server listens, its limits and its timeouts. Every field is also an environment variable, `AM_<NAME>`."""
 
     host: Name = "127.0.0.1"
-    """Where it listens. Any address but this machine's own needs `[[keys]]`."""
+    """The address to listen on. Any address other than this machine's own needs `[[keys]]`."""
     port: int = Field(default=8080, ge=0, le=65_535)
-    """0: any free one."""
+    """The port to listen on; 0: any free one."""
     keep_alive: Seconds = 15
-    """Seconds of silence before a keep-alive."""
+    """Seconds of silence after which a client is sent a keep-alive."""
     first_payload_wait: float = Field(default=5, ge=0, le=600, allow_inf_nan=False)
-    """Seconds for which the status line may be held back until the upstream speaks."""
+    """Seconds for which the status line may be held back while the upstream has sent nothing."""
     strict: bool = False
-    """True: every warning is a 400."""
+    """True: a request that would get a warning is refused with a 400."""
     lenient: bool = False
-    """True: what a model is known not to take is left out with a warning. False: a request that holds it is a 400."""
+    """True: input that a model is known not to support is left out, with a warning. False: such a request is refused
+    with a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
-    """Bytes of a request; a larger one is a 413. What its sealed items hold may be as much again, and 4 MiB anyway."""
+    """Largest request body, in bytes; a larger one is a 413. The contents of its sealed items may be as large again,
+    and at least 4 MiB."""
     body_timeout: Seconds = 30
-    """Seconds of silence while a body arrives. One that comes more slowly than 1 KiB a second, for as long, is refused
-    as well, and so is one that takes 20 times as long in all."""
+    """Seconds without data after which an incomplete request body is refused. A body that is slower than 1 KiB a second
+    for as long is refused as well, and so is one that takes 20 times as long in all."""
     body_caller_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
-    """Bytes of one caller's requests that are read, or translated for their upstream, at once; at least one of
-    `max_body_bytes`. More is a 429; without keys only `body_total_bytes` holds. Four times as much may wait for its
-    upstream to answer."""
+    """Bytes of one caller's requests that may be read, or translated for their upstream, at the same time; at least one
+    of `max_body_bytes`. More is a 429; without keys only `body_total_bytes` applies. Four times as many may wait for
+    their upstream to answer."""
     body_total_bytes: int = Field(default=512 * 1024 * 1024, ge=0)
-    """The same of all callers; at least two of `max_body_bytes`. More is a 503. Half of it at most is for callers
-    without a key of this server."""
+    """The same for all callers together; at least two of `max_body_bytes`. More is a 503. Callers without a key of this
+    server get at most half of it."""
     max_header_bytes: int = Field(default=64 * 1024, ge=1024)
-    """Bytes of its headers; larger ones are a 431."""
+    """Largest request headers, in bytes; larger ones are a 431."""
     header_timeout: Seconds = 15
-    """Seconds for the headers of a request."""
+    """Seconds within which the headers of a request must arrive."""
     max_items: int = Field(default=16_384, ge=1)
-    """Input items of a request."""
+    """Most input items of a request."""
     max_parts: int = Field(default=32_768, ge=1)
-    """Content parts, thoughts, commands, outputs and tools inside its items, all together."""
+    """Most content parts, thoughts, commands, outputs and tools inside the items of a request, all together."""
     max_tools: int = Field(default=1_024, ge=0)
-    """Tools of a request."""
+    """Most tools of a request."""
     max_json_values: int = Field(default=250_000, ge=1000)
-    """JSON values of a request: every object, list, string, number, `true`, `false` and `null` in it.
-    A token of an earlier answer that comes back with 20 `top_logprobs` is about 170 of them, so that some 1,400 such
-    tokens are the most by default: leave `logprobs`, which no model reads, out of what is sent back, or raise this."""
+    """Most JSON values of a request: every object, list, string, number, `true`, `false` and `null` counts. A token of
+    an earlier answer that is sent back with 20 `top_logprobs` has about 170 of them, so the default allows some 1,400
+    such tokens: leave out `logprobs`, which no model reads, or raise this."""
     max_answer_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)
-    """Bytes that one answer may hold (text, thoughts, arguments, images, items); a longer one fails."""
+    """Largest answer, in bytes (text, reasoning, arguments, images, items); a larger one fails."""
     websocket: bool = True
     """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
-    """What a connection remembers of its conversation. A longer one must be sent whole each time."""
+    """Bytes of its conversation that a connection remembers. A longer conversation must be sent whole each time."""
     websocket_caller_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
-    """What all connections of one caller remember; where that is used up, nothing more is remembered. As much again
-    may wait on them, or be on its way. Without keys only `websocket_total_bytes` holds."""
+    """Bytes that all connections of one caller remember together; when they are used up, nothing more is remembered. As
+    many again may arrive, or wait for their turn. Without keys only `websocket_total_bytes` applies."""
     websocket_total_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
-    """The same of all callers; half of it at most for callers without a key of this server, if there are keys."""
+    """The same for all callers together. If there are keys, callers without a key of this server get at most half of
+    it."""
     max_websockets: int = Field(default=1000, ge=1)
-    """Open connections; one more is a 503. Half of them at most for callers without a key, as above."""
+    """Most open connections; one more is a 503. Callers without a key get at most half of them, as above."""
     max_caller_websockets: int = Field(default=250, ge=1)
-    """Open connections of one caller; one more is a 429. Without keys only `max_websockets` holds."""
+    """Most open connections of one caller; one more is a 429. Without keys only `max_websockets` applies."""
     websocket_idle: Seconds = 600
-    """Seconds for which a connection may be quiet between two turns."""
+    """Seconds for which a connection may be idle between two turns."""
     websocket_lifetime: Seconds = 3600
-    """Seconds after which a connection is closed, behind the turn that is running."""
+    """Seconds after which a connection is closed, as soon as no turn is running."""
     allow_private_urls: bool = False
     """True: image and file URLs may point to private addresses."""
     fetch_urls: Literal["never", "when_needed"] = "when_needed"
-    """Whether images and files are fetched for upstreams that fetch none themselves."""
+    """Whether this server fetches images and files for upstreams that do not fetch them."""
     fetch_timeout: Seconds = 10
-    """Seconds for one of them, from the first word to the last byte."""
+    """Seconds for fetching one of them, from connecting to the last byte."""
     max_fetch_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
-    """Bytes of all that is fetched for one request, counted at each place that names it."""
+    """Most bytes fetched for one request; what is named in several places counts in each."""
     allowed_hosts: Hosts = ()
-    """Names by which clients may call a server that listens on this machine alone. Given, they bind any other too."""
+    """Host names by which clients may call a server that listens on this machine only. If given, clients of any other
+    server must use them too."""
     cors_origins: Origins = ()
-    """Origins of the web pages that may come in; without any, none."""
+    """Origins of the web pages that may call this server from a browser; without any, none may."""
     upstream_idle: Seconds = 60
-    """Seconds for which an idle connection to an upstream is kept."""
+    """Seconds for which an idle connection to an upstream is kept open."""
     upstream_idle_connections: int = Field(default=32, ge=0, le=10_000)
-    """How many idle connections to one upstream are kept."""
+    """Most idle connections to one upstream that are kept open."""
     max_turns: int = Field(default=1000, ge=1)
-    """Turns at once; one more is a 503. Half of them at most are for callers without a key of this server. Where there
-    are several callers, each runs at most as many as are free, so half of all while nobody else asks; beyond it is a
-    429. `concurrency` gives a key another share."""
+    """Most turns at the same time; one more is a 503. Callers without a key of this server get at most half of them.
+    Where there are several callers, each may run at most as many as are free, so half of all while the others run none;
+    one more is a 429. `concurrency` gives a key another share."""
     guest_requests_per_minute: int = Field(default=0, ge=0)
-    """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may begin in a minute; 0: any
-    number."""
+    """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may start in a minute; 0: no
+    limit."""
     guest_concurrency: int = Field(default=0, ge=0)
-    """Turns of each such caller at once; 0: any number."""
+    """Turns of each such caller at the same time; 0: no limit."""
     send_timeout: Seconds = 60
-    """Seconds for which a client may read nothing of what is sent to it."""
+    """Seconds for which a client may read nothing of what is sent to it; then its connection is closed."""
     drain_delay: float = Field(default=2, ge=0, le=600, allow_inf_nan=False)
-    """Seconds for which the server, told to stop, says that it is not ready and serves on."""
+    """Seconds for which a server that was told to stop reports that it is not ready, and still serves."""
     shutdown_grace: float = Field(default=6, ge=0, le=86_400, allow_inf_nan=False)
-    """Seconds that turns then have to end."""
+    """Seconds that running turns then have to end."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Below which the log says nothing. A turn's line is info."""
+    """The lowest level that is logged. The line of a turn is info."""
     log_bodies: bool = False
-    """True: the log holds all that is said, without files, pictures and seals. For hunting a fault."""
+    """True: requests and answers are logged, without files, images and seals. For finding faults."""
     metrics: Literal["key", "open", "off"] = "key"
-    """Who may read `/metrics`: who has a key (everybody, where there are none), everybody, or nobody."""
+    """Who may read `/metrics`: callers with a key (everyone, where there are no keys), everyone, or no one."""
     traces: Collector = ""
-    """Where a collector of OpenTelemetry takes spans over HTTP (`http://…/v1/traces`). Without one there are none."""
+    """Where an OpenTelemetry collector takes spans over HTTP (`http://…/v1/traces`). Without it there are none."""
     ui: bool = True
-    """False: no inspector at `/`. Beyond this machine, without keys, there is none anyway."""
+    """False: no inspector at `/`. Where others can reach the server, and there are no keys, there is none in any
+    case."""
     watch: int = Field(default=0, ge=0, le=10_000)
-    """How many of the last turns the inspector shows, with all that was said in them. They are kept in memory only."""
+    """How many of the last turns the inspector shows, with their requests and answers. They are kept in memory only."""
     watch_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
-    """What the turns that it shows may take together. Beyond it the owner with the most loses the oldest turn."""
+    """Most bytes of these turns together. Beyond them, the owner with the most loses its oldest turn."""
     insecure_no_auth: bool = False
-    """True: without keys, and yet on an address that others can reach."""
+    """True: serve without keys, even on an address that others can reach."""
 
     @property
     def hosts(self) -> tuple[str, ...] | None:
@@ -131,34 +136,35 @@ class Server(Table):
 
 
 class Seal(Table):
-    """What clients carry from turn to turn sealed: reasoning, and what upstreams want back with it."""
+    """Sealing of what clients carry from turn to turn: reasoning, and the state that upstreams want back with it."""
 
     when: Literal["asked", "always", "never"] = "asked"
     """asked: for clients that include `reasoning.encrypted_content`."""
     keys: tuple[SealKey, ...] = ()
-    """The first seals, every one opens. Without any, one is made at start that no other process has."""
+    """The first key seals, every one opens. Without any, a key is made at start that no other process has."""
     max_age_days: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Days after which a seal no longer opens; without it all do."""
+    """Days after which a seal no longer opens; without it, all seals open."""
     shared: bool = False
-    """True: every key of this server opens what was sealed for another, for conversations that change keys, and what
-    earlier releases sealed, which is bound to none. False: only a key of the same name does."""
+    """True: every key of this server opens what was sealed for another key, for conversations that change keys, and
+    what earlier releases sealed, which is bound to no key. False: only a key of the same name does."""
 
 
 class KeyTable(Table):
-    """A client's key as it is written: its digest, or itself."""
+    """A client's key as the configuration has it: its digest, or the key itself."""
 
     name: KeyName
-    """What the log calls its owner; not `guest` or `anyone`, which it calls callers without a key of this server."""
+    """What the log calls its owner; not `guest` or `anyone`, which stand for callers without a key of this server."""
     sha256: Digest | None = None
     """The SHA-256 of the key, in 64 hexadecimal digits."""
     value: Secret | None = None
-    """Or the key itself; only its SHA-256 is kept."""
+    """Instead of it, the key itself; only its SHA-256 is kept."""
     models: tuple[Name, ...] = ("*",)
-    """Which public names it may use; patterns such as `gpt-*` work."""
+    """Public model names that it may use; patterns such as `gpt-*` work."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Turns that may begin in a minute; without it any number. Each process counts for itself."""
+    """Turns that may start in a minute; without it, no limit. Each process counts for itself."""
     concurrency: int | None = Field(default=None, ge=1)
-    """Turns at once; without it what `max_turns` leaves to each caller, or all of them where there is one key."""
+    """Turns at the same time; without it, what `max_turns` leaves to each caller, or all of them where there is one
+    key."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -186,20 +192,20 @@ class KeyTable(Table):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A client that may come in. Only the SHA-256 of its key is kept."""
+    """A client that may use the server. Only the SHA-256 of its key is kept."""
 
     name: str
     digest: bytes
     models: tuple[str, ...] = ("*",)
     """Patterns of public model names: `*`, `gpt-*`."""
     is_guest: bool = False
-    """Not one of ours: the key they came with opens nothing here, but perhaps an upstream that is given it."""
+    """Not one of the configured keys: it gives no access here, but perhaps at an upstream that it is sent to."""
     own: Secret | None = None
-    """The key they came with, where it is none of ours and some upstream is given its callers' keys."""
+    """The key that the caller sent, where it is not a configured one and some upstream is sent its callers' keys."""
     requests_per_minute: int | None = None
-    """Turns that may begin in a minute; none: any number. Each process counts for itself."""
+    """Turns that may start in a minute; None: no limit. Each process counts for itself."""
     concurrency: int | None = None
-    """Turns at once; none: any number."""
+    """Turns at the same time; None: no limit."""
     owner: str = field(init=False, compare=False)
     """The caller that limits, seals and remembered turns belong to; empty where no keys are configured.
 

@@ -14,9 +14,9 @@ DEFAULT_FILE = "config.toml"
 GIVEN = "upstream"
 """The name of the upstream that `--upstream` or `AM_UPSTREAM` makes."""
 ENVIRONMENT_KEY = "AM_KEY"
-"""The one client key that the environment can hold, and the name it goes by."""
+"""The variable of the one client key that the environment can hold; also the name of that key."""
 SEAL_KEY = "AM_SEAL_KEY"
-"""The key that seals, where the file names none."""
+"""The variable of the key that seals, where the file names none."""
 
 _MAX_SECRET_BYTES = 65_536
 _MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -39,7 +39,7 @@ _FLAGS: dict[str, Path] = {
 
 
 class Sources:
-    """Reads and merges. What it cannot read becomes a mistake; `unknown` then holds the path of the missing value."""
+    """Reads and merges file, environment and flags. What cannot be read is a mistake, and its path is in `unknown`."""
 
     def __init__(self, environ: Mapping[str, str], folder: FilePath) -> None:
         self.environ = environ
@@ -47,8 +47,8 @@ class Sources:
         self.file: str | None = None
         self.data: dict[str, Any] = {}
         self.origins: dict[Path, str] = {}
-        self.places: dict[Path, str] = {}
-        """Where each value stands, for the words of a mistake: `config.toml:3`, `AM_PORT`, `--port`."""
+        self.locations: dict[Path, str] = {}
+        """Where each value is, as a mistake names it: `config.toml:3`, `AM_PORT`, `--port`."""
         self.mistakes: list[Mistake] = []
         self.unknown: set[Path] = set()
         self.notes: list[str] = []
@@ -56,10 +56,10 @@ class Sources:
         """The upstream that the environment or the flags describe, by the fields of its table."""
 
     def where(self, path: Path) -> str:
-        """The nearest place that is known for a path."""
-        while path not in self.places and path:
+        """The nearest location that is known for a path."""
+        while path not in self.locations and path:
             path = path[:-1]
-        return self.places.get(path, "")
+        return self.locations.get(path, "")
 
     def read_file(self, flag: str | None) -> None:
         """The file named by the flag or `AM_CONFIG`, else `config.toml` where there is one."""
@@ -97,7 +97,7 @@ class Sources:
         except RecursionError:
             self.mistakes.append(Mistake(shown, "", "is nested too deeply"))
             return
-        self.places = {(): shown} | {path: f"{shown}:{line}" for path, line in lines.items()}
+        self.locations = {(): shown} | {path: f"{shown}:{line}" for path, line in lines.items()}
         self.data = self._filled(data, (), folder)
 
     def _filled(self, value: Any, path: Path, folder: FilePath) -> Any:
@@ -107,7 +107,7 @@ class Sources:
                 return {name: self._filled(inner, (*path, name), folder) for name, inner in value.items()}
             case list():
                 self.origins[path] = self.where(path)
-                return [self._filled(inner, (*path, place), folder) for place, inner in enumerate(value)]
+                return [self._filled(inner, (*path, index), folder) for index, inner in enumerate(value)]
             case str():
                 return self._resolved(self._interpolated(value, path), path, folder)
             case _:
@@ -170,7 +170,7 @@ class Sources:
             keys = self.data.setdefault("keys", [])
             if isinstance(keys, list):
                 path = ("keys", len(keys))
-                self.places[path] = ENVIRONMENT_KEY
+                self.locations[path] = ENVIRONMENT_KEY
                 keys.append({"name": ENVIRONMENT_KEY, "value": self._resolved(text, (*path, "value"), self.folder)})
         self._read_seal_key()
         known = {*_ENVIRONMENT, ENVIRONMENT_KEY, SEAL_KEY, "AM_CONFIG"}
@@ -183,7 +183,7 @@ class Sources:
         seal = self.data.setdefault("seal", {}) if text else None
         if text and isinstance(seal, dict) and not seal.get("keys"):  # no table is a mistake of the file
             path = ("seal", "keys")
-            self.places[path] = SEAL_KEY
+            self.locations[path] = SEAL_KEY
             seal["keys"] = [self._resolved(text, (*path, 0), self.folder)]
             self.origins[path] = SEAL_KEY
 
@@ -200,38 +200,38 @@ class Sources:
         """Give every name that the file does not know to the upstream that came without a file."""
         if "base_url" not in self.given:
             for field in self.given:
-                place = self.where((*_GIVEN, field))
-                self.mistakes.append(Mistake(place, "", "means nothing without --upstream or AM_UPSTREAM"))
+                location = self.where((*_GIVEN, field))
+                self.mistakes.append(Mistake(location, "", "means nothing without --upstream or AM_UPSTREAM"))
             return
-        place = self.where((*_GIVEN, "base_url"))
+        location = self.where((*_GIVEN, "base_url"))
         upstreams = self.data.setdefault("upstreams", {})
         models = self.data.setdefault("models", {})
         if not isinstance(upstreams, dict) or not isinstance(models, dict):
-            return  # a mistake of the file, told by whoever looks at its tables
+            return  # a mistake of the file, which pydantic reports
         if GIVEN in upstreams:  # merging the two would send the key of one to the address of the other
             self.mistakes.append(
-                Mistake(place, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
+                Mistake(location, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
             )
             return
         upstreams[GIVEN] = self.given
         models["*"] = {"upstream": GIVEN}
-        self.places["models", "*"] = place
-        self.origins["models", "*", "upstream"] = place
+        self.locations["models", "*"] = location
+        self.origins["models", "*", "upstream"] = location
 
-    def _put(self, path: Path, place: str, value: object) -> None:
+    def _put(self, path: Path, location: str, value: object) -> None:
         """Set one value over whatever was there."""
         table = self.given
         if path[:-1] != _GIVEN:
             table = self.data.setdefault(str(path[0]), {})
             if not isinstance(table, dict):
                 return  # a mistake of the file, as above
-        self.places[path] = place
+        self.locations[path] = location
         self.unknown.discard(path)
         self.mistakes = [mistake for mistake in self.mistakes if mistake.path != spelled(path)]
         if isinstance(value, str):
             value = self._resolved(value, path, self.folder)
         else:
-            self.origins[path] = place
+            self.origins[path] = location
         table[str(path[-1])] = value
 
     def _miss(self, path: Path, message: str) -> None:

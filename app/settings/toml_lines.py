@@ -48,9 +48,9 @@ class _Lines:
         names = self.key()
         self.at += 2 if array else 1
         path: Path = ()
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             path += (name,)
-            last = place == len(names) - 1
+            last = index == len(names) - 1
             if array and last:
                 self.lines.setdefault(path, line)
                 self.elements[path] = self.elements.get(path, 0) + 1
@@ -77,10 +77,10 @@ class _Lines:
             case "[":
                 self.at += 1
                 self.skip(_BLANK)
-                place = 0
+                index = 0
                 while self.text[self.at] != "]":
-                    self.value((*path, place))
-                    place += 1
+                    self.value((*path, index))
+                    index += 1
                     self.comma()
                 self.at += 1
             case "{":

@@ -16,53 +16,55 @@ _ONLY: Final = {
     "named_tool_choice": "chat or litellm",
     "ids": "responses",
 }
-"""Settings that not every kind of upstream has, with the kinds that have them."""
+"""Settings that only some kinds of upstream have, with these kinds."""
 
 
 class _UpstreamConnection(Table):
     """How a server is reached, and how long it may take."""
 
     via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
-    """How it is spoken to: through litellm, as a chat-completions or as a Responses server; or the embedded model."""
+    """How it is asked: through litellm, as a chat-completions server, as a Responses server; or the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
     """Which provider: with `litellm`, its prefix there; with `chat`, one that is known to speak chat completions. Then
     its address, the variable of its key, and what is different there are known: see [providers](providers.md)."""
     api_key: Secret | None = None
-    """What it wants as a key."""
+    """Its API key."""
     auth: Literal["key", "passthrough"] = "key"
-    """Whose key is sent: this upstream's own, or that of the caller, who then needs none of this server's."""
+    """Whose key is sent: this upstream's own, or that of the caller, who then needs no key of this server."""
     base_url: Address | None = None
     """Its address, up to and without `/chat/completions` or `/responses`."""
     connect_timeout: Seconds = 5
-    """Seconds for finding and reaching the upstream, TLS included."""
+    """Seconds for resolving its name and connecting, TLS included."""
     first_payload_timeout: Seconds | None = None
-    """Seconds until its first word, after which there is a 504; the same as `timeout` unless given."""
+    """Seconds until its first output, after which there is a 504; the same as `timeout` unless given."""
     timeout: Seconds = 120
-    """Seconds for which the upstream may be silent. Comments that it sends to be kept alive are silence."""
+    """Seconds for which the upstream may send nothing. Comments that keep its connection alive do not count."""
     turn_timeout: Seconds = 1800
     """Seconds for one whole turn."""
     retries: int = Field(default=1, ge=0, le=1)
-    """How often it is asked again what it could not take: not reached, or 429, 502, 503, 529. One in ten at most."""
+    """How often a request that it could not take is sent again: not reached, or 429, 502, 503, 529. At most one in
+    ten."""
     breaker_failures: int = Field(default=10, ge=0)
-    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which it is left alone; 0: never. Of several
-    keys, two must have them, unless it was not reached. Other failures count where most callers have them."""
+    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which it is not asked for a while; 0: never. Of
+    several keys, two must have them, unless it was not reached. Other failures count where most callers have them."""
     breaker_pause: Seconds = 30
-    """Seconds for which it is; then each caller tries with one turn."""
+    """Seconds for which it is not asked; then each caller tries with one turn."""
 
 
 class Upstream(ChatCompat, _UpstreamConnection):
-    """A server that runs models, and how it is spoken to."""
+    """A server that runs models, and how it is asked."""
 
     hints: tuple[Hint, ...] | None = None
-    """Parameters that do not change the answer and that this upstream takes. OpenAI and Azure take all, others none,
-    unless it is said here."""
+    """Parameters that do not change the answer and that this upstream takes. Unless given, all for OpenAI and Azure,
+    none for others."""
     named_tool_choice: NamedToolChoice | None = None
     """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`, for servers
-    that take words only (llama.cpp, LM Studio). Unless given, by name, but for providers known to take words only."""
+    that take words only (llama.cpp, LM Studio). Unless given, by name, except for providers known to take words
+    only."""
     takes_image_urls: bool = True
     """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
     ids: ResponseIds = "am"
-    """Ids of responses and items, and encrypted reasoning: marked as this server's, the original inside, or as the
+    """Ids of responses and items, and encrypted reasoning: marked as this server's, with the original inside, or as the
     upstream gave them."""
 
     @property
@@ -76,7 +78,7 @@ class Upstream(ChatCompat, _UpstreamConnection):
     @model_validator(mode="before")
     @classmethod
     def _as_its_provider_is(cls, data: Any) -> Any:
-        """What is known of a provider that is asked directly stands where nothing else is said."""
+        """Settings that are not given are those of a known provider that is asked directly."""
         if not isinstance(data, dict) or data.get("via") != "chat" or not isinstance(data.get("provider"), str):
             return data
         return provider_of(data["provider"]).settings | data

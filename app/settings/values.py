@@ -1,4 +1,4 @@
-"""What single values may be: names, addresses, numbers of seconds. They come checked, or not at all."""
+"""Types of single values, which check them: names, addresses, numbers of seconds."""
 
 import re
 from ipaddress import ip_address
@@ -13,8 +13,8 @@ SEAL_KEY_LENGTH: Final = 32
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
-def _told(text: str) -> str:
-    """A name: not empty, not endless, nothing invisible in it."""
+def _name(text: str) -> str:
+    """A name: not empty, and without characters that cannot be seen."""
     if not text or text != text.strip() or not text.isprintable():
         message = "must be a name without spaces around it and without control characters"
         raise ValueError(message)
@@ -22,7 +22,7 @@ def _told(text: str) -> str:
 
 
 def _key_name(name: str) -> str:
-    """A name that is nobody else's: callers without a key are known by these."""
+    """The name of a key. Two names stand for callers without a key."""
     if name.lower() in {"guest", "anyone"}:
         message = "is reserved for callers without a key of this server: choose another name"
         raise ValueError(message)
@@ -83,21 +83,21 @@ def _split(value: object) -> object:
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
-def _long(key: Secret) -> Secret:
+def _seal_key(key: Secret) -> Secret:
     if len(key.reveal()) < SEAL_KEY_LENGTH:
-        message = f"must be at least {SEAL_KEY_LENGTH} characters that nobody can guess: `openssl rand -hex 32`"
+        message = f"must be at least {SEAL_KEY_LENGTH} random characters: `openssl rand -hex 32`"
         raise ValueError(message)
     return key
 
 
-Name = Annotated[str, Field(max_length=256), AfterValidator(_told)]
+Name = Annotated[str, Field(max_length=256), AfterValidator(_name)]
 KeyName = Annotated[Name, AfterValidator(_key_name)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
 Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
 Address = Annotated[str, AfterValidator(_address)]
 Collector = Annotated[str, AfterValidator(_collector)]
 Digest = Annotated[str, AfterValidator(_digest)]
-SealKey = Annotated[Secret, AfterValidator(_long)]
+SealKey = Annotated[Secret, AfterValidator(_seal_key)]
 
 
 def is_loopback(host: str) -> bool:

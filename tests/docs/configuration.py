@@ -19,25 +19,26 @@ HEAD: Final = """\
 
 <!-- Made from app/settings and app/options.py by `pytest tests/docs --bless`. Do not edit. -->
 
-AM Proxy reads `config.toml` from the folder it is started in, or the file that `--config` names. Flags come before the
-environment, the environment before the file, the file before the defaults. `am-proxy check` says what is wrong with a
-configuration, at its line, or what it comes to; [config.example.toml](../config.example.toml) has every setting.
+AM Proxy reads `config.toml` from the folder it is started in, or the file that `--config` names. Flags override the
+environment, the environment overrides the file, the file overrides the defaults. `am-proxy check` prints every error of
+a configuration with its line, or the resulting settings. Every setting is in
+[config.example.toml](../config.example.toml).
 
 Any text may hold `${NAME}` or `${NAME:-otherwise}`, filled in from the environment (`$${` is a plain `${`). A whole
-value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (that file's content, seen from the
-configuration's folder): secrets need not stand in the file.
+value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (the content of that file, relative to the
+configuration's folder), so that the file needs to hold no secret.
 """
 
 TABLES: Final = (
     ("[server]", Server, "Every key is also an environment variable: `port` is `AM_PORT`."),
-    ("[[keys]]", KeyTable, "Who may come in. Without any key everybody may who reaches the address."),
-    ("[seal]", Seal, "What clients carry for the model, sealed: reasoning with its signatures."),
-    ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is spoken to."),
+    ("[[keys]]", KeyTable, "Keys of the clients. Without any, everyone who can reach the address may use the server."),
+    ("[seal]", Seal, "What clients carry for the model is sealed: reasoning and its signatures."),
+    ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is asked."),
     ("[models.NAME]", Model, 'A model under its public name. `[models."*"]` stands for every other name.'),
     (
         "[models.NAME.can]",
         Can,
-        "What it can do. What is not said is as litellm has it, or taken for true.",
+        "What it can do. Unless given, it is what litellm knows, or else taken to be true.",
     ),
 )
 
@@ -77,17 +78,18 @@ def _kind(annotation: Any, field: FieldInfo | None = None) -> str:  # noqa: PLR0
     return words[annotation] + _limits(field)
 
 
+_LIMITS: Final = {"gt": "above", "ge": "from", "le": "to"}
+
+
 def _limits(field: FieldInfo | None) -> str:
     """The smallest and the largest number, where there are such."""
-    limits = {name: getattr(each, name) for each in (field.metadata if field else ()) for name in vars_of(each)}
-    low = f" above {limits['gt']:g}" if "gt" in limits else f" from {limits['ge']:g}" if "ge" in limits else ""
-    high = f" to {limits['le']:g}" if "le" in limits else ""
-    return low + high
+    limits = {name: getattr(each, name) for each in (field.metadata if field else ()) for name in limits_of(each)}
+    return "".join(f" {word} {_toml(limits[name])}" for name, word in _LIMITS.items() if name in limits)
 
 
-def vars_of(constraint: Any) -> list[str]:
+def limits_of(constraint: Any) -> list[str]:
     """Which limits this piece of a field's metadata sets."""
-    return [name for name in ("gt", "ge", "le") if getattr(constraint, name, None) is not None]
+    return [name for name in _LIMITS if getattr(constraint, name, None) is not None]
 
 
 def _default(field: FieldInfo) -> str:
