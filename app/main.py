@@ -108,7 +108,9 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         lifespan=lifespan,
     )
     if settings.serves_page:
-        inspector = Inspector(service=service, auth=auth, bodies=bodies, server=settings.server, recorder=recorder)
+        inspector = Inspector(
+            service=service, auth=auth, read_body=bodies.read, server=settings.server, recorder=recorder
+        )
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(auth if settings.server.metrics == "key" else None))

@@ -1,6 +1,7 @@
 """The inspector's endpoints: anyone may load the page and its files; what it shows needs a key."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +9,8 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.datastructures import Headers
+from starlette.types import Receive
 
 from app.json_text import json_bytes
 from app.observers.recorder import Recorder
@@ -16,7 +19,6 @@ from app.off_loop import off_loop
 from app.protocol.problems import ProblemError, refuse
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.receiving import Bodies
 from app.turns.quota import Quota
 from app.turns.service import TurnService
 
@@ -46,16 +48,19 @@ _GUARDED: Final = {
     "x-content-type-options": "nosniff",
 }
 
+ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
+"""Reads the body of a caller's request, as the API does."""
+
 
 class Inspector:
     """The endpoints of the page, which loads nothing from other servers."""
 
     def __init__(
-        self, *, service: TurnService, auth: Auth, bodies: Bodies, server: Server, recorder: Recorder | None
+        self, *, service: TurnService, auth: Auth, read_body: ReadBody, server: Server, recorder: Recorder | None
     ) -> None:
         self._service = service
         self._auth = auth
-        self._bodies = bodies
+        self._read_body = read_body
         self._server = server
         self._recorder = recorder
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
@@ -96,7 +101,7 @@ class Inspector:
                 turn.admit(caller)
             finally:  # a refusal also says how much is left
                 request.state.headers = self._service.limits.headers(caller)
-            async with self._bodies.read(headers, request.receive, caller) as body:
+            async with self._read_body(headers, request.receive, caller) as body:
                 ask, warnings = await self._service.rehearse(body, turn, originator=headers.get("originator", ""))
                 shown = await off_loop(len(body), _shown, ask, warnings)
         return HttpResponse(shown, media_type="application/json")
