@@ -31,7 +31,7 @@ class OpenAction:
         """Added, with an action that is still empty."""
         if self._announced is not None:
             return []
-        self._announced = self._make_item("in_progress", self.said())
+        self._announced = self._make_item("in_progress", self.written())
         return [self.position.item(e.OutputItemAdded, item=self._announced)]
 
     def add(self, arguments: str) -> list[e.Event]:
@@ -39,7 +39,7 @@ class OpenAction:
         self._arguments.append(arguments)
         return []
 
-    def said(self) -> str:
+    def written(self) -> str:
         """All arguments so far."""
         return "".join(self._arguments)
 
@@ -50,7 +50,7 @@ class OpenAction:
         """The finished call with its whole action."""
         if status == "incomplete":
             return Closed(None, [])
-        item = self._make_item(status, self.said())
+        item = self._make_item(status, self.written())
         return Closed(item, [*self.announce(), *self._grow(item), self.position.item(e.OutputItemDone, item=item)])
 
     def _grow(self, item: OutputItem) -> list[e.Event]:  # noqa: ARG002 — most actions come at once

@@ -1,4 +1,8 @@
-"""The tool calls of one answer, by the key under which the reader opened each."""
+"""The tool calls of one answer, by the key under which the reader opened each.
+
+Some calls are sent only when they are whole, because the wire cannot let their items grow. They take their position
+all the same, and what stays open is announced before anything else opens: clients count items as they are added.
+"""
 
 from collections.abc import Container
 from typing import Final, NamedTuple, Protocol

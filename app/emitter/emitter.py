@@ -3,15 +3,8 @@
 A response is *new* until `begin`, then *talking* until exactly one last event was returned, then *over*. The final
 response is made of the very items that `output_item.done` carried.
 
-Some calls are sent only when they are whole, because the wire cannot let their items grow. They take their position
-all the same, and what stays open is announced before anything else opens: clients count items as they are added.
-
-Provider state (`ProviderStateAdded`) is sealed into a reasoning item, if the client carries any. The open one takes
-it. Where none is open it waits for the next one, and gets one of its own before a message or a call opens and at the
-end. So it comes before its call, and never splits a text in two.
-
-Text or reasoning that is only white space opens nothing. It waits until more of its kind follows, or a citation of the
-text, and is dropped when something else comes first.
+What waits has a place of its own: white space that opens no item (`white_space.py`), provider state that no item
+carries yet (`open_reasoning.py`), and calls that are sent only when they are whole (`call_register.py`).
 """
 
 from collections.abc import Callable, Iterable
@@ -240,12 +233,11 @@ class Emitter:
         call = self._calls.find(delta.key)
         if not delta.text or isinstance(call, RuledOut):
             return []
-        if call is None:
-            return self.fail(rules.CALL_NOT_OPEN)
-        if call.item.position.output_index in self._ledger.open:
+        if call is not None and call.item.position.output_index in self._ledger.open:
             return self._calls.add(call.item, delta.text)
-        # white space after a whole call adds nothing to it
-        return self.fail(rules.CALL_NOT_OPEN) if delta.text.strip() else []
+        if call is not None and not delta.text.strip():
+            return []  # white space after a whole call adds nothing to it
+        return self.fail(rules.CALL_NOT_OPEN)
 
     def _add_state(self, delta: d.ProviderStateAdded) -> list[e.Event]:
         if delta.key is None:
@@ -270,7 +262,8 @@ class Emitter:
 
     def _make_room(self, delta: d.Delta) -> list[e.Event]:
         """What comes before the item that this delta opens."""
-        kind, events = type(delta), list[e.Event]()
+        kind = type(delta)
+        events: list[e.Event] = []
         self._space.take_reasoning()
         if kind in rules.DISCARDS_SPACE:
             self._space.take_text()

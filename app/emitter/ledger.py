@@ -24,7 +24,7 @@ class LedgerItem(Protocol[Finished_co, Sent]):
     """What the ledger needs of an open item."""
 
     def empty_delta(self) -> Sent | None:
-        """An event that says nothing, as a sign of life. None where the wire has none for it."""
+        """An event without content, as a sign of life. None where the wire has none for it."""
         ...
 
     def close(self, status: ItemStatus) -> tuple[Finished_co | None, list[Sent]]:

@@ -77,7 +77,7 @@ class OpenCall(OpenItem, Protocol):
         """More arguments, as the model wrote them."""
         ...
 
-    def said(self) -> str:
+    def written(self) -> str:
         """All arguments so far."""
         ...
 
@@ -259,7 +259,7 @@ class OpenFunctionCall:
             )
         ]
 
-    def said(self) -> str:
+    def written(self) -> str:
         """All arguments so far."""
         return "".join(self._arguments)
 
@@ -270,10 +270,10 @@ class OpenFunctionCall:
     def close(self, status: ItemStatus) -> Closed:
         """The finished call. One that was cut short gets no `arguments.done`: careful clients run a tool on it."""
         if status == "incomplete":
-            item = self._item(status, self.said())
+            item = self._item(status, self.written())
             return Closed(item, [self.position.item(e.OutputItemDone, item=item)])
-        missing = [] if self.said().strip() else self.add("{}")
-        item = self._item(status, self.said())
+        missing = [] if self.written().strip() else self.add("{}")
+        item = self._item(status, self.written())
         return Closed(
             item,
             [

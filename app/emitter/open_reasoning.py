@@ -1,6 +1,8 @@
 """Reasoning items while they stream: as a summary, or as the model wrote them; and the provider state they carry.
 
-If the client returns sealed content, each item is sealed with its provider state as it closes.
+Provider state is sealed into a reasoning item as that closes, if the client carries any. The open item takes it. Where
+none is open it waits for the next one, and gets one of its own before a message or a call opens and at the end. So it
+comes before its call, and never splits a text in two.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,8 @@
-"""White space that opens no item of its own, and waits until more text or more reasoning follows."""
+"""White space that waits for text or reasoning behind it.
+
+Text or reasoning that is only white space opens no item. It waits until more of its kind follows, or a citation of the
+text, and is dropped when something else comes first.
+"""
 
 from app.emitter.deltas import TextDelta
 

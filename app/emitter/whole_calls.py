@@ -84,4 +84,4 @@ class WholeCalls:
         if brackets.is_closed():
             return False
         brackets.feed("".join(new))
-        return is_object(call.said()) if brackets.is_closed() else False
+        return is_object(call.written()) if brackets.is_closed() else False

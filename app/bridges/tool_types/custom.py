@@ -137,7 +137,7 @@ class OpenCustomCall:
         self._arguments.append(arguments)
         return self._grow(self._tap.feed(arguments))
 
-    def said(self) -> str:
+    def written(self) -> str:
         """All arguments so far, as the model wrote them."""
         return "".join(self._arguments)
 

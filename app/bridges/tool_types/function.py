@@ -95,7 +95,7 @@ class OpenWrappedCall:
         self._written.append(arguments)
         return []
 
-    def said(self) -> str:
+    def written(self) -> str:
         """All arguments so far, as the model wrote them."""
         return "".join(self._written)
 
@@ -105,7 +105,7 @@ class OpenWrappedCall:
 
     def close(self, status: ItemStatus) -> Closed:
         """The finished call, with the very characters of its one argument."""
-        arguments = _unwrapped(self.said())
+        arguments = _unwrapped(self.written())
         added = self._call.add(arguments) if arguments else []
         closed = self._call.close(status)
         return Closed(closed.item, [*added, *closed.events])
