@@ -14,13 +14,13 @@ from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_compaction import OTHERWISE, RelayedCompaction
 from app.off_loop import off_loop
-from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
 from app.protocol.seals import Sealer, Sealers
 from app.protocol.warnings import ClientWarning, no_effect
+from app.providers.capabilities import ANYTHING, Capabilities
 from app.settings import Key, Secret
 from app.upstreams.breaker import Breaker
 from app.upstreams.callers_key import at_callers_expense, callers_fault

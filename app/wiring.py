@@ -8,9 +8,9 @@ from app.codex_catalog import Card
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
 from app.options import HINTS
-from app.protocol.capabilities import Capabilities
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.seals import Sealers
+from app.providers.capabilities import Capabilities
 from app.providers.lookup import provider_of
 from app.settings import Model, Settings, Upstream
 from app.upstreams.breaker import Breaker

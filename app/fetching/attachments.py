@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlsplit
 from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
 from app.fetching.url_policy import is_data_uri
 from app.off_loop import off_loop
-from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import InputItem
 from app.protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
+from app.providers.capabilities import ANYTHING, Capabilities
 
 MOST: Final = 64
 """Different URLs of one request that are fetched."""

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from app.emitter.event_sizes import size_of
 from app.json_text import json_value
 from app.observers.in_order import BUSY, Backlog, InOrder
 from app.observers.redaction import LONGEST, brief, redacted, shown
-from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse

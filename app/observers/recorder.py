@@ -9,10 +9,10 @@ from weakref import WeakSet
 
 import msgspec
 
+from app.emitter.event_sizes import LONG, size_of
 from app.json_text import json_bytes, json_value
 from app.observers.in_order import BUSY, Backlog, InOrder
 from app.observers.redaction import LONGEST, brief, redacted, shown
-from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse

@@ -1,9 +1,9 @@
 """How much to think, in the words of this model."""
 
-from app.protocol.capabilities import EFFORTS, Capabilities
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import ConfigurationUpdateItem
 from app.protocol.warnings import ClientWarning
+from app.providers.capabilities import EFFORTS, Capabilities
 
 
 def asked_effort(request: CreateResponse) -> str | None:

@@ -3,8 +3,8 @@
 import msgspec
 
 from app.options import CallIds, ModelOptions, NamedToolChoice
-from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.seals import Sealer
+from app.providers.capabilities import ANYTHING, Capabilities
 
 
 class PromptRules(msgspec.Struct, frozen=True, kw_only=True):

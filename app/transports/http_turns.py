@@ -21,8 +21,8 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.emitter.event_sizes import size_of
 from app.off_loop import off_loop
-from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response

@@ -9,8 +9,8 @@ import msgspec
 from sse_starlette import EventSourceResponse
 from starlette.types import Message
 
+from app.emitter.event_sizes import LONG, size_of
 from app.off_loop import off_loop
-from app.protocol.event_sizes import LONG, size_of
 from app.protocol.events import Event, Relayed
 from app.protocol.warnings import ClientWarning, in_event
 

@@ -29,9 +29,9 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from app.emitter.event_sizes import size_of
 from app.off_loop import off_loop
 from app.parsing.create_frame import Frame, parse_frame
-from app.protocol.event_sizes import size_of
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Server

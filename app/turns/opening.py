@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from app.protocol.echo import opening_response
+from app.emitter.opening_response import opening_response
 from app.protocol.events import Event, ResponseCreated, ResponseFailed, ResponseInProgress
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse

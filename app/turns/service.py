@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from app.catalogue import AnyTurn, Catalogue, Counted, Route
 from app.compaction.window import kept_messages
+from app.emitter.opening_response import opening_response
 from app.emitter.prepared import prepared
 from app.fetching.url_policy import is_data_uri
 from app.off_loop import off_loop
 from app.parsing.bounds import Bounds
 from app.parsing.json_object import decode_object
 from app.parsing.request_body import parse_compaction, parse_object
-from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import refuse

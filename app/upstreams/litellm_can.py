@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from app.options import Format
-from app.protocol.capabilities import Capabilities
+from app.providers.capabilities import Capabilities
 from app.providers.lookup import provider_of
 from app.providers.provider import ByModel, ModelFacts, Translation, WordT
 

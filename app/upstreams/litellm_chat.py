@@ -15,8 +15,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from app.off_loop import SHORT, off_loop
-from app.protocol.capabilities import ANYTHING, Capabilities
 from app.protocol.problems import Problem
+from app.providers.capabilities import ANYTHING, Capabilities
 from app.providers.lookup import provider_of
 from app.providers.openai import OPENAI
 from app.providers.provider import AskFacts

@@ -16,7 +16,7 @@ from app.parsing.request_body import parse_request
 from app.prompt.build import PAST_TOOL, build
 from app.prompt.prompt_rules import PromptRules
 from app.prompt.sealed_state import StateSealer
-from app.protocol.capabilities import Capabilities
+from app.providers.capabilities import Capabilities
 from tests.prompt import messages_encoder
 from tests.prompt.messages_encoder import FORM, MARK, MOST_TOKENS, MessagesBody, encode
 from tests.support.stage import OpenBook

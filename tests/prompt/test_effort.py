@@ -4,7 +4,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.prompt.effort import known_effort
-from app.protocol.capabilities import ANYTHING, EFFORTS, Capabilities
+from app.providers.capabilities import ANYTHING, EFFORTS, Capabilities
 from tests.support.chat_requests import ask
 
 LEVELS = Capabilities(efforts=("low", "medium", "high"))

@@ -7,8 +7,8 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.prompt.schema_expansion import MOST_VALUES, SchemaExpansion
-from app.protocol.capabilities import Capabilities
 from app.protocol.problems import ProblemError
+from app.providers.capabilities import Capabilities
 from tests.support.chat_requests import ask
 
 Json = dict[str, Any]

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.options import ChatCompat
-from app.protocol.capabilities import EFFORTS
 from app.protocol.problems import Problem
+from app.providers.capabilities import EFFORTS
 from app.providers.lookup import PROVIDERS, provider_of
 from app.providers.provider import EVERY_PART, Provider, Translation
 from app.settings import Upstream

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.protocol.capabilities import ANYTHING, Capabilities
+from app.providers.capabilities import ANYTHING, Capabilities
 from app.providers.lookup import PROVIDERS, provider_of
 from app.upstreams.litellm_can import capabilities, lost_parts
 from app.upstreams.litellm_chat import LitellmChat

@@ -25,10 +25,10 @@ from app.dialects.chat.provider_state import FORM
 from app.dialects.chat.summary import NO_SEAL, Summary, together
 from app.emitter.deltas import Compacted, Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
+from app.emitter.opening_response import opening_response
 from app.parsing.items import parse_item
 from app.prompt.build import build, tools_of, wants_logprobs
 from app.prompt.sealed_state import HIDDEN, seal_for
-from app.protocol.echo import opening_response
 from app.protocol.events import Event
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem, refuse

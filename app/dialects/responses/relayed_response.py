@@ -6,7 +6,7 @@ import msgspec
 
 from app.dialects.responses.endings import MOVING, whole_seconds
 from app.dialects.responses.marks import Marks
-from app.protocol.echo import opening_response
+from app.emitter.opening_response import opening_response
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.encode import encode
 from app.dialects.chat.provider_state import FORM
+from app.emitter.opening_response import opening_response
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.build import build
 from app.prompt.conversation import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
-from app.protocol.echo import opening_response
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.protocol.capabilities import Capabilities
 from app.protocol.problems import Problem, ProblemError
+from app.providers.capabilities import Capabilities
 from tests.support.chat_requests import ask, call, output, user
 
 TEXT = {"type": "input_text", "text": "Look:"}

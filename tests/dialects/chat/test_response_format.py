@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import Format, ModelOptions
-from app.protocol.capabilities import Capabilities
+from app.providers.capabilities import Capabilities
 from tests.support.chat_requests import ask, assistant, user
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}

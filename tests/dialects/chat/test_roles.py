@@ -8,7 +8,7 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.roles import must_alternate
 from app.options import ModelOptions
-from app.protocol.capabilities import Capabilities
+from app.providers.capabilities import Capabilities
 from app.settings import Model, Settings, Upstream
 from tests.support.chat_requests import ask, assistant, call, output, told_call, told_calls, told_output, user
 from tests.support.script import talk

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.protocol.capabilities import ANYTHING, Capabilities
+from app.providers.capabilities import ANYTHING, Capabilities
 
 
 @pytest.mark.parametrize(

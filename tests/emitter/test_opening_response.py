@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.emitter.opening_response import opening_response
 from app.parsing.request_body import parse_request
-from app.protocol.echo import opening_response
 from tests.support.judges import judge_response
 
 
