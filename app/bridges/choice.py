@@ -1,4 +1,4 @@
-"""What the client says of its tools: which the model may call, and which it must."""
+"""A turn's `tool_choice`: which tools the model may call, and which it must."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoic
 
 
 class Choice(NamedTuple):
-    """What the model is told of `tool_choice`. With a `name`, it must call that carrier."""
+    """The choice as it is sent to the model. With a `name`, the model must call that carrier."""
 
     mode: Literal["auto", "none", "required"]
     name: str | None = None
@@ -24,10 +24,10 @@ def read_choice(
     waiting: Sequence[Carrier] = (),
     elsewhere: Callable[[str], bool],
 ) -> tuple[Choice, frozenset[str] | None]:
-    """What the model is told, and the only names it may call (None: any).
+    """The choice that is sent to the model, and the only names that it may call (None: any).
 
-    Carriers that wait to be found may be allowed before they are: a client says the same in every turn. `elsewhere`
-    says of a tool type that the model's own server runs it. Neither kind may be demanded.
+    Carriers that wait to be found may be allowed before they are: a client sends the same in every turn. `elsewhere`
+    is true of a tool type that the model's own server runs. Neither kind may be demanded.
     """
     match tool_choice:
         case "none":
@@ -82,7 +82,7 @@ _Meaning = tuple[str, str | None, str | None]
 
 
 class _Meanings:
-    """Carriers by what a client may call them. Nothing is searched: there may be many of both."""
+    """Carriers by the names of the client. Each is looked up in a table: there may be many of both."""
 
     def __init__(self, carriers: Sequence[Carrier]) -> None:
         self._names: defaultdict[_Meaning, list[str]] = defaultdict(list)

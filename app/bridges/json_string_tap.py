@@ -56,7 +56,7 @@ class JsonStringTap:
         self._read: _Reader = self._object
 
     def feed(self, text: str) -> str:
-        """What can be said of the string now."""
+        """The part of the string that is certain now."""
         self._kept.append(text)
         text, self._cut = self._cut + text, ""
         at = 0

@@ -1,7 +1,7 @@
-"""Namespaces: several tools under one roof, each carried on its own.
+"""Namespaces: several tools under one name, each carried on its own.
 
 A tool `t` of the namespace `X` is carried by a function `X__t`, and a call of it comes back as one of `t` with the
-namespace beside it. What the client says of the whole namespace is told with its first tool.
+namespace beside it. The description of the namespace is sent with its first tool.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from app.protocol.request.tools import NamedTool, NamespaceTool, Tool
 
 
 class Member(NamedTuple):
-    """One tool as it is carried: what the client calls it, where it stands, and what its namespace says."""
+    """One tool as it is carried: its name, its place in the request, and the description of its namespace."""
 
     tool: Tool
     name: ToolName
@@ -24,10 +24,10 @@ def members(tool: Tool, path: str) -> list[Member]:
     if not isinstance(tool, NamespaceTool):
         return [_member(tool, path, None)]
     found = [_member(inner, f"{path}.tools[{index}]", tool.name) for index, inner in enumerate(tool.tools)]
-    said = (tool.description or "").strip()
-    if not found or not said:
+    description = (tool.description or "").strip()
+    if not found or not description:
         return found
-    about = f"{tool.name}: {said}"
+    about = f"{tool.name}: {description}"
     return [found[0]._replace(about=about), *found[1:]]
 
 

@@ -1,4 +1,4 @@
-"""What the functions are called that carry a client's tools."""
+"""The names of the functions that carry a client's tools."""
 
 import re
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ _FITS: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNNAMEABLE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LENGTH: Final = 64
 _MARK: Final = 8
-"""Hexadecimal digits behind a name that could not be kept: enough to tell all tools of a turn apart."""
+"""Hexadecimal digits after a name that could not be kept: enough to distinguish all tools of a turn."""
 
 
 class ToolName(NamedTuple):
-    """What the client calls a tool. Nothing else tells its tools apart."""
+    """The name of a tool as the client gives it. No two tools of a client share all three."""
 
     type: str
     name: str
@@ -24,8 +24,8 @@ class ToolName(NamedTuple):
 class Names:
     """The carrier of each tool by name, settled once per turn.
 
-    A name is kept where it can be: up to 64 plain characters, and nobody else's. Otherwise it is shortened and marked
-    by a digest of what the client calls the tool, so that it is the same in every turn. The client's own functions
+    A name is kept where it can be: up to 64 plain characters, and no other tool's. Otherwise it is shortened and gets
+    a digest of the client's name for the tool, so that it is the same in every turn. The client's own functions
     keep theirs, whatever namespace or custom tool would come to the same name.
     """
 

@@ -28,7 +28,7 @@ class Registry:
         self.item_shapes |= {call: bridge.call, output: bridge.output}
 
     def has_names(self, tool_type: str) -> bool:
-        """Whether tools of this type are told apart by their names."""
+        """Whether tools of this type differ by their names."""
         bridge = self.by_tool.get(tool_type)
         return bridge is not None and issubclass(bridge.tool, NamedTool)
 

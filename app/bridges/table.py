@@ -71,7 +71,7 @@ class BridgeTable:
 
     @property
     def specs(self) -> list[FunctionSpec]:
-        """Every function the model is told of, in the client's order."""
+        """Every function the model is offered, in the client's order."""
         return [carrier.spec for carrier in self._offered.values()]
 
     @property
@@ -85,7 +85,7 @@ class BridgeTable:
         return self.choice.mode == "required" and not self._called and self.web_search is None
 
     def allows(self, name: str) -> bool:
-        """Whether the client permits this call. A function nobody declared is passed on where nothing is ruled out."""
+        """Whether the client permits this call. An undeclared function is allowed where nothing is ruled out."""
         return self._allowed is None or name in self._allowed
 
     def path_of(self, name: str) -> str:
@@ -115,7 +115,7 @@ class BridgeTable:
         return None if bridge is None else bridge.retell_output(item, self._names)
 
     def _carrier(self, name: str) -> Carrier:
-        """The carrier of this name; a function that nobody spoke of is itself."""
+        """The carrier of this name. An undeclared function is passed through unchanged."""
         unknown = Carrier(ToolName("function", name), FunctionSpec(name=name), FUNCTION)
         return self._known.get(name, unknown)
 
@@ -200,7 +200,7 @@ def _offers_in(tools: Sequence[Tool], place: str, *, found: bool) -> Iterator[Of
 
 
 def _functions(offers: Sequence[Offer]) -> Iterator[str]:
-    """Names of the client's own functions: nobody else may have them."""
+    """Names of the client's own functions: no other carrier may have them."""
     for offer in offers:
         if isinstance(offer.member.tool, FunctionTool) and offer.member.name.namespace is None:
             yield offer.member.name.name

@@ -1,4 +1,4 @@
-"""What a response repeats of its request. Clients with strict types break on a missing key, or on a null instead."""
+"""The first state of a response: what it repeats of its request, with the types that strict clients require."""
 
 from typing import Any, Final, assert_never
 
@@ -8,11 +8,11 @@ from app.protocol.request.tool_choice import AllowedTools
 from app.protocol.response import Response
 
 _FUNCTION_KEYS: Final[dict[str, Any]] = {"description": None, "parameters": None, "strict": None}
-"""Null where the client said nothing, never absent."""
+"""Keys that are null where the client gave nothing, never absent."""
 
 
 def opening_response(request: CreateResponse, *, id: str, created_at: int) -> Response:  # noqa: A002 — the wire's name
-    """The response as it stands before the model has said anything."""
+    """The response before the model has written anything."""
     return Response(
         id=id,
         created_at=created_at,

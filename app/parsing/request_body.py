@@ -95,7 +95,7 @@ def _too_many_tools(count: int, limit: int) -> ProblemError:
 
 
 def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
-    """What a model would be told of: a namespace is as many as it holds, a tool that is found twice is one."""
+    """The tools a model would be offered: a namespace counts as its tools, a tool that is found twice counts once."""
     return {
         (space, tool.type, str(getattr(tool, "name", "")))  # a tool without names may bring anything under that key
         for outer in tools

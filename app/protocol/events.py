@@ -10,7 +10,7 @@ from app.protocol.response import IncompleteDetails, Response, ResponseError, Us
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Something the client is told; `sequence_number` counts from 0 without gaps."""
+    """One event of a stream; `sequence_number` counts from 0 without gaps."""
 
     sequence_number: int
 
@@ -26,7 +26,7 @@ class ResponseCreated(LifecycleEvent, frozen=True, kw_only=True, tag="response.c
 
 
 class ResponseInProgress(LifecycleEvent, frozen=True, kw_only=True, tag="response.in_progress"):
-    """Always second; said again as a sign of life while no item is open."""
+    """Always second; sent again as a keep-alive while no item is open."""
 
 
 class LastEvent(LifecycleEvent, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class LastEvent(LifecycleEvent, frozen=True, kw_only=True):
 
 
 class ResponseCompleted(LastEvent, frozen=True, kw_only=True, tag="response.completed"):
-    """The model said all it had to say."""
+    """The answer is complete."""
 
 
 class ResponseIncomplete(LastEvent, frozen=True, kw_only=True, tag="response.incomplete"):
@@ -52,7 +52,7 @@ class ItemEvent(Event, frozen=True, kw_only=True):
 
 
 class OutputItemAdded(ItemEvent, frozen=True, kw_only=True, tag="response.output_item.added"):
-    """An item was born; it carries empty values, never nulls."""
+    """An item is new; it carries empty values, never nulls."""
 
     item: OutputItem
 
@@ -71,7 +71,7 @@ class PartEvent(ItemEvent, frozen=True, kw_only=True):
 
 
 class ContentPartAdded(PartEvent, frozen=True, kw_only=True, tag="response.content_part.added"):
-    """A part was born."""
+    """A part is new."""
 
     part: OutputText | Refusal | ReasoningText
 
@@ -153,7 +153,7 @@ class CommandEvent(ItemEvent, frozen=True, kw_only=True):
 
 
 class ShellCallCommandAdded(CommandEvent, frozen=True, kw_only=True, tag="response.shell_call_command.added"):
-    """A command was born."""
+    """A command is new."""
 
     command: str
 
@@ -198,7 +198,7 @@ class SummaryEvent(ItemEvent, frozen=True, kw_only=True):
 
 
 class ReasoningSummaryPartAdded(SummaryEvent, frozen=True, kw_only=True, tag="response.reasoning_summary_part.added"):
-    """A summary part was born."""
+    """A summary part is new."""
 
     part: SummaryText
 
@@ -245,7 +245,7 @@ class RelayedItem(Relayed, frozen=True, kw_only=True, tag="relayed.item"):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """What the log wants to know of a response that somebody else made."""
+    """What the log records of a response that an upstream made."""
 
     status: str
     usage: Usage | None = None

@@ -9,7 +9,7 @@ ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
 class OutputText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="output_text"):
-    """Text the model wrote. `logprobs` is absent rather than empty when nobody asked for any."""
+    """Text the model wrote. `logprobs` is absent rather than empty unless the client asked for them."""
 
     text: str
     annotations: list[dict[str, Any]] = []
@@ -17,7 +17,7 @@ class OutputText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="refusal"):
-    """What a model says instead of an answer when it declines."""
+    """A model's refusal to answer."""
 
     refusal: str
 
@@ -41,7 +41,7 @@ class OutputItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Message(OutputItem, frozen=True, kw_only=True, tag="message"):
-    """What the model says to the user."""
+    """A message of the model to the user."""
 
     status: ItemStatus
     role: Literal["assistant"] = "assistant"

@@ -59,7 +59,7 @@ class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the client is told about one answer. What is not known is null, never absent."""
+    """Everything the client gets about one answer. An unknown value is null, never absent."""
 
     id: str
     object: Literal["response"] = "response"

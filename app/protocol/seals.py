@@ -1,4 +1,4 @@
-"""Seals: what a client carries from turn to turn without being able to read or change it."""
+"""Seals: content that a client carries from turn to turn and can neither read nor change."""
 
 from typing import Any, Final, Literal, Protocol
 
@@ -40,5 +40,5 @@ class Sealers(Protocol):
     """Makes the sealer of each caller."""
 
     def for_owner(self, owner: str, *, alone: bool) -> Sealer:
-        """A sealer that has opened nothing, for this owner. One who is `alone` shares seals with nobody at all."""
+        """A sealer that has opened nothing, for this owner. One that is `alone` never shares seals."""
         ...

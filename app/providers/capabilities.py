@@ -5,7 +5,7 @@ from typing import Final, Literal, get_args
 from app.options import Can, Effort, Format
 
 EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
-"""How much a model may be told to think, from nothing upwards."""
+"""How much a model may be asked to think, from nothing upwards."""
 
 
 class Capabilities(Can):

@@ -27,7 +27,7 @@ class ReasoningConfig(Shape):
 
 
 class ContextManagement(Shape):
-    """What is to become of a conversation that grows too long."""
+    """What the server is to do with a conversation that grows too long."""
 
     type: str
     compact_threshold: Annotated[int, Field(ge=1)] | None = None
@@ -69,7 +69,7 @@ class CreateResponse(Shape, extra="ignore"):
     safety_identifier: str | None = None
     user: str | None = None
     previous_response_id: str | None = None
-    """The response that this one continues on its connection, for the echo: what was said is in `input` already."""
+    """The response that this one continues on its connection, repeated here: its items are in `input` already."""
     compacts: bool = False
     """It was posted to be summed up, and for nothing else."""
     positions: Annotated[list[int] | None, SkipValidation] = None

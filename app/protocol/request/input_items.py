@@ -1,4 +1,4 @@
-"""Input items: what was said and done so far."""
+"""Input items: the conversation so far."""
 
 from typing import Annotated, Final, Literal
 
@@ -10,7 +10,7 @@ from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
 
 
 class MessageItem(Shape):
-    """Something said by somebody."""
+    """A message of the user, the assistant, the system or the developer."""
 
     type: Literal["message"] = "message"
     role: Literal["user", "assistant", "system", "developer"]

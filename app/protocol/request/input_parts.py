@@ -15,7 +15,7 @@ class TextPart(Shape):
 
 
 class RefusalPart(Shape):
-    """What a model said instead of an answer."""
+    """A model's refusal to answer."""
 
     type: Literal["refusal"]
     refusal: str
@@ -48,7 +48,7 @@ class AudioData(Shape):
 
 
 class InputAudioPart(Shape):
-    """Something said aloud."""
+    """A recording."""
 
     type: Literal["input_audio"]
     input_audio: AudioData

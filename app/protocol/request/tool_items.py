@@ -15,7 +15,7 @@ class ToolItem(Shape):
 
 
 class NamedCallItem(ToolItem):
-    """A past call of one of several tools of a type, which are told apart by their names."""
+    """A past call of one of several tools of one type, which differ by their names."""
 
     call_id: str
     name: str

@@ -21,7 +21,7 @@ ParsedTools = Annotated[list[Tool], SkipValidation, Holds.TOOLS]
 
 
 class NamedTool(Tool):
-    """One of several tools of a type, which are told apart by their names."""
+    """One of several tools of one type, which differ by their names."""
 
     name: ToolNameText
     description: str | None = None
