@@ -46,6 +46,7 @@ class PartReader:
     def __init__(self, rules: PromptRules) -> None:
         self._limits = ModelLimits(rules)
         self._allow_private_urls = rules.allow_private_urls
+        self._file_urls = rules.file_urls
 
     def parts(self, content: Content, path: str) -> ReadParts:
         """All parts that are not empty."""
@@ -98,8 +99,10 @@ class PartReader:
         if not part.file_url:
             raise _keeps_no_files(path) if part.file_id else missing(f"{path}.file_data")
         check_url(part.file_url, f"{path}.file_url", allow_private=self._allow_private_urls)
+        if self._file_urls:
+            return File(name, part.file_url), None
         details = (
-            f"'{path}.file_url' is sent to the model as a link only: chat servers fetch no files. Send 'file_data'."
+            f"'{path}.file_url' is sent to the model as a link only: its server fetches no files. Send 'file_data'."
         )
         return Text(f"[{name}: {part.file_url}]"), ClientWarning(f"{path}.file_url", "file address", details)
 

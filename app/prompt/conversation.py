@@ -49,7 +49,7 @@ CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "program": ("code",),
     "web_search_call": ("action",),
 }
-"""Calls of tools that a chat model does not have, and the keys that describe each call."""
+"""Calls of tools that the model does not have, and the keys that describe each call."""
 
 OUTPUTS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "computer_call_output": ("status",),
@@ -238,12 +238,12 @@ class _ItemReader:
         elif kind in OUTPUTS_AS_TEXT:
             self._history.add(User((Text(_as_context(item, OUTPUTS_AS_TEXT[kind])),)))
         elif kind in SKIPPED:
-            details = f"{path} was left out: '{kind}' cannot be sent to a chat model."
+            details = f"{path} was left out: '{kind}' cannot be sent to this model."
             return [ClientWarning(path, kind, details)]
         else:
             message = f"'{path}.type' is '{kind[:64]}', which this server cannot send to the model."
             raise refuse("invalid_value", message, f"{path}.type")
-        return [ClientWarning(path, kind, f"{path} is sent as text: a chat model does not know '{kind}'.")]
+        return [ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")]
 
     def _read_image(self, item: UnknownItem, path: str) -> list[ClientWarning]:
         """An image that the assistant made. No server takes one from an assistant, so it stands in a user message."""

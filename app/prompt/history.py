@@ -272,7 +272,7 @@ def _arguments(past: _PastCall) -> tuple[str, list[ClientWarning]]:
         return "{}", []
     if is_json_object(arguments):
         return arguments, []
-    details = f"{past.path}.arguments were wrapped: chat servers refuse what is not a JSON object."
+    details = f"{past.path}.arguments were wrapped: servers refuse what is not a JSON object."
     wrapped = msgspec.json.encode({"arguments": arguments}).decode()
     return wrapped, [ClientWarning(f"{past.path}.arguments", "arguments", details)]
 

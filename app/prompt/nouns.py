@@ -29,8 +29,8 @@ class File(msgspec.Struct, frozen=True, gc=False):
     """A file."""
 
     name: str
-    data: str
-    """A data URI."""
+    url: str
+    """A data URI, or an address that the upstream may fetch."""
 
 
 class Audio(msgspec.Struct, frozen=True, gc=False):

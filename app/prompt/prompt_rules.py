@@ -16,6 +16,8 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
     allow_private_urls: bool = False
     """Images and files may lie on private addresses."""
+    file_urls: bool = False
+    """The upstream fetches files itself. Chat servers do not."""
     can: Capabilities = ANYTHING
     """What the model takes, as far as that is known."""
     lenient: bool = False
@@ -28,7 +30,7 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     past calls otherwise."""
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are: names of fields of `Hints`.
-    Most chat servers refuse or ignore them."""
+    Most servers refuse or ignore them."""
     sealer: Sealer | None = None
     """Seals what the client carries for the upstream; without it nothing is sealed, and no seal is opened."""
     seal_always: bool = False

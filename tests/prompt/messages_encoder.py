@@ -139,7 +139,7 @@ def _part(part: Part) -> Json:
         case Image():
             return {"type": "image", "source": _source(part.url)}
         case File():
-            return {"type": "document", "title": part.name, "source": _source(part.data)}
+            return {"type": "document", "title": part.name, "source": _source(part.url)}
         case Audio():
             return _text("[A recording was left out here.]")
         case _:

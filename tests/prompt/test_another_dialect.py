@@ -27,6 +27,7 @@ Json = dict[str, Any]
 RULES: Final = PromptRules(
     call_ids="plain64",
     declare_past_tools=True,
+    file_urls=True,
     hints=frozenset({"safety_identifier", "service_tier", "user"}),
     sealer=OpenBook(),
     origin="messages",
@@ -229,8 +230,9 @@ HISTORIES: Final[dict[str, History]] = {
                         {
                             "type": "input_file",
                             "filename": "a.pdf",
-                            "file_data": "data:application/pdf;base64,JVBERg==",
+                            "file_data": f"data:{PDF};base64,JVBERg==",
                         },
+                        {"type": "input_file", "filename": "b.pdf", "file_url": "https://example.com/b.pdf"},
                     ],
                 ),
             ]
@@ -247,6 +249,11 @@ HISTORIES: Final[dict[str, History]] = {
                         "type": "document",
                         "title": "a.pdf",
                         "source": {"type": "base64", "media_type": PDF, "data": "JVBERg=="},
+                    },
+                    {
+                        "type": "document",
+                        "title": "b.pdf",
+                        "source": {"type": "url", "url": "https://example.com/b.pdf"},
                     },
                 )
             ),

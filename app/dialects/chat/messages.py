@@ -73,7 +73,7 @@ def _part(part: Part) -> Json:
                 image["detail"] = "high"
             return {"type": "image_url", "image_url": image}
         case File():
-            return {"type": "file", "file": {"filename": part.name, "file_data": part.data}}
+            return {"type": "file", "file": {"filename": part.name, "file_data": part.url}}
         case Audio():
             return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format}}
 

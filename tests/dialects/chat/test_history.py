@@ -232,7 +232,7 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
         pytest.param(
             [call("A", arguments='{"a": 1'), output("A")],
             [told_calls(told_call("A", arguments='{"arguments":"{\\"a\\": 1"}')), told_output("A")],
-            ["input[0].arguments were wrapped: chat servers refuse what is not a JSON object."],
+            ["input[0].arguments were wrapped: servers refuse what is not a JSON object."],
             id="arguments that were cut",
         ),
         pytest.param(
@@ -244,13 +244,13 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
         pytest.param(
             [call("A", arguments="[1]"), output("A")],
             [told_calls(told_call("A", arguments='{"arguments":"[1]"}')), told_output("A")],
-            ["input[0].arguments were wrapped: chat servers refuse what is not a JSON object."],
+            ["input[0].arguments were wrapped: servers refuse what is not a JSON object."],
             id="arguments that are no object",
         ),
         pytest.param(
             [call("A", arguments="[" * 9_999), output("A")],
             [told_calls(told_call("A", arguments='{"arguments":"' + "[" * 9_999 + '"}')), told_output("A")],
-            ["input[0].arguments were wrapped: chat servers refuse what is not a JSON object."],
+            ["input[0].arguments were wrapped: servers refuse what is not a JSON object."],
             id="arguments nested beyond reading",
         ),
         pytest.param(

@@ -86,7 +86,7 @@ def test_a_file_url_is_told_as_a_link() -> None:
     """No chat server fetches files; the caller is warned."""
     asked = ask(input=[user({"type": "input_file", "file_url": "https://example.com/a.pdf", "filename": "a.pdf"})])
     assert asked.body["messages"] == [{"role": "user", "content": "[a.pdf: https://example.com/a.pdf]"}]
-    warning = "is sent to the model as a link only: chat servers fetch no files. Send 'file_data'."
+    warning = "is sent to the model as a link only: its server fetches no files. Send 'file_data'."
     assert asked.warnings == [f"'input[0].content[0].file_url' {warning}"]
 
 
@@ -243,18 +243,18 @@ def test_hosted_tools_of_the_past_are_told_as_text(item: dict[str, Any], told: s
     """What the assistant did is not lost, and its pictures do not flood the model."""
     asked = ask(input=[user("Hi"), item, assistant("Cats.")])
     assert asked.body["messages"] == [HEARD, {"role": "assistant", "content": f"{told}\n\nCats."}]
-    assert asked.warnings == [f"input[1] is sent as text: a chat model does not know '{item['type']}'."]
+    assert asked.warnings == [f"input[1] is sent as text: this model does not know '{item['type']}'."]
 
 
 def test_every_listed_item_is_told_or_skipped_with_a_warning() -> None:
     """Never silently."""
     for kind in (*CALLS_AS_TEXT, *OUTPUTS_AS_TEXT):
         asked = ask(input=[user("Hi"), {"type": kind, "call_id": "c"}])
-        assert asked.warnings == [f"input[1] is sent as text: a chat model does not know '{kind}'."]
+        assert asked.warnings == [f"input[1] is sent as text: this model does not know '{kind}'."]
         assert asked.body["messages"][1]["content"] == f"[{kind}]"
     for kind in SKIPPED:
         asked = ask(input=[user("Hi"), {"type": kind}])
-        assert asked.warnings == [f"input[1] was left out: '{kind}' cannot be sent to a chat model."]
+        assert asked.warnings == [f"input[1] was left out: '{kind}' cannot be sent to this model."]
         assert asked.body["messages"] == [HEARD]
 
 
