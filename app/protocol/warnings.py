@@ -1,18 +1,6 @@
 """Warnings for the client: it need not read the server's log to learn why a tool was not used."""
 
-import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-HEADER: Final = "x-am-warnings"
-MEMBER: Final = "x_am_warnings"
-ROOM: Final = 4000
-"""Bytes of warnings in a header: servers and proxies refuse more than about 8,000 in all."""
-MOST: Final = 100
-"""Warnings of one turn that are sent or logged; the others are counted."""
-LONGEST: Final = 500
-"""Characters of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,40 +18,3 @@ class ClientWarning:
 def no_effect(param: str, feature: str = "") -> ClientWarning:
     """The warning about a parameter that this model ignores."""
     return ClientWarning(param, feature or param, f"'{param}' has no effect on this model.")
-
-
-def in_header(warnings: Sequence[ClientWarning]) -> dict[str, str]:
-    """The warnings as a header of the answer; empty if there are none."""
-    sentences = _within_room(warnings)
-    return {HEADER: json.dumps(sentences)} if sentences else {}
-
-
-def in_event(warnings: Sequence[ClientWarning], event: bytes) -> bytes:
-    """The event with the warnings as one more member, where there is no header. Clients ignore unknown members."""
-    sentences = _within_room(warnings)
-    return event[:-1] + f',"{MEMBER}":{json.dumps(sentences)}}}'.encode() if sentences else event
-
-
-def bounded(warnings: Sequence[ClientWarning]) -> list[str]:
-    """The sentences of the first warnings, none of them long, and how many more there are."""
-    first = list(_sentences(warnings))
-    return first if len(warnings) <= MOST else [*first, f"and {len(warnings) - MOST} more"]
-
-
-def _within_room(warnings: Sequence[ClientWarning]) -> list[str]:
-    sentences: list[str] = []
-    room = ROOM
-    for sentence in _sentences(warnings):
-        room -= len(json.dumps(sentence)) + len(", ")  # as it is written: a character outside ASCII takes six bytes
-        if room < 0:
-            break
-        sentences.append(sentence)
-    if len(sentences) < len(warnings):
-        sentences.append(f"and {len(warnings) - len(sentences)} more, in the server's log")
-    return sentences
-
-
-def _sentences(warnings: Sequence[ClientWarning]) -> Iterable[str]:
-    for warning in warnings[:MOST]:
-        details = warning.details
-        yield details if len(details) <= LONGEST else f"{details[: LONGEST - 1]}…"

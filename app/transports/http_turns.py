@@ -26,7 +26,7 @@ from app.off_loop import off_loop
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
-from app.protocol.warnings import ClientWarning, in_header
+from app.protocol.warnings import ClientWarning
 from app.settings import Server
 from app.transports import sse
 from app.transports.auth import Auth
@@ -36,6 +36,7 @@ from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
 from app.turns.limits import LEAVING
 from app.turns.log import trace_of
 from app.turns.service import TurnService
+from app.turns.warning_texts import in_header
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says who counted."""

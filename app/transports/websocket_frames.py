@@ -6,9 +6,10 @@ from typing import Final
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem
-from app.protocol.warnings import ClientWarning, in_event
+from app.protocol.warnings import ClientWarning
 from app.transports import sse
 from app.turns.quota import Share
+from app.turns.warning_texts import in_event
 
 WAITING: Final = 64
 """Frames that may wait for their turn."""

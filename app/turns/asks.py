@@ -6,8 +6,8 @@ from typing import Any
 from app.catalogue import AnyTurn, Route
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.warnings import bounded
 from app.turns.log import TurnLog
+from app.turns.warning_texts import bounded
 from app.upstreams.clocks import Clocks
 
 

@@ -19,7 +19,7 @@ from app.protocol.ids import Mint
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
-from app.protocol.warnings import ClientWarning, bounded
+from app.protocol.warnings import ClientWarning
 from app.settings import Server
 from app.turns.asks import Asks
 from app.turns.attempts import first_payload, second_payload
@@ -30,6 +30,7 @@ from app.turns.observer import Observer
 from app.turns.opening import RequestOpening
 from app.turns.pump import Answer, Pump
 from app.turns.quota import Quota
+from app.turns.warning_texts import bounded
 
 UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
 LOGGED_NAME: Final = 200
