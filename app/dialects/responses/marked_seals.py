@@ -1,4 +1,4 @@
-"""What an upstream sealed, marked with who it was: another server could not read it, and would refuse the request."""
+"""Sealed content, marked with its upstream: another server could not read it, and would refuse the request."""
 
 from hashlib import sha256
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 MARK: Final = "AMR1."
 """How a marked seal begins."""
 _TAG: Final = 10
-"""Letters that tell upstreams apart."""
+"""Letters of the part that identifies the upstream."""
 
 
 def tag_of(origin: str) -> str:
-    """The same for an upstream in every replica."""
+    """What identifies an upstream. It is the same in every replica."""
     return sha256(origin.encode("utf-8", "surrogatepass")).hexdigest()[:_TAG]
 
 
@@ -20,9 +20,9 @@ def marked_seal(foreign: str, tag: str) -> str:
 
 
 def original_seal(sealed: str, tag: str) -> str | None:
-    """The seal as this upstream gave it, or None if another one did.
+    """The seal as this upstream gave it, or None if it is another upstream's.
 
-    One without any mark is left as it is: the client may have had it from the upstream itself.
+    A seal without a mark is returned as it is: the client may have it from the upstream itself.
     """
     if not sealed.startswith(MARK):
         return sealed

@@ -1,4 +1,4 @@
-"""What of a relayed answer gets a mark: ids, and what the upstream sealed."""
+"""Marks the ids of a relayed answer and what its upstream sealed."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 
 class Marks:
-    """The marks of one upstream. None where ids are to be kept."""
+    """The marks of one upstream. Where ids are kept, nothing is marked."""
 
     def __init__(self, options: RelayOptions) -> None:
         self._marks = options.ids == "am"
@@ -21,7 +21,7 @@ class Marks:
         return marked(given) if self._marks else given
 
     def event(self, event: Json) -> None:
-        """Marks an event about an item."""
+        """Marks an event about an item, in place."""
         if isinstance(event.get("item_id"), str):
             event["item_id"] = self.id(event["item_id"])
         if "item" in event:
@@ -32,7 +32,7 @@ class Marks:
         if not self._marks or not isinstance(item, dict):
             return item
         given, sealed = item.get("id"), item.get("encrypted_content")
-        told = {**item, "id": marked(given)} if isinstance(given, str) else item
+        with_id = {**item, "id": marked(given)} if isinstance(given, str) else item
         if item.get("type") == "reasoning" and isinstance(sealed, str) and sealed:
-            return {**told, "encrypted_content": marked_seal(sealed, self._tag)}
-        return told
+            return {**with_id, "encrypted_content": marked_seal(sealed, self._tag)}
+        return with_id

@@ -8,15 +8,15 @@ from app.protocol.seals import Sealer
 
 
 class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What no request can say."""
+    """The settings of one upstream."""
 
     ids: ResponseIds = "am"
     """Ids marked as this server's, with the original inside, or as the upstream gave them."""
     allow_private_urls: bool = False
     """Images and files may lie on private addresses."""
     sealer: Sealer | None = None
-    """Tells what this server sealed itself from what the upstream did."""
+    """Opens what this server sealed itself."""
     max_answer_bytes: int = MAX_ANSWER
     """What one answer may hold."""
     origin: str = ""
-    """Which upstream this is: what it sealed goes back to no other."""
+    """Identifies the upstream: what it sealed goes back only to it."""

@@ -1,12 +1,12 @@
-"""The client's body as it was received, for another server of the same kind.
+"""The client's body as it was received, for another server that speaks Responses.
 
-It has been validated, and what would need a memory or steer the machinery has been refused. All else is passed on,
-settings and tools that nobody here knows included: the upstream is the one to judge them. It is always asked for a
-stream, because a whole answer is read from a stream's last event.
+It was validated, and what would need a memory or steer this server was refused. Everything else is passed on, also
+settings and tools that are not known here: the upstream judges them. It is always asked for a stream, because a whole
+answer is read from a stream's last event.
 
-What this server itself sealed, for another model, is left out, and so is what another upstream sealed: this one could
-not read it, and would refuse the request. What the upstream sealed itself goes back as it came. A conversation that
-this server summed up is told in plain words.
+Sealed content goes back only to the upstream that sealed it, as it came. What this server sealed for another model, or
+another upstream sealed, is left out: this one could not read it, and would refuse the request. A conversation that
+this server summed up is sent as plain text.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from app.protocol.warnings import ClientWarning
 Json = dict[str, Any]
 
 _IDS: Final = ("id", "approval_request_id")
-"""Keys of an input item that hold an id which this server marked. Call ids are never marked."""
+"""Keys of an input item whose ids may carry this server's mark. Call ids never do."""
 _PARTS: Final = ("content", "output")
 """Keys of an input item that may hold parts."""
 _URLS: Final = ("image_url", "file_url")
@@ -42,18 +42,19 @@ class RelayedBody(NamedTuple):
 
 
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
-    """The ask. Raises `ProblemError` for an address that no upstream should be made to fetch."""
+    """The body for the upstream. Raises `ProblemError` for an address that no upstream may be asked to fetch."""
     body = {**request.raw, "model": model, "stream": True}
     warnings: list[ClientWarning] = []
     items = body["input"]
     if isinstance(items, list):
         found = unfolded(items, lambda item: item, options.sealer)
-        for url, path in _urls(found.items, found.seats):
+        for url, param in _urls(found.items, found.seats):
             if not is_data_uri(url):
-                check_url(url, path, allow_private=options.allow_private_urls)
+                check_url(url, param, allow_private=options.allow_private_urls)
         tag = tag_of(options.origin)
         read = [
-            _readable(item, f"input[{seat}]", tag, options) for item, seat in zip(found.items, found.seats, strict=True)
+            _readable(item, f"input[{index}]", tag, options)
+            for item, index in zip(found.items, found.seats, strict=True)
         ]
         warnings = [warning for _, warning in read if warning is not None]
         items = [item for item, _ in read if item is not None]
@@ -61,41 +62,43 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     return RelayedBody(body, warnings)
 
 
-def _readable(item: Json, path: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
+def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
     """The item as this upstream can read it; None if it can read nothing of it."""
     sealed = item.get("encrypted_content")
     if item.get("type") in FOLDED and str(sealed).startswith(ENVELOPES) and options.ids == "am":
-        return None, ClientWarning(path, "compaction", f"{path} was left out: {UNREADABLE_SUMMARY}")
+        return None, ClientWarning(param, "compaction", f"{param} was left out: {UNREADABLE_SUMMARY}")
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
         return item, None
     sealer = options.sealer
-    opens = sealer is not None and sealer.open("reasoning", sealed, f"{path}.encrypted_content") is not None
-    # where nothing is marked, what does not open here may be of an AM Proxy behind us
-    strange = sealed.startswith(ENVELOPES) and not opens and options.ids == "am"
-    theirs = None if opens or strange else original_seal(sealed, tag)
-    if theirs is not None:
-        return {**item, "encrypted_content": theirs}, None
+    opens = sealer is not None and sealer.open("reasoning", sealed, f"{param}.encrypted_content") is not None
+    # where ids are kept, what does not open here may come from an AM Proxy behind this one
+    foreign = sealed.startswith(ENVELOPES) and not opens and options.ids == "am"
+    upstreams = None if opens or foreign else original_seal(sealed, tag)
+    if upstreams is not None:
+        return {**item, "encrypted_content": upstreams}, None
     if not (item.get("summary") or item.get("content")):
-        return None, None if opens else ClientWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")
+        return None, None if opens else ClientWarning(param, "reasoning", f"{param} was left out: {UNREADABLE}")
     shown = {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
     if opens:
         return shown, None
-    details = f"{path}.encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
-    return shown, ClientWarning(f"{path}.encrypted_content", "reasoning", details)
+    details = f"{param}.encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
+    return shown, ClientWarning(f"{param}.encrypted_content", "reasoning", details)
 
 
 def _restored(item: Json) -> Json:
+    """The item with its ids as the upstream gave them."""
     ids = {key: original(item[key]) for key in _IDS if isinstance(item.get(key), str)}
     return {**item, **ids} if ids else item
 
 
 def _urls(items: list[Json], positions: list[int]) -> Iterator[tuple[str, str]]:
+    """Each address in these items, and where in the request it is."""
     for position, item in zip(positions, items, strict=True):
         for key in _PARTS:
             held = item.get(key)
             parts = held if isinstance(held, list) else [held]
-            for seat, part in enumerate(parts):
+            for index, part in enumerate(parts):
                 for name in _URLS if isinstance(part, dict) else ():
                     if isinstance(part.get(name), str):
-                        spot = f"{key}[{seat}]" if isinstance(held, list) else key
-                        yield part[name], f"input[{position}].{spot}.{name}"
+                        within = f"{key}[{index}]" if isinstance(held, list) else key
+                        yield part[name], f"input[{position}].{within}.{name}"

@@ -1,7 +1,7 @@
-"""Holds a relayed answer to the client's `tool_choice`, which llama.cpp and others ignore where it is an object.
+"""Enforces the client's `tool_choice` on a relayed answer: llama.cpp and others ignore it where it is an object.
 
-Calls of functions and of custom tools are looked at: nobody but the client runs them. A call that the client does not
-allow is left out of the events, so that later items move up, and of the final response; the answer says so.
+Calls of functions and of custom tools are checked, because the client runs them. A call that the client does not allow
+is left out of the events, so that later items move up, and of the final response; a warning says so.
 """
 
 from bisect import bisect_left
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 NAMED: Final = frozenset({"function", "custom", "namespace"})
-"""Tool types that are chosen by name: all whose calls are looked at."""
+"""Tool types that are chosen by name: all whose calls are checked."""
 
 
 class ToolChoiceFilter:
@@ -33,7 +33,7 @@ class ToolChoiceFilter:
 
     @property
     def warnings(self) -> list[ClientWarning]:
-        """What the client must know of the answer, as far as it has come."""
+        """Warnings about the answer so far."""
         warnings: list[ClientWarning] = []
         if self._names:
             details = f"Calls that 'tool_choice' does not allow were left out: {', '.join(self._names)}."
@@ -73,7 +73,7 @@ class ToolChoiceFilter:
 
 
 def _allowed(choice: ToolChoice) -> frozenset[tuple[str, Any]] | None:
-    """What a call may be named, or its namespace; None: anything. A tool that has no name says nothing of those."""
+    """The names or namespaces a call may have; None if it may have any, as with a chosen tool that has no name."""
     match choice:
         case "none":
             return frozenset()
