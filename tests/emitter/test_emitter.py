@@ -1,4 +1,4 @@
-"""The emitter, row by row of its theory of operation: what the model said, and the stream that tells it."""
+"""The emitter as a whole: what the model wrote, and the stream that the client gets."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
 from app.emitter.rules import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS
 from app.protocol.problems import Problem
-from tests.emitter.talks import CITATION, TALKS, TOO_LONG
+from tests.emitter.sample_answers import ANSWERS, CITATION, TOO_LONG
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
@@ -25,9 +25,9 @@ from tests.support.sketch import sketch
 from tests.support.stage import COMPLETED_AT, COUNTED, END, FORBIDDEN, LENGTH, calls, new_emitter, plain, played
 
 
-@pytest.mark.parametrize(("deltas", "expected"), TALKS.values(), ids=TALKS.keys())
-def test_every_talk_is_told_as_the_theory_says(deltas: list[Delta], expected: list[str]) -> None:
-    """One row of the theory of operation each."""
+@pytest.mark.parametrize(("deltas", "expected"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_every_answer_has_the_stream_that_the_rules_say(deltas: list[Delta], expected: list[str]) -> None:
+    """One ordering rule or more in each."""
     events = played(*deltas)
     assert sketch(events) == ["created", "in_progress", *expected]
     check(events)
@@ -35,18 +35,18 @@ def test_every_talk_is_told_as_the_theory_says(deltas: list[Delta], expected: li
     check_heard(events)
 
 
-@pytest.mark.parametrize(("deltas", "expected"), TALKS.values(), ids=TALKS.keys())
-def test_reasoning_as_written_is_told_the_same_way(deltas: list[Delta], expected: list[str]) -> None:
-    """The setting changes what a thought is made of, never the order of things."""
+@pytest.mark.parametrize(("deltas", "expected"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_raw_reasoning_has_the_same_stream(deltas: list[Delta], expected: list[str]) -> None:
+    """The setting changes the parts of a reasoning item, never the order of events."""
     events = played(*deltas, raw_reasoning=True)
-    told = [line.replace("summary_text", "reasoning_text") for line in ["created", "in_progress", *expected]]
-    assert sketch(events) == told
+    lines = [line.replace("summary_text", "reasoning_text") for line in ["created", "in_progress", *expected]]
+    assert sketch(events) == lines
     check(events)
     judge(events)
     check_heard(events)
 
 
-def test_the_last_event_says_when_and_at_what_cost() -> None:
+def test_the_last_event_carries_usage_and_time() -> None:
     """Usage and the clock go into the response of the last event, the items into its output."""
     created, *_, done, completed = played(COUNTED, TextDelta("Hi"), END)
     assert completed["response"] == created["response"] | {
@@ -63,7 +63,7 @@ def test_the_last_event_says_when_and_at_what_cost() -> None:
     }
 
 
-def test_log_probabilities_are_told_with_each_delta_and_gathered_in_the_part() -> None:
+def test_log_probabilities_are_sent_with_each_delta_and_collected_in_the_part() -> None:
     """A part nobody asked log probabilities for has no such key."""
     first = {"token": "H", "logprob": -0.5, "bytes": [72], "top_logprobs": []}
     second = {"token": "i", "logprob": -0.1, "bytes": [105], "top_logprobs": []}
@@ -100,7 +100,7 @@ def test_of_very_many_such_calls_the_first_are_remembered() -> None:
         ([Broke(TOO_LONG)], TOO_LONG),
     ],
 )
-def test_a_failure_says_why(deltas: list[Delta], problem: Problem) -> None:
+def test_a_failure_has_its_reason(deltas: list[Delta], problem: Problem) -> None:
     """To the client in `response.error`, to the server in `problem`."""
     emitter = new_emitter()
     emitter.begin()
@@ -112,7 +112,7 @@ def test_a_failure_says_why(deltas: list[Delta], problem: Problem) -> None:
     assert error == {"code": problem.shape.failed_code, "message": problem.message}
 
 
-NUDGES: dict[str, tuple[list[Delta], str]] = {
+SIGNS_OF_LIFE: dict[str, tuple[list[Delta], str]] = {
     "nothing open": ([], "in_progress"),
     "white space held back": ([TextDelta(" ")], "in_progress"),
     "text": ([TextDelta("Hi")], "0.0 says ''"),
@@ -127,21 +127,21 @@ NUDGES: dict[str, tuple[list[Delta], str]] = {
 
 
 @pytest.mark.parametrize("raw_reasoning", [False, True])
-@pytest.mark.parametrize(("deltas", "expected"), NUDGES.values(), ids=NUDGES.keys())
+@pytest.mark.parametrize(("deltas", "expected"), SIGNS_OF_LIFE.values(), ids=SIGNS_OF_LIFE.keys())
 def test_a_sign_of_life_fits_what_is_open(deltas: list[Delta], expected: str, *, raw_reasoning: bool) -> None:
     """An empty delta on what opened last, or in_progress again; the stream obeys the grammar all the same."""
     emitter = new_emitter(raw_reasoning=raw_reasoning)
     events = [*emitter.begin(), *emitter.keep_alive(), *emitter.feed(deltas)]
     alive = emitter.keep_alive()
     assert sketch(plain(alive)) == [expected]
-    told = plain([*events, *alive, *emitter.keep_alive(), *emitter.feed([END]), *emitter.end()])
-    check(told)
-    judge(told)
-    check_heard(told)
+    stream = plain([*events, *alive, *emitter.keep_alive(), *emitter.feed([END]), *emitter.end()])
+    check(stream)
+    judge(stream)
+    check_heard(stream)
 
 
 def begun() -> Emitter:
-    """An emitter that talks."""
+    """An emitter that has begun."""
     emitter = new_emitter()
     emitter.begin()
     return emitter

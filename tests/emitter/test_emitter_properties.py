@@ -1,4 +1,4 @@
-"""Whatever a model says, in whatever order, the stream that tells it is sound; whatever we do, nothing breaks."""
+"""Whatever a model writes, its stream is valid; in whatever order the emitter is called, nothing breaks."""
 
 import re
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ texts = st.sampled_from(["", " ", "\n", "a", "é", "\u2028", "{", "}", "{}", '{"
 problems = st.sampled_from(sorted(ERROR_SHAPES)).map(lambda code: Problem(code=code, message="Something broke."))
 keys = st.integers(0, 3)
 fields = st.sampled_from([{}, {"signature": "s"}])
-talk = st.one_of(
+deltas_of_all_kinds = st.one_of(
     texts.map(TextDelta),
     texts.map(RefusalTextDelta),
     texts.map(ReasoningDelta),
@@ -52,10 +52,10 @@ talk = st.one_of(
 endings: st.SearchStrategy[Delta | None] = st.one_of(
     st.sampled_from([Stopped("end"), Stopped("length"), Stopped("content_filter"), None]), problems.map(Broke)
 )
-minds = st.tuples(st.lists(talk | st.just(Stopped("end")), max_size=12), endings, st.booleans())
+answers = st.tuples(st.lists(deltas_of_all_kinds | st.just(Stopped("end")), max_size=12), endings, st.booleans())
 
 
-def told(deltas: list[Delta], ending: Delta | None, *, raw: bool) -> tuple[list[Delta], list[dict[str, Any]]]:
+def streamed(deltas: list[Delta], ending: Delta | None, *, raw: bool) -> tuple[list[Delta], list[dict[str, Any]]]:
     """What the emitter took before it was over, and the stream, with a sign of life between any two deltas."""
     emitter = new_emitter(raw_reasoning=raw, seal=written)
     events = [*emitter.begin(), *emitter.keep_alive()]
@@ -72,55 +72,55 @@ def told(deltas: list[Delta], ending: Delta | None, *, raw: bool) -> tuple[list[
     return taken, plain(events)
 
 
-@given(minds)
-def test_every_stream_obeys_the_grammar_and_pleases_judges_and_consumer(
-    mind: tuple[list[Delta], Delta | None, bool],
+@given(answers)
+def test_every_stream_passes_grammar_judges_and_consumer(
+    answer: tuple[list[Delta], Delta | None, bool],
 ) -> None:
     """All kinds of deltas, in any order, cut anywhere, with signs of life in between."""
-    deltas, ending, raw = mind
-    _, events = told(deltas, ending, raw=raw)
+    deltas, ending, raw = answer
+    _, events = streamed(deltas, ending, raw=raw)
     check(events)
     judge(events)
     check_heard(events)
 
 
-@given(minds)
-def test_nothing_the_model_said_is_lost_or_altered(mind: tuple[list[Delta], Delta | None, bool]) -> None:
+@given(answers)
+def test_nothing_the_model_wrote_is_lost_or_altered(answer: tuple[list[Delta], Delta | None, bool]) -> None:
     """Text, refusals and thoughts arrive whole and in order; only white space that opens nothing may be missing."""
-    deltas, ending, raw = mind
-    taken, events = told(deltas, ending, raw=raw)
+    deltas, ending, raw = answer
+    taken, events = streamed(deltas, ending, raw=raw)
     pieces = check_heard(events).pieces
     for kind, name in ((TextDelta, "text"), (RefusalTextDelta, "refusal"), (ReasoningDelta, "thought")):
-        said = "".join(delta.text for delta in taken if isinstance(delta, kind))
-        heard = "".join(piece[1] for piece in pieces if piece[0] == name)
-        assert without_white_space(heard) == without_white_space(said)
-        assert is_within(heard, said)
+        wrote = "".join(delta.text for delta in taken if isinstance(delta, kind))
+        received = "".join(piece[1] for piece in pieces if piece[0] == name)
+        assert without_white_space(received) == without_white_space(wrote)
+        assert is_within(received, wrote)
 
 
-@given(minds)
-def test_every_call_arrives_with_the_arguments_the_model_wrote(mind: tuple[list[Delta], Delta | None, bool]) -> None:
-    """To the letter; a call without any passes `{}`; one the client ruled out is never told."""
-    deltas, ending, raw = mind
-    taken, events = told(deltas, ending, raw=raw)
+@given(answers)
+def test_every_call_arrives_with_the_arguments_the_model_wrote(answer: tuple[list[Delta], Delta | None, bool]) -> None:
+    """To the letter; a call without any passes `{}`; one the client ruled out is never sent."""
+    deltas, ending, raw = answer
+    taken, events = streamed(deltas, ending, raw=raw)
     added = [event["item"] for event in events if event["type"] == "response.output_item.added"]
     opened = [item for item in added if item["type"] == "function_call"]
     expected = calls_in(taken)
     assert [item["name"] for item in opened] == [name for name, _ in expected]
     done = {item["id"]: item for item in events[-1]["response"]["output"]}
-    for item, (_, said) in zip(opened, expected, strict=True):
+    for item, (_, wrote) in zip(opened, expected, strict=True):
         call = done.get(item["id"])
         if call is None:
             assert events[-1]["type"] == "response.failed"
         elif call["status"] == "completed":
-            assert call["arguments"].strip() == (said.strip() or "{}")
+            assert call["arguments"].strip() == (wrote.strip() or "{}")
         else:
-            assert call["arguments"] == said
+            assert call["arguments"] == wrote
 
 
-@given(minds)
-def test_it_does_not_matter_how_deltas_are_batched(mind: tuple[list[Delta], Delta | None, bool]) -> None:
+@given(answers)
+def test_it_does_not_matter_how_deltas_are_batched(answer: tuple[list[Delta], Delta | None, bool]) -> None:
     """One by one or all at once: the same stream."""
-    deltas, ending, raw = mind
+    deltas, ending, raw = answer
     script = [*deltas, *([ending] if ending else [])]
     at_once, one_by_one = new_emitter(raw_reasoning=raw, seal=written), new_emitter(raw_reasoning=raw, seal=written)
     first = [*at_once.begin(), *at_once.feed(script)]
@@ -159,7 +159,9 @@ class Driver:
 
 steps = st.one_of(
     st.just(("begin",)),
-    st.lists(talk | problems.map(Broke) | st.just(Stopped("end")), max_size=3).map(lambda deltas: ("feed", deltas)),
+    st.lists(deltas_of_all_kinds | problems.map(Broke) | st.just(Stopped("end")), max_size=3).map(
+        lambda deltas: ("feed", deltas)
+    ),
     st.just(("keep_alive",)),
     st.just(("end",)),
     problems.map(lambda problem: ("fail", problem)),
@@ -192,10 +194,10 @@ def without_white_space(text: str) -> str:
     return re.sub(r"\s", "", text)
 
 
-def is_within(heard: str, said: str) -> bool:
-    """Whether everything heard was said, in this order."""
-    rest = iter(said)
-    return all(letter in rest for letter in heard)
+def is_within(received: str, wrote: str) -> bool:
+    """Whether everything received was written, in this order."""
+    rest = iter(wrote)
+    return all(letter in rest for letter in received)
 
 
 def calls_in(taken: list[Delta]) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ OPEN: dict[ItemKind, list[Delta]] = {
     NEWEST: calls(0, "f", '{"a'),
     EARLIER: [*calls(0, "f", '{"a'), *calls(1, "f", "{}")],
 }
-"""What a model says so that the item at position 0 is open and of this kind."""
+"""The deltas after which the item at position 0 is open and of this kind."""
 
 BEHIND: dict[type[Delta], Delta] = {
     TextDelta: TextDelta("ok"),
@@ -66,7 +66,7 @@ BEHIND: dict[type[Delta], Delta] = {
     UsageReported: UsageReported(USAGE),
     Stopped: Stopped("end"),
 }
-"""What it says next: one delta of every kind but the one that ends the answer."""
+"""The next delta: one of every kind but the one that ends the answer."""
 
 X, o = "closed", "open"
 

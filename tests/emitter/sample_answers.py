@@ -1,4 +1,4 @@
-"""What a model may say, and the stream that tells it: one entry per row of the emitter's theory of operation."""
+"""Answers of a model, and the stream for each: every ordering rule of the emitter is used at least once."""
 
 from app.emitter.deltas import AnnotationAdded, Broke, CallArguments, Delta, ReasoningDelta, RefusalTextDelta, TextDelta
 from app.protocol.problems import Problem
@@ -12,7 +12,7 @@ HM = ["0 added reasoning", "0.0 added summary_text", "0.0 says 'hm'"]
 HM_DONE = ["0.0 said 'hm'", "0.0 done summary_text"]
 OK = ["1 added message", "1.0 added output_text", "1.0 says 'ok'", "1.0 said 'ok'", "1.0 done output_text"]
 
-TALKS: dict[str, tuple[list[Delta], list[str]]] = {
+ANSWERS: dict[str, tuple[list[Delta], list[str]]] = {
     "text": (
         [TextDelta("H"), TextDelta("i"), END],
         [*HI[:2], "0.0 says 'H'", "0.0 says 'i'", *HI_DONE, "0 done message completed", "completed"],
