@@ -2,15 +2,26 @@
 
 import json
 from collections.abc import Iterable
+from copy import deepcopy
 from itertools import count
 from typing import Any
 
+from app.dialects.responses.marked_seals import marked_seal, tag_of
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.parsing.request_body import parse_request
-from app.protocol.events import Event, Relayed
+from app.protocol.events import Event, Relayed, RelayedLast
+from app.protocol.problems import Problem
 from app.protocol.response import Identity
 from app.transports.sse import frame
+from tests.support.servers.responses import (
+    begins,
+    call,
+    items,
+    message,
+    reasoning,
+    response,
+)
 
 Json = dict[str, Any]
 
@@ -50,3 +61,46 @@ def heard(turn: RelayTurn, events: Iterable[Json]) -> list[Json]:
         if not turn.over:
             told += turn.receive(json.loads(json.dumps(event)))
     return plain(told)
+
+
+HELLO = message("msg_1", "Hel", "lo")
+
+
+WHOLE = [reasoning("rs_0", "hm"), HELLO, call("fc_2", "call_1", "weather", '{"city"', ":1}")]
+
+
+BROKE = Problem(code="upstream_error", message="It broke.")
+
+
+def marked(events: list[Json]) -> list[Json]:
+    """The same events as this server tells them: its mark in every id, the model's public name."""
+    told: list[Json] = json.loads(json.dumps(events))  # no item is the same as that of the last event
+    for event in told:
+        for item in [event.get("item"), *event.get("response", {}).get("output", [])]:
+            if item is not None:
+                item["id"] = item["id"].replace("_", "_AM-")
+                if "encrypted_content" in item:
+                    item["encrypted_content"] = marked_seal(item["encrypted_content"], tag_of(""))
+        if "item_id" in event:
+            event["item_id"] = event["item_id"].replace("_", "_AM-")
+        if "response" in event:
+            event["response"] |= {"id": "resp_AM-68ab", "model": "public"}
+    return told
+
+
+def spoken(*said: Any) -> list[Json]:
+    """An answer that has begun and goes on."""
+    return [*begins(), *items(*said)]
+
+
+def failed(*output: Json, problem: Problem = BROKE) -> Json:
+    error = {"code": problem.shape.failed_code, "message": problem.failed_message}
+    told = response(list(output), "failed", id="resp_AM-68ab", model="public", error=error, usage=None)
+    return {"type": "response.failed", "response": told}
+
+
+def last(turn_events: list[Json], **turn: Any) -> RelayedLast:
+    relay = new_turn(**turn)
+    events = [event for raw in turn_events for event in relay.receive(deepcopy(raw))]
+    assert isinstance(events[-1], RelayedLast)
+    return events[-1]
