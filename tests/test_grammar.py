@@ -5,12 +5,9 @@ import copy
 import pytest
 
 from app.emitter.deltas import (
-    AnnotationAdded,
     Broke,
     CallArguments,
     ProviderStateAdded,
-    ReasoningDelta,
-    RefusalTextDelta,
     TextDelta,
 )
 from app.protocol.problems import Problem
@@ -32,21 +29,9 @@ from tests.support.faults import (
     without_arguments,
 )
 from tests.support.grammar import check
-from tests.support.grammar_response import FIELDS, check_response
-from tests.support.stage import COUNTED, END, LENGTH, calls, played, written
+from tests.support.sound_streams import CUT, PROSE
+from tests.support.stage import COUNTED, END, calls, played, written
 
-CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
-LOGPROB = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
-
-PROSE = played(
-    ReasoningDelta("hm"),
-    TextDelta("Hi", [LOGPROB]),
-    AnnotationAdded(CITATION),
-    TextDelta("!"),
-    RefusalTextDelta("no"),
-    COUNTED,
-    END,
-)
 CALLS = played(
     TextDelta("Hi"),
     *calls(0, "f", '{"a":', call_id="c"),
@@ -55,7 +40,6 @@ CALLS = played(
     COUNTED,
     END,
 )
-CUT = played(TextDelta("Hi"), *calls(0, "f", "{}", call_id="c"), *calls(1, "g", '{"a', call_id="d"), LENGTH)
 CARRIED = played(ProviderStateAdded({"signature": "s"}), TextDelta("Hi"), COUNTED, END, seal=written)
 FAILED = played(
     *calls(0, "f", "{", call_id="c"), TextDelta("Hi"), Broke(Problem(code="upstream_error", message="Gone."))
@@ -265,76 +249,3 @@ def test_a_broken_stream_is_refused_for_its_own_reason(rule: str, stream: Stream
 def test_a_sound_stream_is_accepted(stream: Stream) -> None:
     """The streams that are broken above are sound before."""
     check(stream)
-
-
-@pytest.mark.parametrize("key", sorted(FIELDS))
-def test_a_response_without_one_of_its_fields_is_refused(key: str) -> None:
-    """What is not known is null, never absent."""
-    response = copy.deepcopy(PROSE[-1]["response"])
-    check_response(response)
-    del response[key]
-    with pytest.raises(AssertionError, match=f"a response carries a proper {key}"):
-        check_response(response)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("id", "resp_1"),
-        ("created_at", 1.5),
-        ("completed_at", "now"),
-        ("status", "queued"),
-        ("background", True),
-        ("error", {"code": None, "message": "m"}),
-        ("error", {"code": "c", "message": ""}),
-        ("incomplete_details", {"reason": "length"}),
-        ("instructions", 1),
-        ("max_output_tokens", 1.0),
-        ("metadata", None),
-        ("model", ""),
-        ("output", None),
-        ("parallel_tool_calls", None),
-        ("previous_response_id", ""),
-        ("reasoning", {"effort": None}),
-        ("service_tier", None),
-        ("store", True),
-        ("temperature", None),
-        ("text", {}),
-        ("text", {"format": {"type": "text"}, "verbosity": None}),
-        ("tool_choice", None),
-        ("tools", None),
-        ("tools", [{"type": "function", "name": "f", "parameters": None, "strict": None}]),
-        ("top_logprobs", None),
-        ("top_p", float("nan")),
-        ("truncation", None),
-        ("usage", {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}),
-    ],
-)
-def test_a_response_with_a_wrong_value_is_refused(key: str, value: object) -> None:
-    """Wrong types, nulls where none may be, objects without their fields."""
-    response = PROSE[-1]["response"] | {key: value}
-    with pytest.raises(AssertionError, match=f"a response carries a proper {key}"):
-        check_response(response)
-
-
-@pytest.mark.parametrize(
-    ("fields", "rule"),
-    [
-        ({"completed_at": None}, "completed_at is a number once completed"),
-        ({"completed_at": 5}, "nothing is completed before"),
-        ({"error": {"code": "c", "message": "m"}}, "error is there when the response failed"),
-        ({"incomplete_details": {"reason": "content_filter"}}, "incomplete_details are there when"),
-        ({"status": "incomplete"}, "completed_at is a number once completed"),
-    ],
-)
-def test_a_response_that_contradicts_its_status_is_refused(fields: dict[str, object], rule: str) -> None:
-    """Each status has its own fields."""
-    with pytest.raises(AssertionError, match=rule):
-        check_response(PROSE[-1]["response"] | fields)
-
-
-def test_codex_may_be_told_of_a_limit_by_a_completed_event() -> None:
-    """Only where the check is told so: everywhere else event and status agree."""
-    stream = copy.deepcopy(CUT)
-    stream[-1]["type"] = "response.completed"
-    check(stream, completed_may_be_incomplete=True)

@@ -1,10 +1,12 @@
 """A response to a scripted answer of a provider, and what it says."""
 
-from typing import Any
+from typing import Any, Final
 
 import httpx
+import pytest
 
 from tests.support.provider_lanes import Wired
+from tests.support.script import chunk
 from tests.support.servers import Step
 
 Json = dict[str, Any]
@@ -44,3 +46,15 @@ def counted(response: Json) -> tuple[int, int, int, int, bool]:
         usage["output_tokens_details"]["reasoning_tokens"],
         usage.get("estimated", False),
     )
+
+
+def usage_of(prompt: int, completion: int) -> Json:
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+CHATS: Final = pytest.mark.parametrize(
+    "lane", ["openrouter", "openrouter, directly", "mistral", "vllm", "vllm, directly"]
+)
+
+
+COUNTED: Final = chunk(usage=usage_of(43, 10))

@@ -1,13 +1,9 @@
 """How long a websocket lasts, how much it holds, and what ends it."""
 
 import asyncio
-import json
-import signal
 import time
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,15 +12,13 @@ from app.settings import Key, Server, Settings
 from app.transports import websocket_frames
 from app.upstreams.demo import Demo
 from tests.support.event_stream import judged
-from tests.support.running import Running, running
 from tests.support.script import opens, says, stops, talk
-from tests.support.servers import ChatUpstream, Gate, Hang, Script, Step
+from tests.support.servers import ChatUpstream, Gate, Hang, Script
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of, told
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import GOING_AWAY, behind, deaf
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
-GOING_AWAY = 1001
 TOO_BIG = 1009
 
 
@@ -187,19 +181,6 @@ class Flood:
             self.closed.set()
 
 
-async def deaf(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A websocket that has asked, and of whose answer next to nothing is read."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-    writer.write(
-        b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
-    )
-    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
-    frame = json.dumps({"type": "response.create", "model": "demo", "input": "Hi"}).encode()
-    writer.write(bytes([0x81, 0x80 | len(frame), 0, 0, 0, 0]) + frame)
-    return reader, writer
-
-
 async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     flood = Flood()
     monkeypatch.setattr(Demo, "open", flood.open)
@@ -222,80 +203,3 @@ async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeyp
 
 
 # the end of the server
-
-
-@contextmanager
-def stopping(folder: Path, *scripts: Script, **environ: str) -> Iterator[tuple[Running, ChatUpstream]]:
-    """The real command, which can be told to stop."""
-    with (
-        ChatUpstream(*scripts) as upstream,
-        running("--upstream", upstream.url, "--via", "chat", folder=folder, environ=environ) as server,
-    ):
-        yield server, upstream
-
-
-async def test_the_running_turn_is_finished_when_the_server_stops(tmp_path: Path) -> None:
-    gate = Gate()
-    with stopping(tmp_path, [opens(), says("one"), gate, says(" more"), stops()]) as (server, upstream):
-        url = server.url.removesuffix("/v1")
-        async with opened(url) as client, opened(url) as idle:
-            await client.send(input="Hello")
-            await client.send(input="And?")
-            first = await client.beginning()
-            server.process.send_signal(signal.SIGTERM)
-            assert await idle.closed() == GOING_AWAY
-            gate.open()
-            events = first + await client.answer()
-            judged(events)
-            assert text_of(events) == "one more"
-            assert told(await client.event()) == (503, "overloaded", "")
-            assert await client.closed() == GOING_AWAY
-        assert await asyncio.to_thread(server.process.wait, 10) == 0
-    assert len(upstream.asks) == 1
-
-
-async def test_a_turn_that_takes_too_long_then_is_failed(tmp_path: Path) -> None:
-    script: Script = [opens(), says("one"), Hang()]
-    with stopping(tmp_path, script, AM_SHUTDOWN_GRACE="0.3") as (server, upstream):
-        async with opened(server.url.removesuffix("/v1")) as client:
-            await client.send(input="Hello")
-            first = await client.beginning()
-            server.process.send_signal(signal.SIGTERM)
-            events = first + await client.answer()
-            judged(events)
-            assert events[-1]["type"] == "response.failed"
-            assert await client.closed() == GOING_AWAY
-        assert await asyncio.to_thread(server.process.wait, 10) == 0
-        assert upstream.asks[0].wait_gone()
-
-
-async def test_clients_that_read_nothing_do_not_hold_up_the_end(tmp_path: Path) -> None:
-    """Those who read are told the end; the others are cut before uvicorn cancels what waits for them, and says so."""
-    much: list[Step] = [opens(), *[says("word " * 2000)] * 400, Hang()]
-    little: list[Step] = [opens(), says("word"), Hang()]
-    log = tmp_path / "log"
-    with (
-        log.open("w") as errors,
-        ChatUpstream(lambda ask: little if "Hello" in str(ask.body) else much) as upstream,
-        running(
-            *("--upstream", upstream.url, "--via", "chat"),
-            folder=tmp_path,
-            environ={"AM_SHUTDOWN_GRACE": "0.3"},
-            log=errors,
-        ) as server,
-    ):
-        port = int(server.url.removesuffix("/v1").rpartition(":")[2])
-        silent = [await deaf(port) for _ in range(5)]
-        async with opened(server.url.removesuffix("/v1")) as client:
-            await client.send(input="Hello")
-            while (await client.event())["type"] != "response.output_text.delta":
-                pass
-            server.process.send_signal(signal.SIGTERM)
-            assert (await client.answer())[-1]["type"] == "response.failed"
-            assert await client.closed() == GOING_AWAY
-        assert await asyncio.to_thread(server.process.wait, 10) == 0
-        for _, writer in silent:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
-    assert "Cancel" not in log.read_text()

@@ -5,33 +5,14 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
+from tests.support.litellm_streams import Json, hear, usage
 from tests.support.script import calls, chunk, counts, delta, more, refuses, says, stops, talk, thinks, turn
 from tests.support.servers import Cut, End, Pause, Status, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, TOOLS, Lenient, answers, asks, said, server
 
-Json = dict[str, Any]
-
 CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
-
-
-def usage(prompt: int, completion: int, *, cached: int = 0, written: int = 0, reasoning: int = 0) -> Json:
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
-        "completion_tokens_details": {"reasoning_tokens": reasoning},
-    }
-
-
-async def hear(provider: str | None, script: list[Step], **settings: Any) -> Json:
-    with server(provider, script) as upstream:
-        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=5)
-        chunks, problem = await answers(chat, asks(provider, **settings))
-    assert problem is None
-    return said(chunks)
 
 
 # moonshot is asked through the OpenAI SDK, groq through a parser of its own
@@ -205,49 +186,6 @@ async def test_claudes_thoughts_are_counted_by_claude_or_not_at_all(details: Any
     script = [*claude.begins(), *claude.thinking(0, "hm and so on"), *claude.ends(output_tokens=9, **details)]
     heard = await hear("anthropic", [*script], reasoning_effort="low")
     assert heard["usage"] == usage(1, 9, reasoning=counted)
-
-
-@pytest.mark.parametrize(
-    ("script", "expected"),
-    [
-        pytest.param(
-            [
-                candidate({"text": "hm", "thought": True}),
-                candidate({"text": "Hi"}),
-                candidate(
-                    finish="STOP",
-                    promptTokenCount=10,
-                    candidatesTokenCount=5,
-                    thoughtsTokenCount=3,
-                    totalTokenCount=18,
-                    cachedContentTokenCount=4,
-                ),
-            ],
-            {"reasoning": "hm", "text": "Hi", "finish": "stop", "usage": usage(10, 8, cached=4, reasoning=3)},
-            id="thoughts and text",
-        ),
-        pytest.param([candidate({"text": "Hi"}, finish="MAX_TOKENS")], {"text": "Hi", "finish": "length"}, id="length"),
-        pytest.param([candidate(finish="SAFETY")], {"finish": "content_filter"}, id="content filter"),
-        pytest.param(
-            [candidate({"text": "a [DONE] b\u2028c"}, finish="STOP")],
-            {"text": "a [DONE] b\u2028c", "finish": "stop"},
-            id="text that looks like the end",
-        ),
-    ],
-)
-async def test_gemini_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
-    assert await hear("gemini", script, tools=TOOLS) == expected
-
-
-async def test_geminis_calls_carry_their_signature() -> None:
-    """Gemini wants it back with the call."""
-    first = {"functionCall": {"name": "weather", "args": {"city": "Rome"}}, "thoughtSignature": "c2ln"}
-    second = {"functionCall": {"name": "weather", "args": {}}}
-    heard = await hear("gemini", [candidate(first), candidate(second, finish="STOP")], tools=TOOLS)
-    ids = [call.pop(1) for call in heard["calls"]]
-    assert heard == {"calls": [[0, "weather", '{"city": "Rome"}'], [1, "weather", "{}"]], "finish": "tool_calls"}
-    assert ids[0].endswith("__thought__c2ln")
-    assert ids[0] != ids[1]
 
 
 @pytest.mark.parametrize(

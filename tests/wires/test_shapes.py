@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.support.demo_behaviours import WEATHER
-from tests.support.provider_answers import Json, answered, counted, told
+from tests.support.provider_answers import CHATS, COUNTED, Json, answered, counted, told, usage_of
 from tests.support.provider_lanes import Wired
 from tests.support.script import Chunk, calls, chunk, delta, more, says, stops
 from tests.support.servers import End, Says, Status, Step
@@ -66,14 +66,6 @@ def test_thoughts_in_details_alone_are_told(everything: Wired, lane: str, detail
     assert told(response) == {"status": "completed", "output": [{"thought": "15 * 27 = 405"}, {"text": "405"}]}
 
 
-def usage_of(prompt: int, completion: int) -> Json:
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
-CHATS: Final = pytest.mark.parametrize(
-    "lane", ["openrouter", "openrouter, directly", "mistral", "vllm", "vllm, directly"]
-)
-COUNTED: Final = chunk(usage=usage_of(43, 10))
 IN_A_CHOICE: Final = chunk({"index": 0, "delta": {"role": "assistant", "content": ""}}, usage=usage_of(43, 10))
 CALL: Final = [calls(0, "get_weather", id="c1"), more(0, '{"city": '), more(0, '"Rome"}')]
 FAILED: Final = "server_error"
@@ -198,77 +190,6 @@ def test_a_whole_answer_where_a_stream_was_asked_for_is_read(
     response = answered(everything, lane, [Status(200, {**WHOLE, "choices": [choice], "error": None})], tools=[WEATHER])
     assert told(response) == expected
     assert counted(response) == (43, 0, 10, 0, False)
-
-
-TOOL_USE_FAILED: Final = {
-    "message": "Failed to call a function. Please adjust your prompt.",
-    "type": "invalid_request_error",
-    "code": "tool_use_failed",
-    "failed_generation": "<function=f>",
-}
-LIMIT: Final = {"message": "Token limit reached", "type": "server_error", "code": 500}
-LONG: Final = {"message": "Too long.", "type": "invalid_request_error", "code": "context_length_exceeded"}
-ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
-    "beside an empty choice, with counts": (
-        [says("Hi"), chunk({"index": 0, "delta": {"content": ""}}, error=LIMIT, usage=usage_of(43, 10))],
-        {"code": "server_error", "message": "The upstream failed with status 500: Token limit reached"},
-    ),
-    "beside the last words, as OpenRouter": (
-        [
-            chunk(
-                {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "error", "native_finish_reason": "x"},
-                error=LONG,
-                usage=usage_of(43, 10),
-            )
-        ],
-        {
-            "code": "context_length_exceeded",
-            "message": "The input is longer than this model's context window. Send less of it.",
-        },
-    ),
-    "Groq's call that could not be read": (
-        [says("Hi"), COUNTED, {"error": TOOL_USE_FAILED}],
-        {
-            "code": "server_error",
-            "message": "The model wrote a call that its server could not read. Please try again: "
-            "Failed to call a function. Please adjust your prompt.",
-        },
-    ),
-    "llama.cpp's old line": (
-        [says("Hi"), COUNTED, b'error: {"code": 500, "message": "failed to decode, try increasing context size"}\n\n'],
-        {
-            "code": "server_error",
-            "message": "The upstream failed with status 500: failed to decode, try increasing context size",
-        },
-    ),
-    "no quota": (
-        [says("Hi"), COUNTED, {"error": {"message": "x", "type": "insufficient_quota", "code": "insufficient_quota"}}],
-        {
-            "code": "insufficient_quota",
-            "message": "The quota at the upstream is used up. Check its plan and billing.",
-        },
-    ),
-}
-
-
-@CHATS
-@pytest.mark.parametrize(("steps", "error"), ERRORS.values(), ids=ERRORS)
-def test_an_error_inside_an_answer_means_the_same_on_every_lane(
-    everything: Wired, lane: str, steps: list[Step], error: Json
-) -> None:
-    """What was said and counted before it, or beside it, is kept."""
-    response = answered(everything, lane, steps)
-    assert (response["status"], response["error"]) == ("failed", error)
-    assert told(response)["output"] == [{"text": "Hi"}]
-    assert counted(response) == (43, 0, 10, 0, False)
-
-
-@CHATS
-def test_an_error_before_anything_is_told_by_its_status(everything: Wired, lane: str) -> None:
-    """Although a choice without words and counts come with it."""
-    step = chunk({"index": 0, "delta": {"content": ""}}, error=LONG, usage=usage_of(43, 0))
-    error = answered(everything, lane, [step])["error"]
-    assert (error["type"], error["code"]) == ("invalid_request_error", "context_length_exceeded")
 
 
 EMPTY: Final = pytest.mark.parametrize("blank", ["", " ", [{"role": "user", "content": ""}]], ids=repr)
