@@ -34,9 +34,6 @@ class OlderGroqUpstream(GroqUpstream):
 
 STRUCTURED: Final[dict[str, Lane]] = {
     **LANES,
-    "deepseek, directly": LANES["deepseek, directly"]._replace(
-        model={"can": {"structured_output": ["json_object"]}}  # what no model map says of a plain chat server
-    ),
     "an older claude": Lane(OlderClaudeUpstream, {"via": "litellm", "provider": "anthropic"}, {}),
     "groq": Lane(GroqUpstream, {"via": "litellm", "provider": "groq"}, {}),
     "an older model at groq": Lane(OlderGroqUpstream, {"via": "litellm", "provider": "groq"}, {}),

@@ -37,8 +37,8 @@ IN_WORDS: Final = frozenset({"cohere", "deepseek", "an older model at groq"})
 """Lanes whose server holds an answer to an object only."""
 FORCED: Final = frozenset({"an older claude"})
 """Lanes on which litellm forces a tool that stands for the format."""
-WORDS_ALONE: Final = frozenset({"cohere"})
-"""Those for which litellm knows no format at all."""
+WORDS_ALONE: Final = frozenset({"cohere", "groq, directly"})
+"""Those for which litellm knows no format at all, and Groq, which holds no stream to one."""
 NOT_BESIDE_TOOLS: Final = frozenset({"an older claude", "groq", "an older model at groq"})
 
 
@@ -72,7 +72,7 @@ def wire(structured: Wired, lane: str) -> Iterator[ModelUpstream]:
 
 
 def in_words(lane: str) -> bool:
-    return lane.removesuffix(", directly") in IN_WORDS
+    return lane.removesuffix(", directly") in IN_WORDS or lane in WORDS_ALONE
 
 
 def words(body: Json) -> str:

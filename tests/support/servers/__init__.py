@@ -16,6 +16,7 @@ from tests.support.servers.chat import ChatUpstream
 from tests.support.servers.cohere import CohereUpstream
 from tests.support.servers.deepseek import DeepSeekUpstream
 from tests.support.servers.gemini import GeminiUpstream
+from tests.support.servers.groq import GroqUpstream
 from tests.support.servers.mistral import MistralUpstream
 from tests.support.servers.model import KEY, Answer, Calls, Count, Hides, ModelUpstream, Says, Thinks, Word
 from tests.support.servers.ollama import OllamaUpstream
@@ -54,6 +55,7 @@ __all__ = [
     "End",
     "Gate",
     "GeminiUpstream",
+    "GroqUpstream",
     "Hang",
     "Hides",
     "Json",
