@@ -10,11 +10,11 @@ from app.settings import GIVEN, ConfigMistakesError, load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Gives its exit code: 0 well, 1 it cannot run here, 2 the configuration is wrong."""
+    """Run one command. Returns its exit code: 0 success, 1 failure, 2 wrong configuration or flags."""
     flags = vars(parse(arguments))
     match flags.pop("command"):
         case "init":
-            from app.cli.init import init  # noqa: PLC0415 — a command pays for what it needs itself
+            from app.cli.init import init  # noqa: PLC0415 — each command loads only what it needs
 
             return init(Path(flags["config"]))
         case "completion":

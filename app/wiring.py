@@ -1,4 +1,4 @@
-"""From settings to what they name: every upstream as it is spoken to, and the catalogue that leads there."""
+"""Builds what the settings describe: the upstreams, and the catalogue of models."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 FETCHED_FOR: Final = frozenset({"chat", "litellm"})
 """Upstreams that cannot fetch a file, and not always an image."""
 GRACE: Final = 5
-"""Seconds by which an upstream's clock runs behind ours, so that ours, which words it better, strikes first."""
+"""Seconds by which a timeout of the HTTP client is longer than ours, whose message is better."""
 
 
 def fetcher_of(settings: Settings) -> "Fetcher | None":
-    """What fetches pictures and files for upstreams that speak chat; None where nobody needs it."""
+    """Fetches images and files for upstreams that do not fetch them; None where there are none."""
     needed = any(upstream.via in FETCHED_FOR for upstream in settings.upstreams.values())
     if settings.server.fetch_urls == "never" or not needed:
         return None

@@ -1,4 +1,4 @@
-"""What `am-proxy serve` says once it answers: where, which models, with which key, and how to try it."""
+"""The text that `am-proxy serve` prints when it is ready: address, models, keys, and how to try it."""
 
 import json
 
@@ -6,11 +6,11 @@ from app.settings import Settings, is_loopback
 from app.version import VERSION
 
 _SHOWN_MODELS = 8
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is told, not listened on
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on
 
 
 def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
-    """The whole text; in JSON logs one line of JSON, so that whoever reads them is not disturbed."""
+    """The whole text; in JSON logs one line of JSON, so that every line can be parsed."""
     url = address(settings.server.host, port)
     if settings.server.log_format == "json":
         ready = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
@@ -42,22 +42,22 @@ def address(host: str, port: int) -> str:
 
 
 def example_model(settings: Settings) -> str:
-    """A name that the examples can use; one to be replaced, where any name is passed on."""
+    """A model name for the examples; a placeholder where any name is passed on."""
     return next((name for name in settings.models if name != "*"), "YOUR-MODEL")
 
 
 def _models(settings: Settings) -> str:
     names = [name for name in settings.models if name != "*"]
-    told = ", ".join(names[:_SHOWN_MODELS])
+    text = ", ".join(names[:_SHOWN_MODELS])
     if len(names) > _SHOWN_MODELS:
-        told += f" and {len(names) - _SHOWN_MODELS} more"
+        text += f" and {len(names) - _SHOWN_MODELS} more"
     if settings.models.keys() == {"demo"} and settings.upstreams[settings.models["demo"].upstream].via == "demo":
-        told += " (embedded and scripted: no key, no network; --upstream URL serves a real one)"
+        text += " (embedded and scripted: no key, no network; --upstream URL serves a real one)"
     if other := settings.models.get("*"):
         upstream = settings.upstreams[other.upstream]
         where = upstream.base_url or upstream.provider or other.upstream
-        told += f"{'; ' if told else ''}any {'other ' if names else ''}name, sent to {where}"
-    return told
+        text += f"{'; ' if text else ''}any {'other ' if names else ''}name, sent to {where}"
+    return text
 
 
 def _keys(settings: Settings) -> str:
@@ -66,7 +66,7 @@ def _keys(settings: Settings) -> str:
         return f"needed: {names}{' and others' if len(settings.keys) > _SHOWN_MODELS else ''}"
     if is_loopback(settings.server.host):
         return "none needed: only this machine can reach it"
-    return "NONE NEEDED: whoever reaches this address can use it (--insecure-no-auth)"
+    return "NONE NEEDED: everyone who can reach this address can use it (--insecure-no-auth)"
 
 
 def _page(settings: Settings, url: str) -> str:

@@ -1,6 +1,6 @@
-"""`am-proxy check`: what the configuration comes to, without its secrets, and where each value was said.
+"""`am-proxy check`: prints the resulting settings, without secrets, and where each value comes from.
 
-Or, with `--probe`, whether its upstreams answer.
+With `--probe` it tests the upstreams instead.
 """
 
 import json
@@ -13,20 +13,20 @@ from app.settings import Mistake, Model, Secret, Settings, Upstream, did_you_mea
 from app.upstreams.litellm_chat import providers
 
 _WIDTH = 44
-"""Where the comments stand."""
+"""The column of the comments."""
 
 
 def check(settings: Settings, *, probed: bool = False, only: str | None = None) -> int:
-    """Print it, or what its upstreams answer (of `only`, if that is given).
+    """Print the settings, or what a probe of the upstreams (only of `only`, if given) finds.
 
-    Mistakes were told while it was read, all but one: only litellm knows its providers.
+    All mistakes but one are found when the configuration is loaded: only litellm knows its providers.
     """
     if mistakes := list(_unknown_providers(settings)):
         print(*mistakes, sep="\n", file=sys.stderr)
         return 2
-    print(f"# {settings.file or 'no file'}: no mistakes")
+    print(f"# {settings.file or 'no file'}: no errors")
     if probed:
-        from app.cli.check_probe import probe  # noqa: PLC0415 — the server and its HTTP library, which nothing else here needs
+        from app.cli.check_probe import probe  # noqa: PLC0415 — loads the server and its HTTP library, which nothing else here needs
 
         return probe(settings, only)
     print("\n".join(_lines(settings)))
@@ -46,7 +46,7 @@ def _unknown_providers(settings: Settings) -> Iterator[Mistake]:
 
 
 def _lines(settings: Settings) -> Iterator[str]:
-    """The merged configuration, written as a configuration."""
+    """The settings in the form of a configuration."""
     origins = settings.origins
     yield from _table("[server]", "server", settings.server.model_dump(), origins)
     # `iter`, since it has a field named `keys`, which dict() would call
@@ -57,7 +57,7 @@ def _lines(settings: Settings) -> Iterator[str]:
         shown = {"name": key.name, "sha256": key.digest.hex()[:8] + "…", "models": list(key.models)}
         yield from _table("[[keys]]", path, shown, {**origins, f"{path}.sha256": f"set, from {said}"})
     if not settings.keys:
-        yield "\n# no keys: everybody who reaches the address may come in"
+        yield "\n# no keys: everyone who can reach the address may use the server"
     for kind, rows in (("upstreams", settings.upstreams), ("models", settings.models)):
         for name, row in rows.items():
             path = f"{kind}.{_key(name)}"

@@ -1,4 +1,4 @@
-"""`am-proxy init`: three or four questions, then a config.toml with comments. It writes over nothing."""
+"""`am-proxy init`: asks three or four questions and writes a config.toml with comments. It never overwrites a file."""
 
 import os
 import re
@@ -17,20 +17,20 @@ from app.providers.lookup import PROVIDERS, provider_of
 Ask = Callable[[str], str]
 
 LOCAL: Final = {"Ollama": 11434, "LM Studio": 1234, "vLLM": 8000, "llama.cpp": 8081}
-"""Where servers on one's own machine usually listen."""
+"""Ports on which servers of one's own machine usually listen."""
 
 _ADDRESS: Final = r'https?://[^"\\\s]+'
 
 _MENU: Final = """\
-What answers behind AM Proxy?
-  1  a server that speaks chat completions{found}
-  2  a provider that litellm knows: openai, anthropic, gemini, deepseek, mistral, openrouter, …
-  3  a server that speaks Responses itself
-  4  nothing yet: the embedded model `demo`"""
+Which models shall AM Proxy serve?
+  1  those of a chat-completions server{found}
+  2  those of a provider that litellm knows: openai, anthropic, gemini, mistral, …
+  3  those of a server that has the Responses API itself
+  4  none yet: the embedded model `demo`"""
 
 _HEAD: Final = """\
-# AM Proxy's configuration. `am-proxy check` says whether it is right, `am-proxy doctor` whether it works.
-# docs/configuration.md names every setting there is.
+# AM Proxy's configuration. `am-proxy check` finds errors in it, `am-proxy doctor`
+# tests the upstreams. docs/configuration.md describes every setting.
 
 [server]
 host = "{host}"{pad}# {who}
@@ -46,14 +46,14 @@ _SERVER: Final = """
 via = "{via}"
 base_url = "{url}"
 {api_key}
-[models."*"]                   # every name that clients use goes there, unchanged
+[models."*"]                   # every model name is passed on unchanged
 upstream = "local"
 """
 _PROVIDER: Final = """
 [upstreams.{provider}]
 provider = "{provider}"{pad}# as litellm calls it
 {api_key}
-[models."{model}"]             # the name that clients use, and its own unless `name` says another
+[models."{model}"]             # the name that clients use; `name` is its name there, if it differs
 upstream = "{provider}"
 """
 _KNOWN: Final = """
@@ -61,7 +61,7 @@ _KNOWN: Final = """
 via = "chat"                   # asked directly, at its own address
 provider = "{provider}"{pad}# see docs/providers.md
 {api_key}
-[models."*"]                   # every name that clients use goes there, unchanged
+[models."*"]                   # every model name is passed on unchanged
 upstream = "{provider}"
 """
 _DEMO: Final = """
@@ -74,13 +74,13 @@ upstream = "demo"
 
 
 def init(path: Path, ask: Ask = input) -> int:
-    """Ask, and write `path`, readable by its owner alone. Gives 1 if it is there already, or nobody answers."""
+    """Ask, and write `path`, readable only by its owner. Returns 1 if it exists, or an answer is missing."""
     if path.exists():
-        print(f"am-proxy: {path} is there already; move it away, or name another with --config", file=sys.stderr)
+        print(f"am-proxy: {path} exists already; move it away, or name another file with --config", file=sys.stderr)
         return 1
     try:
         upstream = _upstream(ask)
-        others = _yes(ask("Shall other machines reach it? [y/N] "))
+        others = _yes(ask("Shall other machines be able to reach it? [y/N] "))
     except (EOFError, KeyboardInterrupt):
         print("\nam-proxy: nothing was written", file=sys.stderr)
         return 1
@@ -94,9 +94,9 @@ def init(path: Path, ask: Ask = input) -> int:
         file.write(text + upstream)
     print(f"\n{path} is written.")
     if others:
-        print(f"The clients' key, which is kept nowhere:  {key}")
+        print(f"The key for clients, which is stored nowhere:  {key}")
     named = "" if path == Path("config.toml") else f" --config {shlex.quote(str(path))}"
-    print(f"Next:  am-proxy doctor{named}   looks whether it works\n       am-proxy serve{named}    starts it")
+    print(f"Next:  am-proxy doctor{named}   tests the upstream\n       am-proxy serve{named}    starts the server")
     return 0
 
 
@@ -118,7 +118,9 @@ def _upstream(ask: Ask) -> str:
         return _PROVIDER.format(provider=provider, pad=" " * max(1, 18 - len(provider)), model=model, api_key=variable)
     if chosen == "3":
         url = _matching(ask, "At which address? (http://…/v1) ", _ADDRESS, "")
-        return _SERVER.format(about="it speaks Responses itself", via="responses", url=url, api_key=_variable(ask, ""))
+        return _SERVER.format(
+            about="it has the Responses API itself", via="responses", url=url, api_key=_variable(ask, "")
+        )
     return _chat_server(ask, next(iter(found.values()), ""))
 
 
@@ -127,26 +129,26 @@ def _chat_server(ask: Ask, usual: str) -> str:
     question = f"At which address, or of which provider (groq, mistral, …)? [{usual or 'http://…/v1'}] "
     answer = _matching(ask, question, f"{_ADDRESS}|{names}", usual)
     if answer.startswith(("http://", "https://")):
-        return _SERVER.format(about="it speaks chat completions", via="chat", url=answer, api_key=_variable(ask, ""))
+        return _SERVER.format(about="a chat-completions server", via="chat", url=answer, api_key=_variable(ask, ""))
     known = provider_of(answer)
     variable = _variable(ask, known.key_variable) if known.key_variable else ""
     return _KNOWN.format(provider=answer, pad=" " * max(1, 18 - len(answer)), api_key=variable)
 
 
 def _variable(ask: Ask, usual: str) -> str:
-    """The line that names where the key is: a file that people copy around holds no secret."""
+    """The line that names the variable of the key: a file that may be copied should hold no secret."""
     question = f"Which environment variable holds its key? [{usual or 'none'}] "
     name = _matching(ask, question, "[A-Za-z_][A-Za-z0-9_]*|none", usual or "none")
     return "" if name == "none" else f'api_key = "env:{name}"\n'
 
 
 def _matching(ask: Ask, question: str, pattern: str, usual: str) -> str:
-    """An answer of this form; nothing is the usual one, if there is one."""
+    """Ask until the answer matches the pattern. No answer is the usual one, if there is one."""
     while True:
         answer = ask(question).strip() or usual
         if re.fullmatch(pattern, answer):
             return answer
-        print("  that cannot be; once more")
+        print("  that is not possible; please try again")
 
 
 def _yes(answer: str) -> bool:
@@ -154,7 +156,7 @@ def _yes(answer: str) -> bool:
 
 
 def _found() -> dict[str, str]:
-    """Servers that answer on this machine, and their addresses."""
+    """Servers that listen on this machine, with their addresses."""
     found = {}
     for name, port in LOCAL.items():
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.2):

@@ -1,4 +1,4 @@
-"""`am-proxy keys create`: a key for a client, shown once, and what the configuration needs to know of it."""
+"""`am-proxy keys create`: prints a key for a client, and its table for the configuration."""
 
 import json
 import secrets
@@ -7,24 +7,26 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 _PREFIX = "am-"
-"""So that scanners for lost keys, and our own log, know one when they see it."""
+"""So that scanners for leaked keys, and our own log, recognize one."""
 _BYTES = 32
-"""256 bits: nobody guesses it, and so an unsalted SHA-256 of it gives nothing away."""
+"""256 random bits cannot be guessed, so an unsalted SHA-256 of them is safe."""
 
 
 def create(name: str, models: Sequence[str], *, token: Callable[[int], str] = secrets.token_urlsafe) -> int:
-    """Print a new key and its table for the configuration. Nothing is kept or written. Gives 2 for a bad name."""
+    """Print a new key and its table for the configuration. Nothing is stored. Returns 2 for a bad name."""
     for word in (name, *models):
         if not word or word != word.strip() or not word.isprintable():
-            print(f"am-proxy: {word!r} is no name: it is empty, or holds what cannot be seen", file=sys.stderr)
+            print(
+                f"am-proxy: {word!r} is not a name: it is empty, or has characters that cannot be seen", file=sys.stderr
+            )
             return 2
     key = f"{_PREFIX}{token(_BYTES)}"
     print(f"""\
-The key, for the client, as `Authorization: Bearer <key>`. It is shown this once only:
+The client's key, printed only once (`Authorization: Bearer <key>`):
 
 {key}
 
-What config.toml needs to know of it:
+Its table for config.toml:
 
 {table(name, key, models)}""")
     return 0
@@ -33,7 +35,7 @@ What config.toml needs to know of it:
 def table(name: str, key: str, models: Sequence[str]) -> str:
     """The key as a table of the configuration: its digest, never itself."""
     digest = sha256(key.encode()).hexdigest()
-    told = {"name": name, "sha256": digest, "models": list(models)}
+    fields = {"name": name, "sha256": digest, "models": list(models)}
     return "\n".join(
-        ["[[keys]]", *(f"{field} = {json.dumps(value, ensure_ascii=False)}" for field, value in told.items())]
+        ["[[keys]]", *(f"{field} = {json.dumps(value, ensure_ascii=False)}" for field, value in fields.items())]
     )

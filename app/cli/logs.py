@@ -1,4 +1,4 @@
-"""How log lines look: text for people, JSON for machines. Secrets are blotted out of both, as a second net."""
+"""Log lines: text for people, JSON for programs. Secrets are redacted in both, as a second safeguard."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from app.observers.redaction import blotted, may_hold_secrets, redacted
 
 
 def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:
-    """Sends every log line from this level on to stderr. `auto` is text on a terminal and JSON elsewhere."""
+    """Write every log line of this level and above to stderr. `auto` is text on a terminal and JSON elsewhere."""
     if form == "auto":
         form = "text" if sys.stderr.isatty() else "json"
     handler = Lines(sys.stderr)
@@ -22,19 +22,19 @@ def configure(form: Literal["auto", "text", "json"], level: str = "info") -> Non
 
 
 class Lines(logging.StreamHandler[TextIO]):
-    """Makes a line before it takes the lock, for which other threads wait."""
+    """Formats a line before it takes the lock, for which other threads wait."""
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Writes this record."""
+        """Format this record, then write it."""
         try:
             record.line = super().format(record)
-        except Exception:  # noqa: BLE001 — as where lines are made otherwise
+        except Exception:  # noqa: BLE001 — as logging does where a line is formatted
             self.handleError(record)
             return False
         return bool(super().handle(record))
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line that is there already."""
+        """The line that `handle` has formatted."""
         return str(vars(record).pop("line"))
 
 
@@ -42,7 +42,7 @@ class TextLines(logging.Formatter):
     """`12:03:44 INFO turn model=demo finish=completed …`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and the traceback of our own faults."""
+        """One line; with the traceback, where there is one."""
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
         line = f"{clock} {record.levelname} {record.getMessage()} {fields}".rstrip()
@@ -50,10 +50,10 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The same, for machines."""
+        """One line of JSON."""
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
@@ -63,7 +63,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         text = json.dumps(line, default=str)
-        # values are searched, and not the JSON text: what stands for a secret must keep the line valid
+        # the values are redacted, not the JSON text, so that the line stays valid
         return json.dumps(redacted(json.loads(text))) if may_hold_secrets(text) else text
 
 

@@ -11,7 +11,7 @@ from app.settings import ConfigMistakesError, Server, Settings
 
 log = logging.getLogger("am_proxy")
 
-NEEDS_A_RESTART = {
+NEEDS_RESTART = {
     "drain_delay": "",
     "header_timeout": "",
     "host": "",
@@ -21,7 +21,7 @@ NEEDS_A_RESTART = {
     "send_timeout": "for HTTP",
     "shutdown_grace": "",
 }
-"""Settings that the server itself was started with, some of them in part; what it serves has all others anew."""
+"""Settings that a reload does not change, or changes only in part: the server was started with them."""
 
 
 async def reload(current: CurrentApplication, settings: Settings, read: Callable[[], Settings]) -> Settings:
@@ -52,9 +52,9 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
 
 
 def _waiting(old: Server, new: Server) -> str:
-    """What has changed without taking effect, as the beginning of a sentence."""
-    names = [name for name in NEEDS_A_RESTART if getattr(old, name) != getattr(new, name)]
-    parts = [f"{name} {NEEDS_A_RESTART[name]}" for name in names if NEEDS_A_RESTART[name]]
+    """The changed settings that need a restart, as the beginning of a sentence."""
+    names = [name for name in NEEDS_RESTART if getattr(old, name) != getattr(new, name)]
+    parts = [f"{name} {NEEDS_RESTART[name]}" for name in names if NEEDS_RESTART[name]]
     verb = "takes effect" if len(names) == 1 else "take effect"
     settings = ", ".join(f"server.{name}" for name in names)
     return f"{settings} {verb}" + (f" (in part: {', '.join(parts)})" if parts else "") if names else ""

@@ -1,4 +1,4 @@
-"""`am-proxy serve`: take the port, start the server, say how to use it."""
+"""`am-proxy serve`: takes the port, starts the server, prints how to use it."""
 
 import asyncio
 import errno
@@ -27,9 +27,9 @@ log = logging.getLogger("am_proxy")
 
 _BACKLOG = 2048
 _GOODBYE = 1.5
-"""Seconds for the last events of turns that were ended, before their connections are cut."""
+"""Seconds for sending the last events of turns that were ended, before their connections are closed."""
 _LAST = 0.5
-"""Seconds for what is left of turns whose clients were cut off: above all, for closing their upstreams."""
+"""Seconds for the end of turns whose connections were closed: above all, for closing their upstreams."""
 _TICK = 0.05
 _SEND_BUFFER = 256 * 1024
 _IDLE = 75
@@ -37,9 +37,9 @@ _IDLE = 75
 
 
 def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int:
-    """Serve until a signal stops it. Returns 1, with one clear line, where this machine does not allow it.
+    """Serve until a signal stops it. Returns 1, with one line that says why, if it cannot start.
 
-    `read` reads the settings anew, which is done at SIGHUP.
+    `read` loads the settings again, at SIGHUP.
     """
     configure(settings.server.log_format, settings.server.log_level)
     if settings.server.log_bodies:
@@ -56,15 +56,15 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
         except (SealingUnavailableError, TracingUnavailableError) as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
-        Announced(application, settings, listener, read).run(sockets=[listener])
+        ReloadingServer(application, settings, listener, read).run(sockets=[listener])
     return 0
 
 
 def listen(host: str, port: int, *, send_timeout: float = 60) -> socket.socket:
-    """A listening socket, taken before the server is built: an early client waits instead of being turned away.
+    """A listening socket, opened before the server is built, so that an early client waits and is not refused.
 
-    Connections get their options from it. The system keeps little of what a client does not read, and drops one that
-    acknowledges nothing for `send_timeout`, however it was left.
+    Connections inherit its options: the system buffers little of what a client does not read, and drops a connection
+    that acknowledges nothing for `send_timeout`.
     """
     found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
@@ -83,8 +83,8 @@ def listen(host: str, port: int, *, send_timeout: float = 60) -> socket.socket:
     return listener
 
 
-class Announced(uvicorn.Server):
-    """uvicorn, with the banner once it answers, and an exit code of 0 when a signal stops it."""
+class ReloadingServer(uvicorn.Server):
+    """uvicorn, with a banner when it is ready, a reload at SIGHUP, and an exit code of 0 when a signal stops it."""
 
     def __init__(
         self,
@@ -121,20 +121,20 @@ class Announced(uvicorn.Server):
         self._port: int = listener.getsockname()[1]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then print the banner."""
         await super().startup(sockets)
         if self._read is not None and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
-        # the collector leaves alone what was loaded: walking through it again and again cost a large request a sixth
+        # the garbage collector skips what is loaded by now; scanning it took a sixth of the time of a large request
         gc.freeze()
         if self.started:
             print(banner(self._settings, self._port, colour=sys.stdout.isatty()), flush=True)
 
     def _reload(self) -> None:
-        """One after the other: the second reads what the first may have missed."""
-        self._reloading = asyncio.ensure_future(self._reload_behind(self._reloading))
+        """Reload when the running reload is done: it may have read the old file."""
+        self._reloading = asyncio.ensure_future(self._reload_after(self._reloading))
 
-    async def _reload_behind(self, other: asyncio.Future[None] | None) -> None:
+    async def _reload_after(self, other: asyncio.Future[None] | None) -> None:
         if other is not None:
             await asyncio.wait({other})  # even if it failed or was cancelled
         if self._read is None:
@@ -154,7 +154,7 @@ class Announced(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """No new connections; turns may end by themselves for a while, and are ended then."""
+        """Accept no new connections; let turns end for a while, then end them."""
         loop = asyncio.get_running_loop()
         recorder = self._current.application.shared.recorder
         if recorder is not None:
@@ -171,7 +171,7 @@ class Announced(uvicorn.Server):
             insisting.cancel()
             if self.force_exit:
                 self._cut()
-                if self.server_state.tasks:  # they end in a moment, and by themselves
+                if self.server_state.tasks:  # they end by themselves in a moment
                     await asyncio.wait(set(self.server_state.tasks), timeout=_LAST)
 
     async def _stop_listening(self) -> None:
@@ -184,7 +184,7 @@ class Announced(uvicorn.Server):
 
     async def _insist(self) -> None:
         """Close every connection once a second signal comes: uvicorn would wait for them even then."""
-        while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal, in whatever moment
+        while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal handler
             await asyncio.sleep(_TICK)
         self._cut()
 
@@ -203,9 +203,9 @@ class Announced(uvicorn.Server):
             connection.transport.abort()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 — uvicorn's signature
-        """Stop in peace at the first signal, at once at the second. uvicorn's own raises the signal anew at the end.
+        """Stop gracefully at the first signal, at once at the second. uvicorn's own handler raises the signal again.
 
-        Who presses Ctrl-C does not wait for load balancers to notice.
+        Ctrl-C does not wait until load balancers have noticed.
         """
         self._limits.leave()
         if self._leaves_at is not None:
@@ -222,10 +222,10 @@ def _advice(error: OSError) -> str:
         return "there is no such address"
     match error.errno:
         case errno.EADDRINUSE:
-            return "another program has it; stop that one, or choose another port with --port (0 for any free one)"
+            return "another program uses it; stop that one, or choose another port with --port (0 for any free one)"
         case errno.EACCES | errno.EPERM:
             return "not allowed; choose a port of 1024 or more with --port"
         case errno.EADDRNOTAVAIL:
-            return "this machine does not have that address; 127.0.0.1 it always has"
+            return "this machine does not have that address; it always has 127.0.0.1"
         case _:
-            return error.strerror or "the system says no"
+            return error.strerror or "the system does not allow it"

@@ -64,7 +64,7 @@ def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str
 
 def test_an_open_door_is_told_in_capitals() -> None:
     settings = Settings(server=Server(host="0.0.0.0", insecure_no_auth=True))  # noqa: S104 — nothing listens
-    assert "  keys    NONE NEEDED: whoever reaches this address can use it (--insecure-no-auth)\n" in banner(
+    assert "  keys    NONE NEEDED: everyone who can reach this address can use it (--insecure-no-auth)\n" in banner(
         settings, 1
     )
 

@@ -29,7 +29,7 @@ upstream = "local"
 """
 
 CHECKED = """\
-# config.toml: no mistakes
+# config.toml: no errors
 
 [server]
 host = "127.0.0.1"                          # default
@@ -160,7 +160,7 @@ def test_what_it_prints_is_a_configuration_again(capsys: pytest.CaptureFixture[s
 
 def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     main(["check"])
-    assert "\n# no keys: everybody who reaches the address may come in\n" in capsys.readouterr().out
+    assert "\n# no keys: everyone who can reach the address may use the server\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["check", "serve"])

@@ -81,7 +81,7 @@ def test_for_other_machines_a_key_is_made_and_only_its_digest_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert init(tmp_path / "config.toml", answering("4", "y")) == 0
-    (key,) = re.findall(r"kept nowhere:  (am-\S+)", capsys.readouterr().out)
+    (key,) = re.findall(r"stored nowhere:  (am-\S+)", capsys.readouterr().out)
     settings = load({}, {}, tmp_path)
     assert settings.server.host == "0.0.0.0"  # noqa: S104 — it was asked for
     assert [known.digest for known in settings.keys] == [sha256(key.encode()).digest()]
@@ -103,7 +103,7 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "config.toml").write_text("mine")
     assert main(["init", "--config", str(tmp_path / "config.toml")]) == 1
     assert (tmp_path / "config.toml").read_text() == "mine"
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_who_gives_up_gets_no_file(tmp_path: Path) -> None:

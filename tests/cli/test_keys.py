@@ -1,4 +1,4 @@
-"""A key for a client: shown once, kept nowhere, and good for coming in."""
+"""A key for a client: printed once, stored nowhere, and accepted."""
 
 import re
 from pathlib import Path
@@ -43,5 +43,5 @@ def test_no_two_keys_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_name_that_nobody_could_read_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main(["keys", "create", "--name", name]) == 2
     told = capsys.readouterr()
-    assert "is no name" in told.err
+    assert "is not a name" in told.err
     assert told.out == ""

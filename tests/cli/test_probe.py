@@ -73,7 +73,7 @@ def probed(url: str, capsys: pytest.CaptureFixture[str], via: str = "chat", *fla
     assert told.err == ""
     assert KEY not in told.out
     first, title, *lines = told.out.splitlines()
-    assert (first, title) == ("# no file: no mistakes", f"upstreams.upstream: {url}")
+    assert (first, title) == ("# no file: no errors", f"upstreams.upstream: {url}")
     return code, {line[:20].strip(): line[20:] for line in lines}
 
 
@@ -139,7 +139,7 @@ def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
     assert (
         ended.stdout
         == f"""\
-# no file: no mistakes
+# no file: no errors
 upstreams.upstream: {server.url}
   reachable         yes
   asked for         {NOBODY}
@@ -405,7 +405,7 @@ def test_every_upstream_of_the_file_is_told_of_and_asked_for_its_own_models(
     assert (
         capsys.readouterr().out
         == f"""\
-# config.toml: no mistakes
+# config.toml: no errors
 upstreams.demo: not probed, it runs inside this server
 upstreams.far: not probed, without a base_url only litellm finds it
 upstreams.near: {server.url}

@@ -12,7 +12,7 @@ import pytest
 
 from app.application import CurrentApplication
 from app.cli import serve
-from app.cli.reload import NEEDS_A_RESTART, _waiting
+from app.cli.reload import NEEDS_RESTART, _waiting
 from app.main import build_app, build_http_guard
 from app.settings import Settings
 from app.settings import server as server_settings
@@ -55,7 +55,7 @@ async def test_a_reload_that_ends_badly_does_not_stop_the_next_one(
 
     monkeypatch.setattr(serve, "reload", reload)
     with serve.listen("127.0.0.1", 0) as listener:
-        server = serve.Announced(build_app(Settings()), settings[0], listener, Settings)
+        server = serve.ReloadingServer(build_app(Settings()), settings[0], listener, Settings)
         reloads: list[asyncio.Future[None]] = []
         for _ in outcomes.copy():
             server._reload()
@@ -91,8 +91,8 @@ def test_each_setting_that_the_server_was_started_with_is_told_and_no_other() ->
     text += inspect.getsource(build_http_guard)
     fields = server_settings.Server.model_fields
     given = set(re.findall(r"\bserver\.(\w+)", text)) & set(fields)
-    assert given - {"log_format", "log_level", "log_bodies"} == set(NEEDS_A_RESTART)
-    names = ", ".join(f"server.{name}" for name in sorted(NEEDS_A_RESTART))
+    assert given - {"log_format", "log_level", "log_bodies"} == set(NEEDS_RESTART)
+    names = ", ".join(f"server.{name}" for name in sorted(NEEDS_RESTART))
     assert _waiting(server_settings.Server(), server_settings.Server(**{**EVERYTHING, **STARTED_WITH})) == (
         f"{names} take effect (in part: max_body_bytes for websockets, send_timeout for HTTP)"
     )

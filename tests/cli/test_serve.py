@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.cli.serve import Announced, listen, serve
+from app.cli.serve import ReloadingServer, listen, serve
 from app.main import build_app
 from app.settings import Server, Settings
 from tests.support.grammar import check
@@ -82,7 +82,7 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert serve(Settings(server=Server(port=port))) == 1
-    told = "another program has it; stop that one, or choose another port with --port (0 for any free one)"
+    told = "another program uses it; stop that one, or choose another port with --port (0 for any free one)"
     assert capsys.readouterr().err == f"am-proxy: cannot listen on 127.0.0.1 port {port}: {told}\n"
 
 
@@ -90,9 +90,9 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
     ("error", "told"),
     [
         (OSError(errno.EACCES, "Permission denied"), "not allowed; choose a port of 1024 or more with --port"),
-        (OSError(errno.EADDRNOTAVAIL, "no"), "this machine does not have that address; 127.0.0.1 it always has"),
+        (OSError(errno.EADDRNOTAVAIL, "no"), "this machine does not have that address; it always has 127.0.0.1"),
         (OSError(errno.EMFILE, "Too many open files"), "Too many open files"),
-        (OSError(), "the system says no"),
+        (OSError(), "the system does not allow it"),
         (socket.gaierror(-2, "Name or service not known"), "there is no such address"),
     ],
 )
@@ -115,7 +115,7 @@ def test_it_listens_on_addresses_of_all_kinds(host: str) -> None:
 
 def test_the_first_signal_asks_and_the_second_insists() -> None:
     with listen("127.0.0.1", 0) as listener:
-        server = Announced(build_app(Settings()), Settings(), listener)
+        server = ReloadingServer(build_app(Settings()), Settings(), listener)
         server.handle_exit(signal.SIGINT, None)
         assert (server.should_exit, server.force_exit) == (True, False)
         server.handle_exit(signal.SIGTERM, None)
