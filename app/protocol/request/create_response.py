@@ -4,7 +4,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.request.input_items import Effort, InputItem
+from app.options import Effort
+from app.protocol.request.input_items import InputItem
 from app.protocol.request.shape import Shape
 from app.protocol.request.text_format import TextConfig
 from app.protocol.request.tool_choice import ToolChoice

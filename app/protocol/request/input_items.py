@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from app.options import Effort
 from app.protocol.request.input_parts import ParsedContent
 from app.protocol.request.shape import Shape
 from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
@@ -18,10 +19,6 @@ class MessageItem(Shape):
     id: str | None = None
     status: str | None = None
     phase: str | None = None
-
-
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How much a model is to think."""
 
 
 class Thought(Shape):
