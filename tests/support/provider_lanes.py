@@ -71,12 +71,17 @@ class Wired(NamedTuple):
 
 @contextmanager
 def wired(lanes: Mapping[str, Lane] = LANES) -> Iterator[Wired]:
-    """All lanes at once. `wired.wires[lane].say(…)` scripts one."""
+    """All lanes at once. `wired.wires[lane].say(…)` scripts one.
+
+    OpenAI is `localhost`: for other tests of the process, which know 127.0.0.1, it stays where it is.
+    """
     with ExitStack() as stack:
-        stack.enter_context(openai_is_here())
+        stack.enter_context(openai_is_here("localhost"))
         wires = {name: stack.enter_context(lane.wire().say()) for name, lane in lanes.items()}
         upstreams = {
-            name: Upstream(base_url=wires[name].url, api_key=Secret(KEY), **lane.upstream)
+            name: Upstream(
+                base_url=wires[name].url.replace("127.0.0.1", "localhost"), api_key=Secret(KEY), **lane.upstream
+            )
             for name, lane in lanes.items()
         }
         models = {name: Model(upstream=name, name=lane.wire.model, **lane.model) for name, lane in lanes.items()}

@@ -13,7 +13,7 @@ def changed(name: str, **changes: Any) -> AbstractContextManager[Any]:
     return patch.dict(lookup._BY_NAME, {name: replace(lookup.provider_of(name), **changes)})
 
 
-def openai_is_here() -> AbstractContextManager[Any]:
-    """Make this machine one of OpenAI's own, so that litellm translates for it."""
-    here = replace(lookup.provider_of("openai").litellm, own_hosts=".127.0.0.1")
+def openai_is_here(host: str = "127.0.0.1") -> AbstractContextManager[Any]:
+    """Make this host one of OpenAI's own, so that litellm translates for it."""
+    here = replace(lookup.provider_of("openai").litellm, own_hosts=f".{host}")
     return changed("openai", litellm=here)
