@@ -2,18 +2,18 @@
 
 Theory of operation
 -------------------
-    before    the string has not begun; all text is kept, for this may turn out to be something else
-    inside    the string is open; what it says is given as it comes, but for an escape that is cut
-    quoted    a quote has come. It is the end of the string if `,` or `}` follows, and was part of it otherwise: models
+    before    the string has not begun; all text is kept, because this may be no object with that string
+    inside    the string is open; its characters are returned as they arrive, except an escape that is cut
+    quoted    a quote has come. It is the end of the string if `,` or `}` follows, and part of it otherwise: models
               forget to escape quotes. Then the tap is inside again
-    behind    the string has ended; the rest of the object says nothing
-    raw       this is no object with that string: everything is given as it was written
+    behind    the string has ended; the rest of the object is ignored
+    raw       this is no object with that string: everything is returned as it was written
 
-So what is given is either the string or everything; and of an object that JSON accepts, it is exactly the string (the
-first, if its key comes twice). A string that was begun is read to its end, however broken: what was given cannot be
-taken back.
+So the result is either the string or everything. Of an object that is valid JSON it is exactly the string (the first,
+if its key comes twice). A string that has begun is read to its end, however broken: what was returned cannot be taken
+back.
 
-A reader takes up the text where the last one left it, and says how far it came.
+Each state is a method that reads the text from one position and returns the position where the next state goes on.
 """
 
 import re
@@ -51,7 +51,7 @@ class JsonStringTap:
         self._key = ""
         self._depth = 0
         self._cut = ""
-        """What cannot be understood before more has come."""
+        """The end of the text that cannot be read before more arrives."""
         self._given: list[str] = []
         self._read: _Reader = self._object
 
@@ -210,10 +210,10 @@ class JsonStringTap:
         self._given.append(_REPLACEMENT if high in _HIGH or high in _LOW else chr(high))
         return behind
 
-    def _behind(self, text: str, at: int) -> int:  # noqa: ARG002 — nothing behind the string says anything
+    def _behind(self, text: str, _at: int) -> int:
         return len(text)
 
-    def _everything(self, text: str, at: int) -> int:  # noqa: ARG002 — all of it is kept
+    def _everything(self, text: str, _at: int) -> int:
         self._given += self._kept
         self._read = self._raw
         return len(text)

@@ -53,7 +53,8 @@ class OpenAction:
         item = self._make_item(status, self.written())
         return Closed(item, [*self.announce(), *self._grow(item), self.position.item(e.OutputItemDone, item=item)])
 
-    def _grow(self, item: OutputItem) -> list[e.Event]:  # noqa: ARG002 — most actions come at once
+    def _grow(self, _item: OutputItem, /) -> list[e.Event]:
+        """The events between the first and the last of an item. Most actions have none."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""Parameter schemas as chat servers take them: of an object, and without keys that are no schema's."""
+"""Parameter schemas in the form that chat servers take: of an object, without keys that JSON Schema does not have."""
 
 from typing import Any, Final
 

@@ -22,18 +22,20 @@ from app.protocol.warnings import ClientWarning
 
 
 class Offer(NamedTuple):
-    """A tool where the client offers it. One that was found by a search is offered whatever it says of itself."""
+    """A tool that the client offers."""
 
     member: Member
-    place: str
+    list_path: str
+    """The path of the list that holds it."""
     found: bool
+    """It was found by a search: it is offered even if it is marked for later."""
 
 
 class BridgeTable:
-    """One turn's tools. It declares them, retells their past calls, and tells the emitter what may be called.
+    """One turn's tools: their declarations, their past calls, and which of them the model may call.
 
-    Tools join in the order in which they appear: those of the request, then those that stand in its input, added or
-    found by a search. A tool that says it may be loaded later is offered once it is found, if the client can search.
+    They have the order in which they appear: those of the request, then those in its input, added or found by a search.
+    A tool that is marked for later (`defer_loading`) is offered once it is found, if the client can search.
     """
 
     def __init__(
@@ -120,21 +122,21 @@ class BridgeTable:
         return self._known.get(name, unknown)
 
     def _meant(self, tool: ToolName) -> ToolName:
-        """The tool that a past call is of. OpenAI says of a function found by a search that it is its own namespace."""
+        """The tool of a past call. OpenAI gives a function that was found by a search its own name as its namespace."""
         if tool.namespace != tool.name:
             return tool
         alone = tool._replace(namespace=None)
         return alone if tool not in self._tools and alone in self._tools else tool
 
     def _carrier_of(self, tool: ToolName, bridge: Bridge) -> Carrier:
-        """The carrier of a tool that was called in the past, declared or not. A call of it will be understood again."""
+        """The carrier of a tool that was called in the past, declared or not. The model may call it again."""
         name = self._names.of(tool)
         carrier = self._known.setdefault(name, Carrier(tool, FunctionSpec(name=name), bridge))
         self._tools.add(carrier.tool)
         return carrier
 
     def _is_hosted(self, kind: str) -> bool:
-        """Whether the model's own server runs this type of tool, or the model does by itself what it is for."""
+        """Whether the model's own server runs this type of tool, or the model can do the same without it."""
         if kind == "image_generation":
             return self._writes_images
         return self._runs_web_search and kind.startswith("web_search")
@@ -153,11 +155,11 @@ class BridgeTable:
                 details = f"its type '{member.tool.type[:64]}' cannot be offered to this model."
                 left_out.append(ClientWarning(member.path, "tool", f"{member.path} was left out: {details}"))
                 continue
-            if not offer.found and (offer.place, member.name) in seen:
+            if not offer.found and (offer.list_path, member.name) in seen:
                 name = member.name.name
                 message = f"'{member.path}' cannot be told apart from another tool: both are named '{name}'."
                 raise refuse("invalid_value", message, member.path)
-            seen.add((offer.place, member.name))
+            seen.add((offer.list_path, member.name))
             self._known[carrier.spec.name] = carrier
             self._paths[carrier.spec.name] = member.path
             self._tools.add(carrier.tool)
@@ -185,7 +187,7 @@ class BridgeTable:
 
 
 def _offers(tools: Sequence[Tool], items: Iterable[tuple[int, InputItem]]) -> Iterator[Offer]:
-    """Every tool, in the order in which the client speaks of it. Items have their positions in what was posted."""
+    """Every tool, in the order of the request. Items are named by their positions in the posted `input`."""
     yield from _offers_in(tools, "tools", found=False)
     for index, item in items:
         if isinstance(item, ToolsItem):
@@ -193,10 +195,10 @@ def _offers(tools: Sequence[Tool], items: Iterable[tuple[int, InputItem]]) -> It
             yield from _offers_in(item.tools, f"input[{index}].tools", found=found)
 
 
-def _offers_in(tools: Sequence[Tool], place: str, *, found: bool) -> Iterator[Offer]:
+def _offers_in(tools: Sequence[Tool], list_path: str, *, found: bool) -> Iterator[Offer]:
     for index, tool in enumerate(tools):
-        for member in members(tool, f"{place}[{index}]"):
-            yield Offer(member, place, found)
+        for member in members(tool, f"{list_path}[{index}]"):
+            yield Offer(member, list_path, found)
 
 
 def _functions(offers: Sequence[Offer]) -> Iterator[str]:

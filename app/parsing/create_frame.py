@@ -12,11 +12,11 @@ SEALED: Final = "reasoning.encrypted_content"
 
 
 class Frame(NamedTuple):
-    """One turn, as it is asked for."""
+    """One `response.create` frame."""
 
     body: dict[str, Any]
-    """What the same request would post. Nothing is stored upstream, and what the model thinks comes whole, because
-    the connection is all that remembers it."""
+    """The body that the same request would have over HTTP. Nothing is stored upstream, and reasoning comes with its
+    encrypted content, because only the connection remembers it."""
     previous_response_id: str | None
     """The response it continues."""
     generate: bool
@@ -24,9 +24,9 @@ class Frame(NamedTuple):
 
 
 def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
-    """The frame that `decode_object` has read. Refuses any that is no `response.create`, or says what only HTTP can.
+    """The frame that `decode_object` has read. Refuses any other frame, and parameters that only HTTP has.
 
-    `lenient` is for clients that speak the form of the protocol before its release, Codex above all: they repeat
+    `lenient` is for clients of the protocol as it was before its release, mainly Codex: they repeat
     `stream` and `stream_options` in each frame.
     """
     if raw.get("type") is None:

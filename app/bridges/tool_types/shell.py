@@ -139,7 +139,7 @@ class ShellBridge:
 class OpenShellCall(OpenAction):
     """A shell call: an event for each command, as clients expect them."""
 
-    def _grow(self, item: OutputItem) -> list[e.Event]:
+    def _grow(self, item: OutputItem, /) -> list[e.Event]:
         assert isinstance(item, ShellCall)  # noqa: S101 — our own misuse, never the wire's
         events: list[e.Event] = []
         for index, command in enumerate(item.action.commands):
