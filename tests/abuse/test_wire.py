@@ -94,11 +94,11 @@ WIRE: dict[str, tuple[bytes, Refusal]] = {
 @pytest.mark.parametrize(("data", "wanted"), WIRE.values(), ids=WIRE)
 def test_what_is_not_quite_http_is_not_believed(attacked: AttackedServer, data: bytes, wanted: Refusal) -> None:
     with attacked.watched():
-        heard = say(attacked.url, data, wait=0.3 if wanted in {STRANGER, FOREIGN} or wanted.status == 413 else 5)
-        assert refusal_of(heard) == wanted
-        assert heard.answers == 1
+        reply = say(attacked.url, data, wait=0.3 if wanted in {STRANGER, FOREIGN} or wanted.status == 413 else 5)
+        assert refusal_of(reply) == wanted
+        assert reply.answers == 1
         if wanted in {NOT_HTTP, TOO_LONG, LATE}:
-            assert heard.closed
+            assert reply.closed
 
 
 def test_what_hides_in_a_refused_body_is_not_answered(attacked: AttackedServer) -> None:
@@ -106,6 +106,6 @@ def test_what_hides_in_a_refused_body_is_not_answered(attacked: AttackedServer) 
     with attacked.watched():
         hidden = LISTED + b"\r\n"
         stranger = HEAD.replace(KEYED, b"") + b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden
-        heard = say(attacked.url, stranger, wait=0.3)
-        assert refusal_of(heard) == STRANGER
-        assert heard.answers == 1
+        reply = say(attacked.url, stranger, wait=0.3)
+        assert refusal_of(reply) == STRANGER
+        assert reply.answers == 1

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this syst
 
 
 class Server:
-    """A server that can be told to read its settings anew."""
+    """A server that reads its settings again on a signal."""
 
     def __init__(self, process: subprocess.Popen[str], folder: Path, log: Path) -> None:
         self._process = process
@@ -41,9 +41,9 @@ class Server:
         self._process.send_signal(signal.SIGHUP)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            told = [line for line in self._lines()[before:] if "configuration" in line["message"]]
-            if told:
-                return told
+            lines = [line for line in self._lines()[before:] if "configuration" in line["message"]]
+            if lines:
+                return lines
             time.sleep(0.02)
         raise AssertionError(self._log.read_text())
 

@@ -82,12 +82,12 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert serve(Settings(server=Server(port=port))) == 1
-    told = "another program uses it; stop that one, or choose another port with --port (0 for any free one)"
-    assert capsys.readouterr().err == f"am-proxy: cannot listen on 127.0.0.1 port {port}: {told}\n"
+    message = "another program uses it; stop that one, or choose another port with --port (0 for any free one)"
+    assert capsys.readouterr().err == f"am-proxy: cannot listen on 127.0.0.1 port {port}: {message}\n"
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (OSError(errno.EACCES, "Permission denied"), "not allowed; choose a port of 1024 or more with --port"),
         (OSError(errno.EADDRNOTAVAIL, "no"), "this machine does not have that address; it always has 127.0.0.1"),
@@ -97,14 +97,14 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
     ],
 )
 def test_whatever_the_system_says_is_told_with_advice(
-    error: OSError, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: OSError, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(_host: str, _port: int, **_options: float) -> socket.socket:
         raise error
 
     monkeypatch.setattr("app.cli.serve.listen", refuse)
     assert serve(Settings()) == 1
-    assert capsys.readouterr().err == f"am-proxy: cannot listen on 127.0.0.1 port 8080: {told}\n"
+    assert capsys.readouterr().err == f"am-proxy: cannot listen on 127.0.0.1 port 8080: {message}\n"
 
 
 @pytest.mark.parametrize("host", ["::1", "[::1]", "localhost"])
@@ -131,9 +131,9 @@ def test_ctrl_c_is_an_orderly_end_too(tmp_path: Path) -> None:
 SLOW: dict[str, object] = {"model": "demo", "input": "slow"}
 
 
-def asking(url: str, body: Mapping[str, object], told: list[httpx.Response]) -> threading.Thread:
+def asking(url: str, body: Mapping[str, object], answers: list[httpx.Response]) -> threading.Thread:
     """Ask in a thread of its own, which ends with the answer."""
-    thread = threading.Thread(target=lambda: told.append(httpx.post(f"{url}/responses", json=body, timeout=20)))
+    thread = threading.Thread(target=lambda: answers.append(httpx.post(f"{url}/responses", json=body, timeout=20)))
     thread.start()
     return thread
 
@@ -169,7 +169,7 @@ def test_a_server_that_is_told_to_stop_first_says_so_and_ends_what_takes_too_lon
 
 
 def is_open(url: str) -> bool:
-    """Whether somebody listens there."""
+    """Whether a server listens there."""
     address = urlsplit(url)
     try:
         socket.create_connection((str(address.hostname), address.port or 0), timeout=5).close()

@@ -26,13 +26,13 @@ SETTLED = 20_000
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page of its own; nothing may have been wrong with its scripts or against its policy."""
-    told: list[str] = []
+    errors: list[str] = []
     opened = browser.new_page(viewport={"width": 1300, "height": 850})
-    opened.on("pageerror", lambda error: told.append(str(error)))
-    opened.on("console", lambda line: told.append(line.text) if "Security Policy" in line.text else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("console", lambda line: errors.append(line.text) if "Security Policy" in line.text else None)
     yield opened
     opened.close()
-    assert told == []
+    assert errors == []
 
 
 def behind(upstream: ChatUpstream) -> Settings:
@@ -69,18 +69,18 @@ def test_a_key_can_be_pasted_where_one_is_needed(page: Page) -> None:
         ask(page, "completed")
 
 
-@pytest.mark.parametrize(("status", "told"), [(400, "400 invalid_value"), (500, "502 upstream_error")])
-def test_what_is_refused_is_told_in_words_and_to_those_who_watch(page: Page, status: int, told: str) -> None:
+@pytest.mark.parametrize(("status", "status_text"), [(400, "400 invalid_value"), (500, "502 upstream_error")])
+def test_what_is_refused_is_told_in_words_and_to_those_who_watch(page: Page, status: int, status_text: str) -> None:
     with ChatUpstream([Status(status, {"error": {"message": "Not like this."}})]) as upstream:
         settings = behind(upstream)
         with serving(settings) as url:
             show(page, url, "small")
-            ask(page, told)
+            ask(page, status_text)
             expect(page.locator(".note.failed")).to_be_visible()
             expect(page.locator('.pane[data-pane="whole"] pre')).to_contain_text('"code"')
             page.click("#tab-watch")
             page.locator("#turns li").first.click()
-            expect(page.locator("#watched .status")).to_have_text(told)
+            expect(page.locator("#watched .status")).to_have_text(status_text)
             expect(page.locator("#watched .note.failed")).to_be_visible()
 
 

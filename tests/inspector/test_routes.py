@@ -77,7 +77,7 @@ def test_a_key_sees_its_own_turns_only(url: str) -> None:
             if '"finish":"completed"' in line:
                 break
     asked = [json.loads(line[6:]) for line in seen]
-    assert [told["request"]["input"] for told in asked if "request" in told] == ["I am bob."]
+    assert [note["request"]["input"] for note in asked if "request" in note] == ["I am bob."]
     assert "I am alice." not in "".join(seen)
 
 
@@ -117,7 +117,7 @@ def test_a_look_fetches_nothing() -> None:
 
 
 def test_a_key_called_guest_does_not_see_what_guests_do() -> None:
-    """And who has a key of their own for an upstream sees nobody's turns at all, where there are keys of ours."""
+    """A caller with a key for an upstream sees no turns at all where this server has keys."""
     named = Key(name="guest", digest=sha256(b"named").digest())
     settings = Settings(
         server=Server(watch=5),

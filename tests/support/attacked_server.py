@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.support.raw import Heard
+from tests.support.raw import Reply
 from tests.support.running import Running
 from tests.support.servers.server import ScriptedUpstream
 
@@ -163,9 +163,9 @@ def assert_discreet(text: str) -> None:
         assert secret not in text
 
 
-def refusal_of(answer: httpx.Response | Heard) -> Refusal:
+def refusal_of(answer: httpx.Response | Reply) -> Refusal:
     """What it came to; it must have the shape of every other refusal, and show nothing it should not."""
-    if isinstance(answer, Heard):
+    if isinstance(answer, Reply):
         text = answer.raw.decode("latin-1")
         status, headers, body = answer.status, answer.headers, answer.json
     else:

@@ -1,4 +1,4 @@
-"""Counting the tokens of a request, and what is told of the count."""
+"""Counting the tokens of a request, and what the answer says of the count."""
 
 from typing import Any
 
@@ -18,5 +18,5 @@ def count(url: str, headers: dict[str, str] | None = None, **fields: Any) -> htt
     return httpx.post(f"{url}/v1/responses/input_tokens", json=body, headers=headers, timeout=20)
 
 
-def told(answer: httpx.Response) -> tuple[int, int | None, str | None]:
+def counted(answer: httpx.Response) -> tuple[int, int | None, str | None]:
     return answer.status_code, answer.json().get("input_tokens"), answer.headers.get("x-am-token-count")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 
-class Heard(NamedTuple):
+class Reply(NamedTuple):
     """What came back until the server closed the connection, or said no more."""
 
     raw: bytes
@@ -36,7 +36,7 @@ class Heard(NamedTuple):
         return self.raw.count(b"HTTP/1.1 ")
 
 
-def say(url: str, *pieces: bytes | Iterable[bytes], wait: float = 5) -> Heard:
+def say(url: str, *pieces: bytes | Iterable[bytes], wait: float = 5) -> Reply:
     """Send these on a connection of their own, and listen until the server hangs up or says nothing for `wait`."""
     where = urlsplit(url)
     with socket.create_connection((where.hostname or "", where.port or 80), timeout=wait) as connection:
@@ -46,14 +46,14 @@ def say(url: str, *pieces: bytes | Iterable[bytes], wait: float = 5) -> Heard:
                     connection.sendall(data)
                 except (ConnectionError, TimeoutError):
                     break
-        heard = b""
+        reply = b""
         while True:
             try:
                 data = connection.recv(65536)
             except TimeoutError:
-                return Heard(heard, closed=False)
+                return Reply(reply, closed=False)
             except ConnectionError:
-                return Heard(heard, closed=True)
+                return Reply(reply, closed=True)
             if not data:
-                return Heard(heard, closed=True)
-            heard += data
+                return Reply(reply, closed=True)
+            reply += data

@@ -25,15 +25,15 @@ class Client:
 
     async def send(self, **body: Any) -> None:
         """One `response.create`, without waiting for its answer. A value of None leaves a field out."""
-        told = {"type": "response.create", "model": "any", "store": False} | body
-        await self.connection.send(json.dumps({key: value for key, value in told.items() if value is not None}))
+        request = {"type": "response.create", "model": "any", "store": False} | body
+        await self.connection.send(json.dumps({key: value for key, value in request.items() if value is not None}))
 
     async def event(self) -> Json:
         """The next frame, which must be text, and JSON."""
         frame = await asyncio.wait_for(self.connection.recv(), PATIENCE)
         assert isinstance(frame, str)
-        told: Json = json.loads(frame)
-        return told
+        event: Json = json.loads(frame)
+        return event
 
     async def beginning(self) -> list[Json]:
         """The events of the next answer up to its first word."""
@@ -63,7 +63,7 @@ class Client:
     async def refusal(self, **body: Any) -> tuple[int, str, str]:
         """Status, code and param of a turn that is refused."""
         [frame] = await self.ask(**body)
-        return told(frame)
+        return error_of(frame)
 
     async def closed(self) -> int | None:
         """The close code, once the server has closed; nothing else may come before."""
@@ -74,7 +74,7 @@ class Client:
         raise AssertionError(frame)
 
 
-def told(frame: Json) -> tuple[int, str, str]:
+def error_of(frame: Json) -> tuple[int, str, str]:
     """Status, code and param of an error frame, which is whole and as the specification has it."""
     judge_error_frame(frame)
     assert set(frame) == {"type", "status", "error"}, frame

@@ -18,6 +18,6 @@ def whole_stage() -> Iterator[WebsocketServer]:
 
 @pytest.fixture
 def stage(whole_stage: WebsocketServer) -> WebsocketServer:
-    """It says one, two, three, unless it is told otherwise."""
+    """It says one, two, three, unless a test changes it."""
     whole_stage.say(talk("one"), talk("two"), talk("three"))
     return whole_stage

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.support.raw import Heard, say
+from tests.support.raw import Reply, say
 from tests.support.serving import serving
 
 KEYS = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
@@ -26,8 +26,8 @@ def trickle(size: int, times: int) -> Iterator[bytes]:
         yield b" " * size
 
 
-def refused(heard: Heard) -> tuple[int, str]:
-    return heard.status, heard.json["error"]["code"]
+def refused(reply: Reply) -> tuple[int, str]:
+    return reply.status, reply.json["error"]["code"]
 
 
 @pytest.mark.parametrize("path", [b"/v1/responses", b"/inspector/ask"])
@@ -35,17 +35,17 @@ def test_what_came_fast_allows_no_silence_later(path: bytes) -> None:
     """The upstream, the slot and the memory of a long body are held for as long as it is allowed to take."""
     with serving(Settings(server=Server(body_timeout=0.4))) as url:
         head = HEAD % path + b"Content-Length: 900000\r\n\r\n"
-        heard = say(url, head + b" " * 800_000, trickle(1, 40), wait=1)
-    assert refused(heard) == (408, "request_timeout")
+        reply = say(url, head + b" " * 800_000, trickle(1, 40), wait=1)
+    assert refused(reply) == (408, "request_timeout")
 
 
 def test_a_body_that_comes_steadily_and_for_long_is_a_408(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transports.receiving.LONGEST", 2)
     with serving(Settings(server=Server(body_timeout=0.4))) as url:
         head = HEAD % b"/v1/responses" + b"Content-Length: 900000\r\n\r\n"
-        heard = say(url, head, trickle(1000, 40), wait=1)
-    assert refused(heard) == (408, "request_timeout")
-    came = int(heard.json["error"]["message"].split()[5])
+        reply = say(url, head, trickle(1000, 40), wait=1)
+    assert refused(reply) == (408, "request_timeout")
+    came = int(reply.json["error"]["message"].split()[5])
     assert 0 < came < 40_000  # it is refused while more of it comes
 
 

@@ -125,7 +125,7 @@ THOUGHTFUL = [opens(), thinks("Hm."), *talk("Hi")[1:]]
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "types"),
     [
         ({}, ["message"]),
         ({"reasoning": {"effort": "high"}}, ["message"]),
@@ -134,12 +134,12 @@ THOUGHTFUL = [opens(), thinks("Hm."), *talk("Hi")[1:]]
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-def test_thoughts_are_told_on_request(fields: dict[str, Any], told: list[str], *, stream: bool) -> None:
+def test_thoughts_are_returned_on_request(fields: dict[str, Any], types: list[str], *, stream: bool) -> None:
     with ChatUpstream(THOUGHTFUL) as upstream, serving(settings(upstream.url, reasoning="on_request")) as url:
         answer = asked(url, input="Hi", stream=stream, **fields)
-    assert ("Hm." in answer.text) == ("reasoning" in told)
+    assert ("Hm." in answer.text) == ("reasoning" in types)
     if not stream:
-        assert [item["type"] for item in answer.json()["output"]] == told
+        assert [item["type"] for item in answer.json()["output"]] == types
 
 
 def test_thoughts_that_are_not_told_are_counted_and_part_no_text() -> None:

@@ -68,8 +68,8 @@ def went_on(url: str, output: list[Json], model: str = "demo") -> httpx.Response
 
 
 def contents(upstream: ChatUpstream) -> list[Any]:
-    """What the model was last told."""
-    return [told["content"] for told in upstream.asks[-1].body["messages"]]
+    """The last conversation that the model got."""
+    return [message["content"] for message in upstream.asks[-1].body["messages"]]
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +79,14 @@ def demo() -> Iterator[str]:
 
 
 def test_the_answer_is_the_messages_of_the_user_and_one_item(demo: str) -> None:
-    told = compact(demo, instructions="Be brief.", prompt_cache_key="key").json()
-    *kept, item = told["output"]
-    assert told.keys() == {"id", "object", "created_at", "output", "usage"}
-    assert (told["object"], told["id"][:8], type(told["created_at"])) == ("response.compaction", "resp_AM-", int)
+    summary = compact(demo, instructions="Be brief.", prompt_cache_key="key").json()
+    *kept, item = summary["output"]
+    assert summary.keys() == {"id", "object", "created_at", "output", "usage"}
+    assert (summary["object"], summary["id"][:8], type(summary["created_at"])) == (
+        "response.compaction",
+        "resp_AM-",
+        int,
+    )
     texts = [(one["role"], one["status"], one["content"][0]["type"], one["content"][0]["text"]) for one in kept]
     assert texts == [
         ("user", "completed", "input_text", "Remember the code word: slate."),
@@ -91,15 +95,15 @@ def test_the_answer_is_the_messages_of_the_user_and_one_item(demo: str) -> None:
     assert (item["type"], item["id"][:7], item["encrypted_content"][:4]) == ("compaction", "cmp_AM-", "AM2.")
     assert item.keys() == {"type", "id", "encrypted_content"}
     assert "slate" not in item["encrypted_content"]
-    assert told["usage"]["total_tokens"] == told["usage"]["input_tokens"] + told["usage"]["output_tokens"] > 0
+    assert summary["usage"]["total_tokens"] == summary["usage"]["input_tokens"] + summary["usage"]["output_tokens"] > 0
 
 
 @pytest.mark.parametrize("prefix", ["/v1", ""])
 def test_the_openai_package_sums_up_and_goes_on(demo: str, prefix: str) -> None:
     client = OpenAI(base_url=f"{demo}{prefix}", api_key="any")
-    told: CompactedResponse = client.responses.compact(model="demo", input="Remember the code word: slate.")
-    assert [item.type for item in told.output] == ["message", "compaction"]
-    answer = client.responses.create(model="demo", input=[told.output[-1].to_dict(), MORE], store=False)  # type: ignore[list-item]
+    summary: CompactedResponse = client.responses.compact(model="demo", input="Remember the code word: slate.")
+    assert [item.type for item in summary.output] == ["message", "compaction"]
+    answer = client.responses.create(model="demo", input=[summary.output[-1].to_dict(), MORE], store=False)  # type: ignore[list-item]
     assert answer.status == "completed"
 
 
@@ -108,9 +112,9 @@ def test_the_model_is_asked_once_and_told_what_it_wrote_ever_after() -> None:
         ChatUpstream(talk("1. The code word", " is slate."), talk("Yes.")) as upstream,
         serving(behind(upstream)) as url,
     ):
-        told = compact(url, model="m")
+        summary = compact(url, model="m")
         assert contents(upstream) == ["Remember the code word: slate.", "OK.", "Well done.", SUM_UP]
-        assert went_on(url, told.json()["output"], "m").headers.get("x-am-warnings") is None
+        assert went_on(url, summary.json()["output"], "m").headers.get("x-am-warnings") is None
     assert len(upstream.asks) == 2
     assert contents(upstream) == [
         "Remember the code word: slate.",
@@ -127,8 +131,8 @@ def test_any_replica_with_the_key_takes_it_up_and_others_say_that_they_cannot() 
         assert went_on(other, output).status_code == 200
         forged = {**output[-1], "encrypted_content": output[-1]["encrypted_content"][:-3] + "AAA"}
         assert went_on(other, [*output[:-1], forged]).status_code == 400
-        told = json.loads(went_on(one, [*output[:-1], forged]).headers["x-am-warnings"])
-    assert told == ["input[2] was left out: only the server that summed this conversation up can read it."]
+        summary = json.loads(went_on(one, [*output[:-1], forged]).headers["x-am-warnings"])
+    assert summary == ["input[2] was left out: only the server that summed this conversation up can read it."]
 
 
 @pytest.mark.parametrize(
@@ -191,15 +195,15 @@ def test_it_is_a_turn_in_the_log(demo: str, caplog: pytest.LogCaptureFixture) ->
 def test_a_relay_lets_its_upstream_sum_up_and_brings_it_what_it_sealed() -> None:
     scripts = [Status(200, THEIRS)], answer(message("msg_2", "Yes."))
     with CompactingUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
-        told = compact(url, model="m", instructions="Be brief.")
-        assert told.status_code == 200
-        output = told.json()["output"]
+        summary = compact(url, model="m", instructions="Be brief.")
+        assert summary.status_code == 200
+        output = summary.json()["output"]
         assert [item["id"] for item in output] == ["msg_AM-1", "cmp_AM-1"]
         assert went_on(url, output, "m").status_code == 200
     first, second = upstream.asks
     assert first.body == {"model": "m", "instructions": "Be brief.", "input": SAID}
     assert second.body["input"][:2] == THEIRS["output"]
-    assert told.json() | {"output": []} == THEIRS | {"id": "resp_AM-c1", "output": []}
+    assert summary.json() | {"output": []} == THEIRS | {"id": "resp_AM-c1", "output": []}
 
 
 @pytest.mark.parametrize("status", [404, 405])
@@ -210,10 +214,10 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
         answer(message("msg_2", "Yes")),
     )
     with CompactingUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
-        told = compact(url, model="m").json()
-        assert [item["type"] for item in told["output"]] == ["message", "message", "compaction"]
-        assert told["usage"]["total_tokens"] == 12
-        assert went_on(url, told["output"], "m").status_code == 200
+        summary = compact(url, model="m").json()
+        assert [item["type"] for item in summary["output"]] == ["message", "message", "compaction"]
+        assert summary["usage"]["total_tokens"] == 12
+        assert went_on(url, summary["output"], "m").status_code == 200
     _, summing, going_on = upstream.asks
     assert summing.body["input"] == [*SAID, {"type": "message", "role": "user", "content": SUM_UP}]
     assert (summing.body["store"], summing.body["stream"]) == (False, True)
@@ -231,9 +235,9 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
 )
 def test_what_a_relays_upstream_refuses_is_told(scripts: list[Script], status: int) -> None:
     with CompactingUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
-        told = compact(url, model="m")
-    assert told.status_code == status
-    assert "sk-secret" not in told.text
+        summary = compact(url, model="m")
+    assert summary.status_code == status
+    assert "sk-secret" not in summary.text
 
 
 def test_a_trigger_over_a_websocket_is_answered_with_one_item(demo: str) -> None:
@@ -292,10 +296,10 @@ def test_over_litellm(demo: str) -> None:
     with ChatUpstream(talk("Notes."), talk("Yes.")) as upstream:
         lane = Upstream(base_url=upstream.url, api_key=Secret("sk-test"))
         with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
-            told = compact(url, model="m").json()
-            assert went_on(url, told["output"], "m").status_code == 200
+            summary = compact(url, model="m").json()
+            assert went_on(url, summary["output"], "m").status_code == 200
     assert contents(upstream)[-2:] == [f"{TOLD}\n\nNotes.", "Go on."]
-    assert went_on(demo, told["output"]).status_code == 200
+    assert went_on(demo, summary["output"]).status_code == 200
 
 
 LONG: list[Json] = [SAID[0], {"role": "assistant", "content": "word " * 2_000}, MORE]

@@ -10,7 +10,7 @@ import pytest
 from openai import OpenAI
 
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support.counting import Json, count, settings, told
+from tests.support.counting import Json, count, counted, settings
 from tests.support.servers import Ask, ResponsesUpstream, Status
 from tests.support.serving import serving
 
@@ -77,10 +77,10 @@ def test_the_openai_package_counts(demo: str, prefix: str) -> None:
 
 
 def test_litellm_counts_by_the_models_own_tokenizer_and_asks_nobody() -> None:
-    """It neither asks the model's server nor fetches the picture: nobody listens there."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        nobody.settimeout(0)
-        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    """It neither asks the model's server nor fetches the picture: no server listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        closed.settimeout(0)
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
         image = {"type": "input_image", "image_url": f"{address}/cat.png"}
         text = {"type": "input_text", "text": "tokens " * 50}
         upstream = Upstream(provider="openai", api_key=Secret("sk-test"), base_url=f"{address}/v1")
@@ -88,8 +88,8 @@ def test_litellm_counts_by_the_models_own_tokenizer_and_asks_nobody() -> None:
         with serving(settings(upstream, server=private)) as url:
             answer = count(url, input=[{"role": "user", "content": [text, image]}])
         with pytest.raises(BlockingIOError):
-            nobody.accept()
-    status, tokens, by = told(answer)
+            closed.accept()
+    status, tokens, by = counted(answer)
     assert (status, by) == (200, "estimated")
     assert tokens is not None
     assert 51 <= tokens < 1_200
@@ -103,21 +103,21 @@ def test_litellm_counts_for_models_of_every_name() -> None:
     output = {"type": "function_call_output", "call_id": "c", "output": "done"}
     said = [{"role": "user", "content": "Hi there"}, call, output]
     with serving(Settings(upstreams={"up": upstream}, models={"*": Model(upstream="up")})) as url:
-        counts = [told(count(url, model=name, input=said)) for name in names]
+        counts = [counted(count(url, model=name, input=said)) for name in names]
     assert [(status, by) for status, _, by in counts] == [(200, "estimated")] * 4
     assert all(5 <= (tokens or 0) <= 60 for _, tokens, _ in counts), counts
 
 
 def test_a_server_that_counts_is_asked() -> None:
     with CountingUpstream([COUNTED]) as upstream, relay(upstream) as url:
-        assert told(count(url, instructions="Be brief.", stream=True, store=False)) == (200, 4711, "upstream")
+        assert counted(count(url, instructions="Be brief.", stream=True, store=False)) == (200, 4711, "upstream")
     assert upstream.asks[0].body == {"model": "m", "input": "Hello, what is this?", "instructions": "Be brief."}
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])
 def test_a_server_that_does_not_count_is_estimated_for(status: int) -> None:
     with CountingUpstream([Status(status, {"detail": "Not Found"})]) as upstream, relay(upstream) as url:
-        code, tokens, by = told(count(url))
+        code, tokens, by = counted(count(url))
     assert (code, by) == (200, "estimated")
     assert tokens is not None
     assert 5 <= tokens <= 40
@@ -153,5 +153,5 @@ def test_warnings_are_told(demo: str) -> None:
 @pytest.mark.parametrize("body", [{"error": "Unexpected endpoint."}, b"<html>", {"input_tokens": "7"}])
 def test_a_responses_server_that_answers_everything_is_not_believed_and_not_asked_again(body: Any) -> None:
     with CountingUpstream([Status(200, body)]) as upstream, relay(upstream) as url:
-        assert [told(count(url))[::2] for _ in "ab"] == [(200, "estimated")] * 2
+        assert [counted(count(url))[::2] for _ in "ab"] == [(200, "estimated")] * 2
         assert len(upstream.asks) == 1

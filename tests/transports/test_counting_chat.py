@@ -10,7 +10,7 @@ import pytest
 
 from app.settings import Key, Upstream
 from app.upstreams import counting
-from tests.support.counting import Json, count, settings, told
+from tests.support.counting import Json, count, counted, settings
 from tests.support.servers import Ask, ChatUpstream, Gate, Script, Status, Step
 from tests.support.serving import serving
 
@@ -19,7 +19,7 @@ NO_PATH = Status(404, {"detail": "Not Found"})
 
 
 class CountingChat(ChatUpstream):
-    """A chat server that counts at one of two addresses, or at none; what it is not told it does not know."""
+    """A chat server that counts at one of two addresses, or at none; what it is not sent it does not count."""
 
     def __init__(self, *, llama: Script = (NO_PATH,), vllm: Script = (NO_PATH,)) -> None:
         self._paths = {LLAMA: llama, VLLM: vllm}
@@ -73,12 +73,12 @@ def test_vllm_counts_earlier_thoughts_where_they_are_sent(version: str, field: A
     """Its `/tokenize` knows them by one name, and which that is depends on its version."""
     with CountingChat(vllm=vllm_counts(version)) as upstream, chat(upstream, reasoning_field=field) as url:
         expected = 10 if field == "none" else 10 + len("They greet me.")
-        assert told(count(url, input=THOUGHTFUL)) == (200, expected, "upstream")
+        assert counted(count(url, input=THOUGHTFUL)) == (200, expected, "upstream")
 
 
 def test_vllm_is_found_once_and_asked_alone_from_then_on() -> None:
     with CountingChat(vllm=[Status(200, {"count": 42, "tokens": [1, 2]})]) as upstream, chat(upstream) as url:
-        asked = [told(count(url, instructions="Be brief.", max_output_tokens=9)) for _ in "ab"]
+        asked = [counted(count(url, instructions="Be brief.", max_output_tokens=9)) for _ in "ab"]
         assert (asked, upstream.paths) == ([(200, 42, "upstream")] * 2, [LLAMA, VLLM, VLLM])
         assert [message["role"] for message in upstream.asks[-1].body["messages"]] == ["system", "user"]
 
@@ -87,7 +87,7 @@ def test_llama_cpp_counts_the_whole_ask() -> None:
     """What its template makes of tools depends on more than the messages."""
     tool = {"type": "function", "name": "f", "parameters": {}}
     with CountingChat(llama=[Status(200, {"input_tokens": 15})]) as upstream, chat(upstream) as url:
-        assert told(count(url, tools=[tool], tool_choice="required")) == (200, 15, "upstream")
+        assert counted(count(url, tools=[tool], tool_choice="required")) == (200, 15, "upstream")
         [ask] = upstream.asks
     assert (ask.path, ask.body["tool_choice"], len(ask.body["tools"])) == (LLAMA, "required", 1)
 
@@ -112,7 +112,7 @@ NOT_COUNTED: list[Step] = [Status(200, {"tokens": []})]
 def test_a_chat_server_that_does_not_count_is_estimated_for(llama: Script, vllm: Script, asks: int) -> None:
     """Whether it can is learnt once; that it fails, or does not know one model, says nothing of that."""
     with CountingChat(llama=llama, vllm=vllm) as upstream, chat(upstream) as url:
-        counts = [told(count(url)) for _ in "ab"]
+        counts = [counted(count(url)) for _ in "ab"]
         assert [(status, by) for status, _, by in counts] == [(200, "estimated")] * 2
         assert len(upstream.paths) == asks
 
@@ -125,7 +125,7 @@ def test_requests_that_learn_at_once_that_nobody_counts_are_all_estimated() -> N
         while len(upstream.asks) < 4:
             time.sleep(0.005)
         gate.open()
-        assert [told(done.result())[::2] for done in counts] == [(200, "estimated")] * 4
+        assert [counted(done.result())[::2] for done in counts] == [(200, "estimated")] * 4
 
 
 def test_an_address_that_did_not_count_is_asked_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_an_address_that_did_not_count_is_asked_again_after_a_while(monkeypatch:
     monkeypatch.setattr(counting, "PAUSE", 0)
     answers = iter([NO_PATH, NO_PATH, Status(200, {"input_tokens": 15})])
     with CountingChat(llama=lambda _: [next(answers)]) as upstream, chat(upstream) as url:
-        assert [told(count(url))[::2] for _ in "abc"] == [(200, "estimated"), (200, "estimated"), (200, "upstream")]
+        assert [counted(count(url))[::2] for _ in "abc"] == [(200, "estimated"), (200, "estimated"), (200, "upstream")]
 
 
 def test_counting_runs_no_turn_and_counts_against_its_key(caplog: pytest.LogCaptureFixture) -> None:

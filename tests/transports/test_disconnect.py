@@ -12,7 +12,7 @@ from app.turns.lifecycle import ClientGoneError
 
 
 class Client:
-    """A connection that hangs up when it is told to."""
+    """A connection that hangs up on command."""
 
     def __init__(self) -> None:
         self.hung_up = asyncio.Event()
@@ -47,7 +47,7 @@ async def test_work_that_fails_fails_with_its_own_error() -> None:
             raise KeyError
 
 
-async def test_work_that_somebody_else_cancels_is_cancelled() -> None:
+async def test_work_that_is_cancelled_elsewhere_is_cancelled() -> None:
     async def work() -> None:
         async with UntilDisconnect(Client().receive):
             await asyncio.sleep(60)

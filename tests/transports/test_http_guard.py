@@ -11,7 +11,7 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from app.transports.http_guard import MOST_QUEUED
-from tests.support.raw import Heard, say
+from tests.support.raw import Reply, say
 from tests.support.script import opens, says
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
@@ -31,16 +31,16 @@ def url() -> Iterator[str]:
         yield url
 
 
-def refused(heard: Heard) -> tuple[int, str]:
+def refused(reply: Reply) -> tuple[int, str]:
     """Status and code of a refusal, which has all that any other answer has, and behind which the connection ends."""
-    error = heard.json["error"]
+    error = reply.json["error"]
     assert error.keys() == {"message", "type", "param", "code"}
     assert error["type"] == "invalid_request_error"
     assert error["message"]
-    assert heard.headers["content-type"] == "application/json"
-    assert heard.headers["x-request-id"].startswith("req_AM-")
-    assert heard.headers["openai-processing-ms"].isdecimal()
-    return heard.status, error["code"]
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["x-request-id"].startswith("req_AM-")
+    assert reply.headers["openai-processing-ms"].isdecimal()
+    return reply.status, error["code"]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def refused(heard: Heard) -> tuple[int, str]:
     ids=["one header", "one that does not end", "many headers", "the path", "line ends"],
 )
 def test_a_head_that_is_too_long_is_a_431(url: str, data: bytes) -> None:
-    heard = say(url, data)
-    assert refused(heard) == (431, "headers_too_large")
-    assert heard.closed
+    reply = say(url, data)
+    assert refused(reply) == (431, "headers_too_large")
+    assert reply.closed
 
 
 def test_a_head_just_short_enough_is_welcome_in_pieces_too(url: str) -> None:
@@ -67,9 +67,9 @@ def test_a_head_just_short_enough_is_welcome_in_pieces_too(url: str) -> None:
 
 
 def test_a_head_that_comes_too_slowly_is_a_408(url: str) -> None:
-    heard = say(url, LIVE + b"X-A:")
-    assert refused(heard) == (408, "request_timeout")
-    assert heard.closed
+    reply = say(url, LIVE + b"X-A:")
+    assert refused(reply) == (408, "request_timeout")
+    assert reply.closed
 
 
 def test_a_head_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
@@ -82,10 +82,10 @@ def test_a_head_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
 
 
 def test_a_second_head_that_does_not_come_is_a_408_behind_the_first_answer(url: str) -> None:
-    heard = say(url, LIVE + b"\r\n" + LIVE)
-    assert (heard.status, heard.answers) == (200, 2)
-    assert b"request_timeout" in heard.raw
-    assert heard.closed
+    reply = say(url, LIVE + b"\r\n" + LIVE)
+    assert (reply.status, reply.answers) == (200, 2)
+    assert b"request_timeout" in reply.raw
+    assert reply.closed
 
 
 def test_a_line_end_between_requests_starts_the_clock(url: str) -> None:
@@ -93,9 +93,9 @@ def test_a_line_end_between_requests_starts_the_clock(url: str) -> None:
         time.sleep(0.1)
         yield b"\r\n"
 
-    heard = say(url, LIVE + b"\r\n", later(), wait=2)
-    assert (heard.status, heard.answers, heard.closed) == (200, 2, True)
-    assert b"request_timeout" in heard.raw
+    reply = say(url, LIVE + b"\r\n", later(), wait=2)
+    assert (reply.status, reply.answers, reply.closed) == (200, 2, True)
+    assert b"request_timeout" in reply.raw
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_a_line_end_between_requests_starts_the_clock(url: str) -> None:
     ids=["less than declared", "a chunk and no more", "nothing"],
 )
 def test_a_body_that_does_not_come_is_a_408(url: str, data: bytes) -> None:
-    heard = say(url, data)
-    assert refused(heard) == (408, "request_timeout")
-    assert heard.closed
+    reply = say(url, data)
+    assert refused(reply) == (408, "request_timeout")
+    assert reply.closed
 
 
 def test_a_body_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
@@ -130,39 +130,39 @@ def test_a_slow_answer_is_not_cut_by_the_clock_of_the_head(url: str, monkeypatch
 
 
 def test_two_requests_at_once_are_answered_in_their_order(url: str) -> None:
-    heard = say(url, WHOLE + LIVE + CLOSE)
-    assert heard.answers == 2
-    assert heard.raw.index(b'"object":"response"') < heard.raw.index(b'"status":"ok"')
+    reply = say(url, WHOLE + LIVE + CLOSE)
+    assert reply.answers == 2
+    assert reply.raw.index(b'"object":"response"') < reply.raw.index(b'"status":"ok"')
 
 
 def test_nothing_is_written_into_an_answer_that_has_begun(url: str) -> None:
     body = json.dumps({"model": "demo", "input": "Hi", "stream": True}).encode()
-    heard = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body + b"junk\r\n\r\n")
-    assert heard.answers <= 1
-    assert b"invalid_http" not in heard.raw
-    assert heard.closed
+    reply = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body + b"junk\r\n\r\n")
+    assert reply.answers <= 1
+    assert b"invalid_http" not in reply.raw
+    assert reply.closed
 
 
 def test_a_trailer_is_no_header(url: str) -> None:
     """It comes behind the body: too late for a key, and for a length."""
     chunk = b"%x\r\n%s\r\n" % (len(BODY), BODY)
     head = HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-    heard = say(url, head + chunk + b"0\r\nX-Request-Id: mine\r\n\r\n")
-    assert heard.status == 200
-    assert heard.headers["x-request-id"].startswith("req_AM-")
+    reply = say(url, head + chunk + b"0\r\nX-Request-Id: mine\r\n\r\n")
+    assert reply.status == 200
+    assert reply.headers["x-request-id"].startswith("req_AM-")
 
 
 def test_the_reason_for_a_refusal_arrives_though_the_body_is_still_being_sent(url: str) -> None:
     head = HEAD + b"Connection: close\r\nContent-Length: 3000000\r\n\r\n"
-    heard = say(url, head, (b" " * 100_000 for _ in range(30)))
-    assert (heard.status, heard.json["error"]["code"]) == (413, "request_too_large")
+    reply = say(url, head, (b" " * 100_000 for _ in range(30)))
+    assert (reply.status, reply.json["error"]["code"]) == (413, "request_too_large")
 
 
 def test_another_protocol_that_is_offered_is_not_taken_up(url: str) -> None:
-    heard = say(url, LIVE + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-    assert heard.status == 200
-    assert heard.answers == 1
-    assert heard.closed
+    reply = say(url, LIVE + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    assert reply.status == 200
+    assert reply.answers == 1
+    assert reply.closed
 
 
 OFFER = (
@@ -185,9 +185,9 @@ SOCKET = b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\n" + OFFER
     ids=["a POST", "a body", "a body in chunks", "too many headers", "another version", "two keys"],
 )
 def test_what_is_no_offer_of_a_websocket_is_not_waited_for(url: str, data: bytes) -> None:
-    heard = say(url, data)
-    assert refused(heard) == (400, "invalid_http")
-    assert heard.closed
+    reply = say(url, data)
+    assert refused(reply) == (400, "invalid_http")
+    assert reply.closed
 
 
 def test_a_websocket_is_not_opened_behind_an_answer_that_is_being_given(
@@ -196,22 +196,22 @@ def test_a_websocket_is_not_opened_behind_an_answer_that_is_being_given(
     """Nobody would notice how the client takes that answer."""
     monkeypatch.setattr("app.upstreams.demo.SLOW", 0.03)
     body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
-    heard = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body, SOCKET + b"\r\n")
-    assert heard.closed
-    assert b"101 Switching" not in heard.raw
+    reply = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body, SOCKET + b"\r\n")
+    assert reply.closed
+    assert b"101 Switching" not in reply.raw
 
 
 def test_who_says_nothing_is_let_go_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transports.http_guard.IDLE", 0.2)
     with serving() as url:
-        assert say(url) == Heard(b"", closed=True)
+        assert say(url) == Reply(b"", closed=True)
 
 
 def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transports.http_guard.LINGER", 0.2)
     with serving() as url:
-        heard = say(url, b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
-    assert (heard.status, heard.closed) == (404, True)
+        reply = say(url, b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+    assert (reply.status, reply.closed) == (404, True)
 
 
 def test_chunks_are_read_however_the_word_is_spelled(url: str) -> None:
@@ -228,9 +228,9 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> bytes:
 
 def test_few_requests_are_queued_behind_an_answer(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are not read; the last answer says that the connection ends with it."""
-    heard = say(url, slowly(monkeypatch) + (LIVE + b"\r\n") * 1000, wait=20)
-    assert (heard.answers, heard.closed) == (1 + MOST_QUEUED, True)
-    last = heard.raw[heard.raw.rindex(b"HTTP/1.1 ") :]
+    reply = say(url, slowly(monkeypatch) + (LIVE + b"\r\n") * 1000, wait=20)
+    assert (reply.answers, reply.closed) == (1 + MOST_QUEUED, True)
+    last = reply.raw[reply.raw.rindex(b"HTTP/1.1 ") :]
     assert (last[:12], b"connection: close" in last) == (b"HTTP/1.1 200", True)
 
 
@@ -244,8 +244,8 @@ def test_nothing_is_read_while_requests_are_queued(url: str, monkeypatch: pytest
         time.sleep(0.1)
         yield LIVE + CLOSE
 
-    heard = say(url, slowly(monkeypatch), later(), wait=20)
-    assert (heard.answers, heard.closed) == (2 + 2 * (MOST_QUEUED - 1), True)
+    reply = say(url, slowly(monkeypatch), later(), wait=20)
+    assert (reply.answers, reply.closed) == (2 + 2 * (MOST_QUEUED - 1), True)
 
 
 def test_a_connection_that_ends_ends_all_its_requests() -> None:

@@ -1,4 +1,4 @@
-"""Settings that a provider does not know: litellm leaves them out, and the caller is told."""
+"""Settings that a provider does not know: litellm leaves them out, with a warning."""
 
 import json
 from typing import Any

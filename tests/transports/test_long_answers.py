@@ -58,9 +58,9 @@ def in_threads(seen: dict[str, str]) -> set[str]:
 @pytest.mark.parametrize(("text", "names"), [("Hi", set()), (TEXT, ABOUT_ALL)])
 def test_a_stream(encoded: dict[str, str], text: str, names: set[str]) -> None:
     with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
-        told = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
+        body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
     assert in_threads(encoded) == names
-    last = json.loads(told.split("data: ")[-2])
+    last = json.loads(body.split("data: ")[-2])
     assert last["response"]["output"][0]["content"][0]["text"] == text
 
 
@@ -70,9 +70,9 @@ def test_a_relayed_stream(encoded: dict[str, str], text: str, names: set[str]) -
         there = Upstream(via="responses", base_url=upstream.url)
         settings = Settings(upstreams={"there": there}, models={"m": Model(upstream="there")})
         with serving(settings) as url:
-            told = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
+            body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
     assert in_threads(encoded) == names
-    assert json.loads(told.split("data: ")[-2])["response"]["output"][0]["content"][0]["text"] == text
+    assert json.loads(body.split("data: ")[-2])["response"]["output"][0]["content"][0]["text"] == text
 
 
 @pytest.mark.parametrize(("text", "names"), [("Hi", set()), (TEXT, ABOUT_ALL)])
@@ -113,8 +113,8 @@ def test_a_whole_answer(text: str, thread: str, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(app.transports.http_turns, "msgspec", Stand)
     with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
-        told = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"}).json()
-    assert told["output"][0]["content"][0]["text"] == text
+        body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"}).json()
+    assert body["output"][0]["content"][0]["text"] == text
     assert seen == [thread]
 
 
@@ -137,9 +137,9 @@ def test_an_event_by_event_answer_leaves_in_as_many_pieces(monkeypatch: pytest.M
 
     monkeypatch.setattr(app.transports.sse, "frames_apart", noted)
     with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
-        told = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
+        body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
     assert batches[-1][-4:] == ["OutputTextDone", "ContentPartDone", "OutputItemDone", "ResponseCompleted"]
-    assert told.count("event: ") == 9
+    assert body.count("event: ") == 9
 
 
 def test_every_event_with_a_text_of_its_own_has_a_size() -> None:

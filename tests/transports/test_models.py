@@ -47,8 +47,8 @@ def test_codex_is_told_which_models_see_and_which_heed_verbosity() -> None:
         },
     )
     with serving(settings) as url:
-        told = httpx.get(f"{url}/v1/models").json()["models"]
-    assert [(entry["slug"], entry.get("input_modalities"), entry["support_verbosity"]) for entry in told] == [
+        entries = httpx.get(f"{url}/v1/models").json()["models"]
+    assert [(entry["slug"], entry.get("input_modalities"), entry["support_verbosity"]) for entry in entries] == [
         ("any", None, False),
         ("blind", ["text"], True),
         ("behind litellm", ["text"], False),

@@ -47,7 +47,7 @@ def replicas() -> Iterator[dict[str, str]]:
         "strict stranger": Settings(server=Server(strict=True)),
     }
     with ExitStack() as stack:
-        yield {name: stack.enter_context(serving(told)) for name, told in settings.items()}
+        yield {name: stack.enter_context(serving(each)) for name, each in settings.items()}
 
 
 def test_replicas_that_share_a_key_go_on_with_each_others_conversations(replicas: dict[str, str]) -> None:
@@ -112,8 +112,8 @@ def test_a_request_whose_seals_hold_too_much_is_a_400_over_every_lane() -> None:
             asked = len(chat.asks)
             answers = [post(url, [THINK, *[thought] * 20, said, THINK], model=model) for model in ("chat", "native")]
     assert [answer.status_code for answer in answers] == [400, 400]
-    told = {(answer.json()["error"]["code"], answer.json()["error"]["param"]) for answer in answers}
-    assert told == {("invalid_value", "input[13].encrypted_content")}
+    errors = {(answer.json()["error"]["code"], answer.json()["error"]["param"]) for answer in answers}
+    assert errors == {("invalid_value", "input[13].encrypted_content")}
     assert (len(chat.asks), len(native.asks)) == (asked, 0)
 
 

@@ -89,11 +89,11 @@ def test_the_same_answer_whole_and_streamed(monkeypatch: pytest.MonkeyPatch) -> 
     with serving() as url:
         whole = httpx.post(f"{url}/v1/responses", json={**ASK, "stream": False}).json()
         events = events_of(httpx.post(f"{url}/v1/responses", json=ASK).text)
-    told = events[-1]["response"]
-    for body in (whole, told):
+    answer = events[-1]["response"]
+    for body in (whole, answer):
         body["id"] = body["output"][0]["id"] = ""
         body["created_at"] = body["completed_at"] = 0
-    assert whole == told
+    assert whole == answer
 
 
 @pytest.mark.parametrize(("originator", "part"), [("codex_exec", "output_text"), ("opencode", "refusal")])

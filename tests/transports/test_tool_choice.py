@@ -38,7 +38,7 @@ def asked(**fields: Any) -> Json:
     return {"model": "m", "input": "Hi", "tools": TOOLS, "tool_choice": CHOSEN, **fields}
 
 
-def told(url: str, **fields: Any) -> tuple[str, list[str], list[str]]:
+def answer_of(url: str, **fields: Any) -> tuple[str, list[str], list[str]]:
     """The status, the names of the calls, and the warnings of a whole answer."""
     answer = httpx.post(f"{url}/v1/responses", json=asked(**fields), timeout=20)
     body = answer.json()
@@ -49,7 +49,7 @@ def told(url: str, **fields: Any) -> tuple[str, list[str], list[str]]:
 @pytest.mark.parametrize("via", ["chat", "litellm"])
 def test_a_call_of_another_tool_than_the_named_one_is_left_out_and_told(via: Literal["chat", "litellm"]) -> None:
     with ChatUpstream(knows_words_only) as upstream, serving(settings(upstream.url, via=via)) as url:
-        assert told(url) == ("completed", [], [ANOTHER, NONE_MADE])
+        assert answer_of(url) == ("completed", [], [ANOTHER, NONE_MADE])
         [ask] = upstream.asks
     assert ask.body["tool_choice"] == {"type": "function", "function": {"name": "clock"}}
     assert [tool["function"]["name"] for tool in ask.body["tools"]] == ["weather", "clock", "map"]
@@ -69,7 +69,7 @@ def test_a_server_that_knows_words_only_is_offered_what_is_demanded_and_nothing_
     upstream: Json, choice: Json, offered: list[str]
 ) -> None:
     with ChatUpstream(knows_words_only) as server, serving(settings(server.url, **upstream)) as url:
-        assert told(url, tool_choice=choice) == ("completed", ["clock"], [])
+        assert answer_of(url, tool_choice=choice) == ("completed", ["clock"], [])
         [ask] = server.asks
     assert ask.body["tool_choice"] == "required"
     assert [tool["function"]["name"] for tool in ask.body["tools"]] == offered
@@ -81,7 +81,7 @@ def test_where_no_tool_is_demanded_all_are_offered(choice: Any) -> None:
     with ChatUpstream(talk("Hi")) as server:
         there = words.upstreams["there"].model_copy(update={"base_url": server.url})
         with serving(Settings(upstreams={"there": there}, models=words.models)) as url:
-            told(url, tool_choice=choice)
+            answer_of(url, tool_choice=choice)
         [ask] = server.asks
     assert [tool["function"]["name"] for tool in ask.body["tools"]] == ["weather", "clock", "map"]
 
@@ -91,7 +91,7 @@ def test_where_no_tool_is_demanded_all_are_offered(choice: Any) -> None:
 )
 def test_words_where_a_call_was_demanded_are_told_as_such(choice: Any, warnings: list[str]) -> None:
     with ChatUpstream(talk("It is late.")) as upstream, serving(settings(upstream.url)) as url:
-        assert told(url, tool_choice=choice) == ("completed", [], warnings)
+        assert answer_of(url, tool_choice=choice) == ("completed", [], warnings)
 
 
 def test_a_streamed_answer_tells_it_in_its_last_event() -> None:
@@ -124,6 +124,6 @@ def test_it_stands_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
         caplog.at_level("INFO", "am_proxy.turn"),
         serving(settings(upstream.url)) as url,
     ):
-        told(url)
+        answer_of(url)
     [line] = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
     assert (line["ruled_out_calls"], line["demanded_call"]) == (["weather"], "missing")

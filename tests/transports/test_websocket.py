@@ -7,7 +7,7 @@ from tests.support.script import call_turn, opens, says, talk, thinks, turn
 from tests.support.servers import Cut, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, message, reasoning
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of, told
+from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import WebsocketServer, behind
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
@@ -100,9 +100,9 @@ async def test_another_connection_knows_nothing_of_it(stage: WebsocketServer) ->
 @pytest.mark.parametrize(
     ("fails", "script"),
     [
-        ({"input": [{"type": "function_call_output", "call_id": "call_x", "output": "y"}]}, talk("unsaid")),
-        ({"input": [{"role": "nobody", "content": "x"}]}, talk("unsaid")),
-        ({"input": "x", "background": True}, talk("unsaid")),
+        ({"input": [{"type": "function_call_output", "call_id": "call_x", "output": "y"}]}, talk("unused")),
+        ({"input": [{"role": "nobody", "content": "x"}]}, talk("unused")),
+        ({"input": "x", "background": True}, talk("unused")),
         ({"input": "x"}, [Status(500)]),
         ({"input": "x"}, [opens(), says("Half a"), Cut()]),
     ],
@@ -149,7 +149,7 @@ async def test_faults_are_named_as_they_stand_in_the_frame(stage: WebsocketServe
         fault = [{"role": "user", "content": "a"}, {"role": "user", "content": [{"type": "input_text", "text": 1}]}]
         path = "input[1].content[0].text"
         [frame] = await client.ask(input=fault, previous_response_id=first)
-    assert told(frame) == (400, "invalid_type", path)
+    assert error_of(frame) == (400, "invalid_type", path)
     assert path in frame["error"]["message"]
 
 
@@ -162,7 +162,7 @@ async def test_a_relayed_conversation_reaches_its_upstream_whole_and_stateless()
             events = await client.ask(input="And?", previous_response_id=first)
             judged(events)
             assert text_of(events) == "two"
-            assert {told["response"]["previous_response_id"] for told in (events[0], events[-1])} == {first}
+            assert {event["response"]["previous_response_id"] for event in (events[0], events[-1])} == {first}
         bodies = [ask.body for ask in upstream.asks]
     assert [(body["store"], body["stream"], body["include"]) for body in bodies] == [
         (False, True, ["reasoning.encrypted_content"])

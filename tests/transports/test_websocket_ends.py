@@ -15,7 +15,7 @@ from tests.support.event_stream import judged
 from tests.support.script import opens, says, stops, talk
 from tests.support.servers import ChatUpstream, Gate, Hang, Script
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of, told
+from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import GOING_AWAY, behind, deaf
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
@@ -44,7 +44,7 @@ async def test_each_turn_counts_against_its_key_and_so_does_a_warm_up() -> None:
             known = await client.id_of(model="demo", input="Hello!")
             for generate in (True, False):
                 [frame] = await client.ask(model="demo", input="Hello!", generate=generate, previous_response_id=known)
-                assert told(frame) == (429, "rate_limit_exceeded", "")
+                assert error_of(frame) == (429, "rate_limit_exceeded", "")
                 assert "try again in" in frame["error"]["message"]
 
 
@@ -65,7 +65,7 @@ async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest
             first = await client.beginning()
             for text in ("b", "c", "d"):
                 await client.send(input=text)
-            assert told(await client.event()) == (429, "rate_limit_exceeded", "")
+            assert error_of(await client.event()) == (429, "rate_limit_exceeded", "")
             gate.open()
             answers = [first + await client.answer(), await client.answer(), await client.answer()]
     assert [text_of(events) for events in answers] == ["one", "two", "two"]
@@ -83,7 +83,7 @@ async def test_frames_that_wait_may_be_no_longer_together_than_one_may_be() -> N
             first = await client.beginning()
             for text in ("b", "c"):
                 await client.send(input=text * 1200)
-            assert told(await client.event()) == (429, "rate_limit_exceeded", "")
+            assert error_of(await client.event()) == (429, "rate_limit_exceeded", "")
             gate.open()
             assert [text_of(first + await client.answer()), text_of(await client.answer())] == ["one", "two"]
 
@@ -123,7 +123,7 @@ async def test_a_connection_does_not_outlive_its_limit() -> None:
     with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_lifetime=0.3)) as url:
         async with opened(url) as client:
             assert text_of(await client.ask(input="Hello")) == "one"
-            assert told(await client.event()) == (400, "websocket_connection_limit_reached", "")
+            assert error_of(await client.event()) == (400, "websocket_connection_limit_reached", "")
             assert await client.closed() == GOING_AWAY
 
 
@@ -139,7 +139,7 @@ async def test_the_running_turn_outlives_the_limit_and_those_that_wait_do_not() 
             await asyncio.sleep(0.5)
             gate.open()
             judged(await client.answer())
-            assert told(await client.event()) == (400, "websocket_connection_limit_reached", "")
+            assert error_of(await client.event()) == (400, "websocket_connection_limit_reached", "")
             assert await client.closed() == GOING_AWAY
     assert len(upstream.asks) == 1
 
@@ -165,7 +165,7 @@ async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, *
 
 
 class Flood:
-    """Stands where the demo model would: speaks without end, as fast as it is heard."""
+    """Stands where the demo model would: answers without end, as fast as it is read."""
 
     def __init__(self) -> None:
         self.said = 0
@@ -200,6 +200,3 @@ async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeyp
         assert taken
         writer.close()
         await writer.wait_closed()
-
-
-# the end of the server

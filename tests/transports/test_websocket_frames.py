@@ -7,7 +7,7 @@ import pytest
 from tests.support.event_stream import judged
 from tests.support.script import opens, says, stops, talk
 from tests.support.servers import Gate
-from tests.support.sockets import opened, text_of, told
+from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import WebsocketServer
 
 
@@ -28,7 +28,7 @@ async def test_frames_that_come_together_are_answered_in_their_order(stage: Webs
 
 
 async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(stage: WebsocketServer) -> None:
-    """Its id is told by the first event, long before the last."""
+    """The first event has its id, long before the last."""
     gate = Gate()
     stage.say([opens(), says("one"), gate, stops()], talk("two"))
     async with opened(stage.url) as client:
@@ -55,7 +55,7 @@ async def test_two_conversations_at_once_never_mix(stage: WebsocketServer) -> No
                 ids[name] = events[-1]["response"]["id"]
                 assert text_of(events) == f"You said {name} {number}."
     for ask in stage.upstream.asks[-2:]:
-        said = [told["content"] for told in ask.body["messages"] if told["role"] == "user"]
+        said = [message["content"] for message in ask.body["messages"] if message["role"] == "user"]
         name = said[0].split()[0]
         assert said == [f"{name} {number}" for number in range(10)]
 
@@ -113,7 +113,7 @@ async def test_what_cannot_be_said_over_a_websocket(
 async def test_what_is_no_json_object_is_refused(stage: WebsocketServer, frame: str | bytes, code: str) -> None:
     async with opened(stage.url) as client:
         await client.connection.send(frame)
-        assert told(await client.event())[:2] == (400, code)
+        assert error_of(await client.event())[:2] == (400, code)
         assert text_of(await client.ask(input="Hello")) == "one"
 
 

@@ -14,7 +14,7 @@ from app.settings import Key, Server, Settings
 from tests.support.script import opens, says, stops
 from tests.support.servers import ChatUpstream, Gate
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of, told, upgraded
+from tests.support.sockets import error_of, opened, text_of, upgraded
 from tests.support.websocket_server import behind
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
@@ -34,11 +34,11 @@ async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
                 await one.send(input="b")
                 first = await one.beginning()
                 await other.connection.send("no JSON")
-                assert told(await other.event()) == (429, "rate_limit_exceeded", "")
+                assert error_of(await other.event()) == (429, "rate_limit_exceeded", "")
                 gate.open()
                 assert [text_of(first + await one.answer()), text_of(await one.answer())] == ["one", "one"]
                 await other.connection.send("no JSON")
-                assert told(await other.event()) == (400, "invalid_json", "")
+                assert error_of(await other.event()) == (400, "invalid_json", "")
                 for _ in range(3):
                     assert await other.refusal(input=3) == (400, "invalid_type", "input")
                     assert text_of(await other.ask(input="c")) == "one"
@@ -46,7 +46,7 @@ async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
 
 
 async def test_what_all_connections_of_a_caller_remember_is_limited() -> None:
-    """A small request may cost nobody but its caller: what does not fit is not remembered, and that is said."""
+    """A small request costs its caller alone: what does not fit is not remembered, and the error says so."""
     keys = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
     server = Server(websocket_caller_bytes=20_000, websocket_total_bytes=40_000)
     alice, bob = ({"Authorization": f"Bearer {name}"} for name in ("alice", "bob"))
@@ -83,7 +83,7 @@ async def test_frames_that_wait_count_as_what_their_caller_has_the_server_rememb
             await one.send(input="b" * 2000)
             await asyncio.sleep(0.05)
             await other.send(input="c" * 2000)
-            assert told(await other.event()) == (429, "rate_limit_exceeded", "")
+            assert error_of(await other.event()) == (429, "rate_limit_exceeded", "")
             gate.open()
             assert [text_of(await client.answer()) for client in (one, other, one)] == ["", "", "one"]
 

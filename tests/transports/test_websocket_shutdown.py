@@ -10,7 +10,7 @@ from tests.support.event_stream import judged
 from tests.support.running import Running, running
 from tests.support.script import opens, says, stops
 from tests.support.servers import ChatUpstream, Gate, Hang, Script, Step
-from tests.support.sockets import opened, text_of, told
+from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import GOING_AWAY, deaf
 
 
@@ -38,7 +38,7 @@ async def test_the_running_turn_is_finished_when_the_server_stops(tmp_path: Path
             events = first + await client.answer()
             judged(events)
             assert text_of(events) == "one more"
-            assert told(await client.event()) == (503, "overloaded", "")
+            assert error_of(await client.event()) == (503, "overloaded", "")
             assert await client.closed() == GOING_AWAY
         assert await asyncio.to_thread(server.process.wait, 10) == 0
     assert len(upstream.asks) == 1

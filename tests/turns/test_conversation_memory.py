@@ -78,7 +78,7 @@ def test_a_relayed_answer_without_an_id_is_nobodys_to_continue(body: bytes) -> N
     memory = remembering(ROOM)
     memory.keep(*conversation_of("Hello", said("resp_1", "one")))
     memory.keep(*conversation_of("Hello", last))
-    assert [code_of(memory, told) for told in ("resp_1", "None", "")] == ["previous_response_not_found"] * 3
+    assert [code_of(memory, given) for given in ("resp_1", "None", "")] == ["previous_response_not_found"] * 3
 
 
 def test_it_holds_no_more_than_it_may() -> None:
@@ -86,7 +86,7 @@ def test_it_holds_no_more_than_it_may() -> None:
     memory.keep(*conversation_of("x" * (ROOM // 2), said("resp_1", "one")))
     assert code_of(memory, "resp_1") is None
     memory.keep(*conversation_of("x" * ROOM, said("resp_2", "two")))
-    assert [code_of(memory, told) for told in ("resp_1", "resp_2")] == ["previous_response_not_found"] * 2
+    assert [code_of(memory, given) for given in ("resp_1", "resp_2")] == ["previous_response_not_found"] * 2
 
 
 def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None:

@@ -1,4 +1,4 @@
-"""How many turns run at once, and what a key may: told before the body is read, and given back in every ending."""
+"""How many turns run at once, and what a key may: refused before the body is read, released however a turn ends."""
 
 import pytest
 
@@ -28,11 +28,11 @@ def test_a_minutes_requests_may_come_at_once_and_come_back_one_by_one() -> None:
     clock = Clock()
     limits = Limits(100, clock)
     key = Key("alice", b"a", requests_per_minute=3)
-    told = [limits.headers(key)["x-ratelimit-remaining-requests"]]
+    left = [limits.headers(key)["x-ratelimit-remaining-requests"]]
     for _ in range(3):
         limits.admit(key).give_back()
-        told.append(limits.headers(key)["x-ratelimit-remaining-requests"])
-    assert told == ["3", "2", "1", "0"]
+        left.append(limits.headers(key)["x-ratelimit-remaining-requests"])
+    assert left == ["3", "2", "1", "0"]
     problem = refused(limits, key)
     assert (problem.code, problem.retry_after, problem.shape.status) == ("rate_limit_exceeded", 20, 429)
     assert limits.headers(key) == {
@@ -91,18 +91,18 @@ def test_a_turn_that_is_refused_for_want_of_room_costs_its_key_nothing() -> None
 
 def test_at_the_end_every_turn_is_told_and_none_begins() -> None:
     limits = Limits(10)
-    told: list[Problem] = []
+    interrupted: list[Problem] = []
     early, late, over = (limits.admit(ALICE) for _ in range(3))
-    early.on_end(told.append)
-    over.on_end(told.append)
+    early.on_end(interrupted.append)
+    over.on_end(interrupted.append)
     over.give_back()
     limits.leave()
-    assert (limits.ready, told) == (False, [])
+    assert (limits.ready, interrupted) == (False, [])
     limits.admit(ALICE)
     limits.end()
-    assert told == [LEAVING]
-    late.on_end(told.append)
-    assert told == [LEAVING, LEAVING]
+    assert interrupted == [LEAVING]
+    late.on_end(interrupted.append)
+    assert interrupted == [LEAVING, LEAVING]
     assert refused(limits, ALICE) == LEAVING
 
 

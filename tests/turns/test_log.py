@@ -17,8 +17,8 @@ def line(caplog: pytest.LogCaptureFixture, **fields: object) -> tuple[str, dict[
     with caplog.at_level("INFO", "am_proxy.turn"), serving() as url:
         httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": "Hi", **fields})
     [record] = [record for record in caplog.records if record.name == "am_proxy.turn"]
-    told: dict[str, Any] = record.__dict__["fields"]
-    return record.getMessage(), {name: value for name, value in told.items() if name not in MEASURED}
+    logged: dict[str, Any] = record.__dict__["fields"]
+    return record.getMessage(), {name: value for name, value in logged.items() if name not in MEASURED}
 
 
 @pytest.mark.parametrize("stream", [True, False])

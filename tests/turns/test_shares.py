@@ -1,4 +1,4 @@
-"""How the turns of a server are shared where there are several owners: nobody takes all of them."""
+"""How the turns of a server are shared where there are several owners: no owner takes all of them."""
 
 import socket
 import time
