@@ -105,3 +105,15 @@ class ModelOptions(Table):
     """Whether Codex should offer this model its free-form `apply_patch`, by the same catalogue."""
     can: Can = Can()
     """What the model can do, where that differs from what litellm knows; see `[models.NAME.can]`."""
+
+
+class ServerOptions(Table):
+    """What the settings of the server say about every request and answer."""
+
+    lenient: bool = False
+    """True: input that a model is known not to support is left out, with a warning. False: such a request is refused
+    with a 400."""
+    max_answer_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)
+    """Largest answer, in bytes (text, reasoning, arguments, images, items); a larger one fails."""
+    allow_private_urls: bool = False
+    """True: image and file URLs may point to private addresses."""

@@ -113,18 +113,12 @@ def _resolving(
 
 
 def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOptions | RelayOptions:
-    server = settings.server
     if upstream.via == "responses":
-        return RelayOptions(
-            ids=upstream.ids,
-            allow_private_urls=server.allow_private_urls,
-            origin=_origin(upstream),
-            max_answer_bytes=server.max_answer_bytes,
-        )
+        return RelayOptions(ids=upstream.ids, server=settings.server, origin=_origin(upstream))
     known = provider_of(upstream.provider)
     return ChatOptions(
         model=model,
-        allow_private_urls=server.allow_private_urls,
+        server=settings.server,
         call_ids=known.call_ids if model.call_ids == "auto" else model.call_ids,
         named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
         declare_past_tools=known.needs_tools,
@@ -133,8 +127,6 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         origin=_origin(upstream),
         one_maker=known.one_maker,
         can=_can(model, upstream),
-        lenient=server.lenient,
-        max_answer_bytes=server.max_answer_bytes,
     )
 
 

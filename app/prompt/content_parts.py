@@ -45,7 +45,7 @@ class PartReader:
 
     def __init__(self, rules: PromptRules) -> None:
         self._limits = ModelLimits(rules)
-        self._allow_private_urls = rules.allow_private_urls
+        self._allow_private_urls = rules.server.allow_private_urls
         self._file_urls = rules.file_urls
 
     def parts(self, content: Content, path: str) -> ReadParts:

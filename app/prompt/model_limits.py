@@ -23,7 +23,7 @@ class ModelLimits:
 
     def __init__(self, rules: PromptRules) -> None:
         self._can = rules.can
-        self._lenient = rules.lenient
+        self._lenient = rules.server.lenient
 
     def in_place_of(self, part: InputPart, path: str) -> tuple[Text, ClientWarning] | None:
         """None for a part that the model takes; otherwise the words to send instead, or a refusal."""

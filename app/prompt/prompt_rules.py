@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.options import CallIds, ModelOptions, NamedToolChoice
+from app.options import CallIds, ModelOptions, NamedToolChoice, ServerOptions
 from app.protocol.seals import Sealer
 from app.providers.capabilities import ANYTHING, Capabilities
 
@@ -12,16 +12,14 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
 
     model: ModelOptions = ModelOptions()
     """What is configured for the model."""
+    server: ServerOptions = ServerOptions()
+    """What is configured for all models."""
     call_ids: CallIds = "keep"
     """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
-    allow_private_urls: bool = False
-    """Images and files may lie on private addresses."""
     file_urls: bool = False
     """The upstream fetches files itself. Chat servers do not."""
     can: Capabilities = ANYTHING
     """What the model takes, as far as that is known."""
-    lenient: bool = False
-    """Leave out what it does not take, with a warning, instead of refusing the request."""
     named_tool_choice: NamedToolChoice = "name"
     """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
     `required`, for servers that take words only."""

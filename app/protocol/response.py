@@ -1,14 +1,11 @@
 """The Response resource, whole in every lifecycle event and as the body of `stream: false`."""
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.protocol.output_items import OutputItem
-
-MAX_ANSWER: Final = 64 * 1024 * 1024
-"""Bytes that an answer may hold unless the configuration says otherwise."""
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 

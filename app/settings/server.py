@@ -7,13 +7,13 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.options import Table
+from app.options import ServerOptions, Table
 from app.settings.secret import Secret
 from app.settings.values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, is_loopback
 
 
-class Server(Table):
-    """How the server listens, its limits and its timeouts. Every field is also an environment variable, `AM_<NAME>`."""
+class _ServerLimits(Table):
+    """How the server listens, its limits and its timeouts."""
 
     host: Name = "127.0.0.1"
     """The address to listen on. Any address other than this machine's own needs `[[keys]]`."""
@@ -25,9 +25,6 @@ class Server(Table):
     """Seconds for which the status line may be held back while the upstream has sent nothing."""
     strict: bool = False
     """True: a request that would get a warning is refused with a 400."""
-    lenient: bool = False
-    """True: input that a model is known not to support is left out, with a warning. False: such a request is refused
-    with a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
     """Largest request body, in bytes; a larger one is a 413. The contents of its sealed items may be as large again,
     and at least 4 MiB."""
@@ -55,8 +52,6 @@ class Server(Table):
     """Most JSON values of a request: every object, list, string, number, `true`, `false` and `null` counts. A token of
     an earlier answer that is sent back with 20 `top_logprobs` has about 170 of them, so the default allows some 1,400
     such tokens: leave out `logprobs`, which no model reads, or raise this."""
-    max_answer_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)
-    """Largest answer, in bytes (text, reasoning, arguments, images, items); a larger one fails."""
     websocket: bool = True
     """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
@@ -75,8 +70,6 @@ class Server(Table):
     """Seconds for which a connection may be idle between two turns."""
     websocket_lifetime: Seconds = 3600
     """Seconds after which a connection is closed, as soon as no turn is running."""
-    allow_private_urls: bool = False
-    """True: image and file URLs may point to private addresses."""
     fetch_urls: Literal["never", "when_needed"] = "when_needed"
     """Whether this server fetches images and files for upstreams that do not fetch them."""
     fetch_timeout: Seconds = 10
@@ -126,6 +119,10 @@ class Server(Table):
     """Most bytes of these turns together. Beyond them, the owner with the most loses its oldest turn."""
     insecure_no_auth: bool = False
     """True: serve without keys, even on an address that others can reach."""
+
+
+class Server(ServerOptions, _ServerLimits):
+    """All settings of the server. Every field is also an environment variable, `AM_<NAME>`."""
 
     @property
     def hosts(self) -> tuple[str, ...] | None:

@@ -1,11 +1,7 @@
 """How one upstream model is asked and answers, settled by configuration."""
 
 from app.prompt.prompt_rules import PromptRules
-from app.protocol.response import MAX_ANSWER
 
 
 class ChatOptions(PromptRules, frozen=True, kw_only=True):
     """What differs between chat servers and does not stand in a request."""
-
-    max_answer_bytes: int = MAX_ANSWER
-    """Bytes that one answer may hold."""

@@ -170,7 +170,7 @@ class ChatTurn:
     def receive(self, chunk: dict[str, Any]) -> list[Event]:
         """What the client is told of one chunk."""
         events = self._emitter.feed(self._told(self._reader.read(chunk)))
-        if self._reader.held > self._options.max_answer_bytes and not self.over:
+        if self._reader.held > self._options.server.max_answer_bytes and not self.over:
             events += self.fail(TOO_LONG_AN_ANSWER)
         return events
 

@@ -92,7 +92,7 @@ class RelayTurn:
         self.problem: Problem | None = None
         """Why it failed."""
         self.notes: dict[str, Any] = {}
-        self._most = options.max_answer_bytes
+        self._most = options.server.max_answer_bytes
         self._now = now
         self._marks = Marks(options)
         self._response = RelayedResponse(request, identity, self._marks)

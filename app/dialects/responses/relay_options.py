@@ -2,8 +2,7 @@
 
 import msgspec
 
-from app.options import ResponseIds
-from app.protocol.response import MAX_ANSWER
+from app.options import ResponseIds, ServerOptions
 from app.protocol.seals import Sealer
 
 
@@ -12,11 +11,9 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ids: ResponseIds = "am"
     """Ids marked as this server's, with the original inside, or as the upstream gave them."""
-    allow_private_urls: bool = False
-    """Images and files may lie on private addresses."""
+    server: ServerOptions = ServerOptions()
+    """What is configured for all models."""
     sealer: Sealer | None = None
     """Opens what this server sealed itself."""
-    max_answer_bytes: int = MAX_ANSWER
-    """What one answer may hold."""
     origin: str = ""
     """Identifies the upstream: what it sealed goes back only to it."""

@@ -50,7 +50,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
         found = unfolded(items, lambda item: item, options.sealer)
         for url, param in _urls(found.items, found.seats):
             if not is_data_uri(url):
-                check_url(url, param, allow_private=options.allow_private_urls)
+                check_url(url, param, allow_private=options.server.allow_private_urls)
         tag = tag_of(options.origin)
         read = [
             _readable(item, f"input[{index}]", tag, options)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.options import ServerOptions
 from app.protocol.problems import Problem, ProblemError
 from app.providers.capabilities import Capabilities
 from tests.support.chat_requests import ask, call, output, user
@@ -48,7 +49,7 @@ def test_a_part_that_a_model_cannot_take_is_refused_by_its_exact_path(
 def test_a_lenient_server_says_in_its_place_that_it_was_left_out_and_warns(
     part: dict[str, Any], kind: str, able: str
 ) -> None:
-    asked = ask(ChatOptions(can=TEXT_ONLY, lenient=True), input=[user(TEXT, part)])
+    asked = ask(ChatOptions(can=TEXT_ONLY, server=ServerOptions(lenient=True)), input=[user(TEXT, part)])
     assert asked.body["messages"] == [
         {"role": "user", "content": f"Look:\n[{WHAT[kind]} was left out here: this model cannot {able}.]"}
     ]
@@ -68,14 +69,14 @@ def test_tools_for_a_model_without_are_refused_or_left_out() -> None:
     assert refused(ChatOptions(can=can), tools=[F]) == Problem(
         code="unsupported_value", message="This model cannot call tools.", param="tools"
     )
-    asked = ask(ChatOptions(can=can, lenient=True), tools=[F], parallel_tool_calls=False)
+    asked = ask(ChatOptions(can=can, server=ServerOptions(lenient=True)), tools=[F], parallel_tool_calls=False)
     assert not {"tools", "tool_choice", "parallel_tool_calls"} & asked.body.keys()
     assert asked.warnings == ["This model cannot call tools. They were left out."]
 
 
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "f"}])
 def test_a_call_that_the_client_insists_on_is_refused_even_by_a_lenient_server(choice: object) -> None:
-    options = ChatOptions(can=Capabilities(tools=False), lenient=True)
+    options = ChatOptions(can=Capabilities(tools=False), server=ServerOptions(lenient=True))
     assert refused(options, tools=[F], tool_choice=choice).param == "tool_choice"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.options import ModelOptions
+from app.options import ModelOptions, ServerOptions
 from app.prompt.conversation import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
 from tests.support.chat_requests import (
     ask,
@@ -124,7 +124,7 @@ def test_only_users_say_more_than_text(role: str) -> None:
 
 def test_private_addresses_can_be_allowed() -> None:
     """Where images lie beside the server."""
-    options = ChatOptions(allow_private_urls=True)
+    options = ChatOptions(server=ServerOptions(allow_private_urls=True))
     assert messages(user(image("http://10.0.0.1/a")), options=options) == [
         {"role": "user", "content": [told_image(url="http://10.0.0.1/a")]}
     ]

@@ -6,6 +6,7 @@ import pytest
 
 from app.compaction.prompt import Window, sealed_window
 from app.dialects.responses.relayed_body import UNREADABLE
+from app.options import ServerOptions
 from app.protocol.problems import ProblemError
 from tests.support.relay_turns import heard, new_turn
 from tests.support.servers.responses import answer, reasoning
@@ -126,7 +127,7 @@ def test_no_upstream_is_made_to_fetch_a_private_address(item: dict[str, Any], pa
     with pytest.raises(ProblemError) as caught:
         new_turn(body=body)
     assert (caught.value.problem.code, caught.value.problem.param) == ("invalid_value", f"input[1].{path}")
-    assert new_turn(body=body, allow_private_urls=True).ask["input"] == body["input"]
+    assert new_turn(body=body, server=ServerOptions(allow_private_urls=True)).ask["input"] == body["input"]
 
 
 def test_what_a_compaction_item_holds_is_checked_by_the_same_rule() -> None:
@@ -138,4 +139,7 @@ def test_what_a_compaction_item_holds_is_checked_by_the_same_rule() -> None:
         new_turn(body=body, sealer=OpenBook())
     problem = caught.value.problem
     assert (problem.code, problem.param) == ("invalid_value", "input[1].content[1].image_url")
-    assert new_turn(body=body, sealer=OpenBook(), allow_private_urls=True).ask["input"][-1] == picture
+    assert (
+        new_turn(body=body, sealer=OpenBook(), server=ServerOptions(allow_private_urls=True)).ask["input"][-1]
+        == picture
+    )
