@@ -54,7 +54,7 @@ def drops_equal_calls(model: str) -> bool:
     return not _WITH_IDS.match(model.lower())
 
 
-def in_steps(messages: Sequence[Json], *, parts_equal_calls: bool = True) -> list[Json]:
+def in_steps(messages: Sequence[Json], *, splits_equal_calls: bool = True) -> list[Json]:
     """The same conversation, in which no message holds more than `LONGEST_STEP` calls, or, if wanted, equal ones."""
     sent: list[Json] = []
     position = 0
@@ -64,7 +64,7 @@ def in_steps(messages: Sequence[Json], *, parts_equal_calls: bool = True) -> lis
         calls = message.get("tool_calls") or []
         groups = [
             group[start : start + LONGEST_STEP]
-            for group in (_without_twins(calls) if parts_equal_calls else [calls])
+            for group in (_without_equal_calls(calls) if splits_equal_calls else [calls])
             for start in range(0, len(group), LONGEST_STEP)
         ]
         if len(groups) < 2:  # noqa: PLR2004 — nothing to split
@@ -81,7 +81,7 @@ def in_steps(messages: Sequence[Json], *, parts_equal_calls: bool = True) -> lis
     return sent
 
 
-def _without_twins(calls: Sequence[Json]) -> list[list[Json]]:
+def _without_equal_calls(calls: Sequence[Json]) -> list[list[Json]]:
     """These calls in their order, in groups without equal ones."""
     groups: list[list[Json]] = []
     known: set[str] = set()
@@ -106,7 +106,7 @@ def _as_read(call: Json) -> str:
 
 def _prepare(settings: Json, facts: AskFacts) -> Json:
     equal = drops_equal_calls(str(facts.ask["model"]))
-    return settings | {"messages": in_steps(settings["messages"], parts_equal_calls=equal)}
+    return settings | {"messages": in_steps(settings["messages"], splits_equal_calls=equal)}
 
 
 def without_odd_sources(line: str) -> str:
@@ -148,7 +148,7 @@ def _is_as_documented(sources: Any) -> bool:
     )
 
 
-def mend_choice(choice: Json, lines: Sequence[str]) -> Json | None:
+def correct_choice(choice: Json, lines: Sequence[str]) -> Json | None:
     """Correct the finish reason that litellm guessed, by the lines in which Gemini gave one.
 
     Returns the error that it stands for. Without such a line there was no reason: litellm calls every piece the last
@@ -176,8 +176,8 @@ def _address(base_url: str) -> str:
 PARSER: Final = Parser(
     module="litellm.llms.vertex_ai.gemini.",
     noted='"finishReason"',  # written so, it is a key: in the model's text the quotes would be escaped
-    mend_line=without_odd_sources,
-    mend_choice=mend_choice,
+    correct_line=without_odd_sources,
+    correct_choice=correct_choice,
 )
 """litellm's parser of Gemini's streams, whoever serves it."""
 

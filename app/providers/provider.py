@@ -106,10 +106,10 @@ class Parser:
     numbers_calls: bool = False
     """It gives all calls the same index, so they are numbered here."""
     noted: str = ""
-    """Lines with this text are gathered for `mend_choice`."""
-    mend_line: Callable[[str], str] | None = None
+    """Lines with this text are gathered for `correct_choice`."""
+    correct_line: Callable[[str], str] | None = None
     """A line as the parser can read it."""
-    mend_choice: Callable[[Json, Sequence[str]], Json | None] | None = None
+    correct_choice: Callable[[Json, Sequence[str]], Json | None] | None = None
     """Corrects a choice that has a finish reason, by the gathered lines. Returns the error that it stands for."""
 
 

@@ -12,7 +12,7 @@ def _prepare(settings: Json, facts: AskFacts) -> Json:
     model = str(facts.ask["model"])
     is_gemini = "gemini" in model.lower() or model.isdigit()  # a number is an endpoint of a Gemini tuned there
     equal = is_gemini and drops_equal_calls(model)
-    return settings | {"messages": in_steps(settings["messages"], parts_equal_calls=equal)}
+    return settings | {"messages": in_steps(settings["messages"], splits_equal_calls=equal)}
 
 
 PROVIDERS: Final = (

@@ -33,24 +33,24 @@ def capabilities(provider: str, model: str, info: Json, known: Collection[str] |
     what litellm loses is known.
     """
     facts = ModelFacts(model, info)
-    does = provider_of(provider).translation_of(model)
+    translation = provider_of(provider).translation_of(model)
     if known is None:
         known = _ALL
     return Capabilities(
-        vision=False if "image_url" in does.lost_parts else facts.says("vision"),
-        files=False if "file" in does.lost_parts else facts.says("pdf_input"),
-        audio=False if "input_audio" in does.lost_parts else facts.says("audio_input"),
+        vision=False if "image_url" in translation.lost_parts else facts.says("vision"),
+        files=False if "file" in translation.lost_parts else facts.says("pdf_input"),
+        audio=False if "input_audio" in translation.lost_parts else facts.says("audio_input"),
         # a stale «no» of the map would leave an agent without tools, so only what litellm does counts here
-        tools=False if "tools" not in known or does.tools_as_prompt else facts.says("function_calling") or None,
-        parallel_calls=_parallel_calls(does, facts, known),
-        strict_tools=False if does.drops_strict else None,
-        reasoning=False if "reasoning_effort" not in known or does.effort_as_prompt else None,
-        efforts=_by_model(does.efforts, facts),
-        thinking_tokens=None if does.thinking_tokens is None else does.thinking_tokens(facts),
-        structured_output=_formats(does, facts, known),
-        structured_beside_tools=_by_model(does.formats_beside_tools, facts),
+        tools=False if "tools" not in known or translation.tools_as_prompt else facts.says("function_calling") or None,
+        parallel_calls=_parallel_calls(translation, facts, known),
+        strict_tools=False if translation.drops_strict else None,
+        reasoning=False if "reasoning_effort" not in known or translation.effort_as_prompt else None,
+        efforts=_by_model(translation.efforts, facts),
+        thinking_tokens=None if translation.thinking_tokens is None else translation.thinking_tokens(facts),
+        structured_output=_formats(translation, facts, known),
+        structured_beside_tools=_by_model(translation.formats_beside_tools, facts),
         verbosity=None if "verbosity" in known else False,
-        replaces_references=does.replaces_references,
+        replaces_references=translation.replaces_references,
     )
 
 
@@ -58,18 +58,18 @@ def _by_model(words: ByModel[WordT], facts: ModelFacts) -> tuple[WordT, ...] | N
     return words(facts) if callable(words) else words
 
 
-def _parallel_calls(does: Translation, facts: ModelFacts, known: Collection[str]) -> bool | None:
-    drops = does.drops_parallel_calls
+def _parallel_calls(translation: Translation, facts: ModelFacts, known: Collection[str]) -> bool | None:
+    drops = translation.drops_parallel_calls
     if "parallel_tool_calls" not in known or (drops(facts) if callable(drops) else drops):
         return False
     return facts.says("parallel_function_calling")
 
 
-def _formats(does: Translation, facts: ModelFacts, known: Collection[str]) -> tuple[Format, ...] | None:
+def _formats(translation: Translation, facts: ModelFacts, known: Collection[str]) -> tuple[Format, ...] | None:
     if "response_format" not in known:
         return ()
-    if does.formats is not None:
-        return _by_model(does.formats, facts)
+    if translation.formats is not None:
+        return _by_model(translation.formats, facts)
     return _JSON if facts.says("response_schema") is False else None
 
 

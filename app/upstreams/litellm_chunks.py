@@ -154,8 +154,8 @@ async def _texts(response: Any, parser: Parser, noted: list[str]) -> AsyncIterat
     first = True
     async for line in _split(response):
         text = line.decode("utf-8", "replace")
-        if parser.mend_line is not None:
-            text = parser.mend_line(text)
+        if parser.correct_line is not None:
+            text = parser.correct_line(text)
         if first and not _is_of_a_stream(text):  # litellm would skip it, and report an empty answer
             raise NotAStreamError(NO_STREAM)
         first = first and not text
@@ -180,7 +180,7 @@ async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerat
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser needs more lines; or a line was empty, or is the end
         data = chunk_dict(chunk)
-        failed = _mended(data, parser, noted, numbers)
+        failed = _corrected(data, parser, noted, numbers)
         if failed is not None:
             if started or data["choices"] != _SILENCE["choices"]:
                 yield data
@@ -194,12 +194,12 @@ async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerat
         yield data
 
 
-def _mended(data: Json, parser: Parser, noted: list[str], numbers: "count[int]") -> Json | None:
+def _corrected(data: Json, parser: Parser, noted: list[str], numbers: "count[int]") -> Json | None:
     """Correct what this parser gets wrong. Returns the error that the chunk stands for, if any."""
     failed = None
     for choice in data["choices"]:
-        if parser.mend_choice is not None and "finish_reason" in choice:
-            failed = parser.mend_choice(choice, noted)
+        if parser.correct_choice is not None and "finish_reason" in choice:
+            failed = parser.correct_choice(choice, noted)
         for call in choice["delta"].get("tool_calls", ()) if parser.numbers_calls else ():
             call["index"] = next(numbers)  # all have the same index, and not all an id: they would be read as one call
     return failed
