@@ -135,7 +135,7 @@ def _can(model: Model, upstream: Upstream) -> Capabilities:
     configured = Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None)
     if upstream.via != "chat":
         return configured
-    return configured.over(Capabilities(**dict(provider_of(upstream.provider).can)))
+    return configured.over(provider_of(upstream.provider).can)
 
 
 def _sees(model: Model, upstream: Upstream, upstream_model: str | None) -> bool:

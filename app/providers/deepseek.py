@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from app.options import Can, ChatCompat, Format
+from app.options import ChatCompat, Format
+from app.providers.capabilities import Capabilities
 from app.providers.provider import EVERY_PART, Litellm, Provider, Translation
 
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
@@ -16,7 +17,7 @@ PROVIDERS: Final = (
         speaks_chat=True,
         one_maker=True,
         compat=ChatCompat(blank_reasoning=True),
-        can=Can(vision=False, files=False, audio=False, structured_output=_FORMATS),
+        can=Capabilities(vision=False, files=False, audio=False, structured_output=_FORMATS),
         litellm=Litellm(any_key=True),
         translation=Translation(lost_parts=EVERY_PART, formats=_FORMATS),
     ),

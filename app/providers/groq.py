@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from app.options import Can, ChatCompat
+from app.options import ChatCompat
+from app.providers.capabilities import Capabilities
 from app.providers.provider import LEVELS, Litellm, Provider, Translation, formats_of_map
 
 PROVIDERS: Final = (
@@ -12,7 +13,7 @@ PROVIDERS: Final = (
         key_variable="GROQ_API_KEY",
         speaks_chat=True,
         compat=ChatCompat(reasoning_field="none"),
-        can=Can(structured_output=()),
+        can=Capabilities(structured_output=()),
         litellm=Litellm(any_key=True, chat_parsers=("GroqChatCompletionStreamingHandler",)),
         translation=Translation(
             formats=formats_of_map, formats_beside_tools=(), efforts=LEVELS, whole_with_format=True

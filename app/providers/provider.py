@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from app.options import CallIds, Can, ChatCompat, Format, NamedToolChoice
+from app.options import CallIds, ChatCompat, Format, NamedToolChoice
+from app.providers.capabilities import ANYTHING, Capabilities
 
 Json: TypeAlias = dict[str, Any]
 
@@ -48,7 +49,6 @@ class AskFacts(NamedTuple):
 
 
 _USUAL: Final = ChatCompat()
-_UNKNOWN: Final = Can()
 
 WordT = TypeVar("WordT", bound=str)
 ByModel: TypeAlias = tuple[WordT, ...] | Callable[[ModelFacts], tuple[WordT, ...] | None] | None
@@ -189,7 +189,7 @@ class Provider:
     given none either."""
     takes_image_urls: bool = True
     """Its server fetches images by URL."""
-    can: Can = _UNKNOWN
+    can: Capabilities = ANYTHING
     """What its models take when they are asked directly, as far as that is the same for all of them."""
 
     litellm: Litellm = Litellm()

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -58,3 +59,10 @@ def test_each_name_stands_in_one_file() -> None:
         said = f'name="{provider.name}"'
         files = [file.name for file in (APP / "providers").glob("*.py") if said in file.read_text()]
         assert len(files) == 1, (provider.name, files)
+
+
+def test_no_file_is_forgotten() -> None:
+    shared = {"__init__", "capabilities", "lookup", "provider"}
+    files = {file.stem for file in (APP / "providers").glob("*.py")} - shared
+    found = [each for name in files for each in import_module(f"app.providers.{name}").PROVIDERS]
+    assert sorted(map(id, found)) == sorted(map(id, PROVIDERS))
