@@ -15,24 +15,10 @@ from app.prompt.build import build
 from app.prompt.prompt_rules import PromptRules
 from app.providers.capabilities import Capabilities
 from tests.support import messages_encoder
+from tests.support.chat_requests import call, output, user
+from tests.support.messages_blocks import Json, block, by_model, by_user, gave, used, words
 from tests.support.messages_encoder import FORM, MARK, MessagesBody, encode
-from tests.support.messages_histories import (
-    HISTORIES,
-    History,
-    Json,
-    block,
-    by_model,
-    by_user,
-    call,
-    gave,
-    output,
-    said,
-    text,
-    thought,
-    used,
-    user,
-    words,
-)
+from tests.support.messages_histories import HISTORIES, History, said, text, thought
 from tests.support.stage import OpenBook
 from tests.support.warned import sentences
 

@@ -1,25 +1,30 @@
 """Ten histories, and the bodies that a server of the Messages API is asked for them."""
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from app.compaction.prompt import TOLD, Window, sealed_window
 from app.emitter.open_reasoning import StatePiece
-from app.prompt.build import PAST_TOOL
 from app.prompt.sealed_state import StateSealer
-from tests.support.messages_encoder import FORM, MOST_TOKENS
+from tests.support.chat_requests import call, output, user
+from tests.support.messages_blocks import (
+    ANYTHING,
+    PIXEL,
+    Json,
+    block,
+    body,
+    by_model,
+    by_user,
+    gave,
+    past,
+    picture,
+    used,
+    words,
+)
+from tests.support.messages_encoder import FORM
 from tests.support.stage import OpenBook
 
-Json = dict[str, Any]
-
-ANYTHING: Final[Json] = {"type": "object", "properties": {}}
-PIXEL: Final = "iVBORw0KGgo="
 PDF: Final = "application/pdf"
 MISSING: Final = "no output recorded"
-
-
-def user(*content: Json | str) -> Json:
-    """A message of the user: a string, or parts."""
-    return {"type": "message", "role": "user", "content": content[0] if isinstance(content[0], str) else list(content)}
 
 
 def said(*parts: Json) -> Json:
@@ -32,21 +37,6 @@ def text(words: str) -> Json:
     return {"type": "output_text", "text": words, "annotations": []}
 
 
-def call(call_id: str, arguments: str = "{}", name: str = "f") -> Json:
-    """A call of a function."""
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-
-
-def output(call_id: str, value: Any = "done") -> Json:
-    """What a call gave."""
-    return {"type": "function_call_output", "call_id": call_id, "output": value}
-
-
-def block(words: str) -> Json:
-    """A block of reasoning with its signature, as this server gave it and takes it back."""
-    return {"type": "thinking", "thinking": words, "signature": f"signed {words}"}
-
-
 def thought(words: str) -> Json:
     """Reasoning of this server's own model, as a client carries it."""
     sealer = StateSealer(OpenBook(), FORM, origin="messages", model="claude", one_maker=True)
@@ -57,47 +47,6 @@ def thought(words: str) -> Json:
 def foreign_thought(words: str) -> Json:
     """Reasoning of a model elsewhere."""
     return {"type": "reasoning", "summary": [{"type": "summary_text", "text": words}]}
-
-
-def body(*messages: Json, **more: Any) -> Json:
-    """A body with these messages, and what stands in every body."""
-    return {"model": "claude", "max_tokens": MOST_TOKENS, "messages": list(messages), "stream": True, **more}
-
-
-def words(text: str) -> Json:
-    """A block of text."""
-    return {"type": "text", "text": text}
-
-
-def by_user(*blocks: Json) -> Json:
-    """A message in the user's role."""
-    return {"role": "user", "content": list(blocks)}
-
-
-def by_model(*blocks: Json) -> Json:
-    """A message in the assistant's role."""
-    return {"role": "assistant", "content": list(blocks)}
-
-
-def used(call_id: str, name: str = "f", **arguments: Any) -> Json:
-    """A past call."""
-    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
-
-
-def gave(call_id: str, *blocks: Json) -> Json:
-    """What it gave."""
-    return {"type": "tool_result", "tool_use_id": call_id, "content": list(blocks)}
-
-
-def picture(data: str = PIXEL) -> Json:
-    """A picture."""
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-
-
-def past(*names: str) -> Json:
-    """Tools of earlier turns, which a history names and the request does not offer."""
-    tools = [{"name": name, "input_schema": ANYTHING, "description": PAST_TOOL} for name in names]
-    return {"tools": tools, "tool_choice": {"type": "none"}}
 
 
 class History(NamedTuple):
@@ -143,7 +92,14 @@ HISTORIES: Final[dict[str, History]] = {
     ),
     "parallel calls with outputs in any order": History(
         {
-            "input": [user("Go"), call("a", '{"x": 1}'), call("b"), output("b"), output("a", ""), user("And?")],
+            "input": [
+                user("Go"),
+                call("a", arguments='{"x": 1}'),
+                call("b"),
+                output("b"),
+                output("a", ""),
+                user("And?"),
+            ],
             "tools": [{"type": "function", "name": "f", "description": "F.", "parameters": ANYTHING, "strict": True}],
             "parallel_tool_calls": False,
         },
