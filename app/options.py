@@ -19,6 +19,8 @@ NamedToolChoice: TypeAlias = Literal["name", "required"]
 `required`."""
 ResponseIds: TypeAlias = Literal["am", "keep"]
 """Ids of responses and items: marked as this server's, with the original inside; or as the upstream gave them."""
+Via: TypeAlias = Literal["litellm", "chat", "responses", "demo"]
+"""How an upstream is asked."""
 Format: TypeAlias = Literal["json_schema", "json_object"]
 """A format that a server may hold an answer to."""
 

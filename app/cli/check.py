@@ -53,16 +53,16 @@ def _lines(settings: Settings) -> Iterator[str]:
     yield from _table("[seal]", "seal", dict(iter(settings.seal)), origins)
     for place, key in enumerate(settings.keys):
         path = f"keys[{place}]"
-        said = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")
+        origin = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")
         shown = {"name": key.name, "sha256": key.digest.hex()[:8] + "…", "models": list(key.models)}
-        yield from _table("[[keys]]", path, shown, {**origins, f"{path}.sha256": f"set, from {said}"})
+        yield from _table("[[keys]]", path, shown, {**origins, f"{path}.sha256": f"set, from {origin}"})
     if not settings.keys:
         yield "\n# no keys: everyone who can reach the address may use the server"
     for kind, rows in (("upstreams", settings.upstreams), ("models", settings.models)):
         for name, row in rows.items():
             path = f"{kind}.{_key(name)}"
             shown = {key: value for key, value in row if not isinstance(row, Upstream) or row.takes(key)}
-            if isinstance(row, Model):  # one of both was said
+            if isinstance(row, Model):  # one of both is given
                 del shown["upstream" if row.upstreams else "upstreams"]
             yield from _table(f"[{path}]", path, shown, origins)
     for name, upstream in settings.upstreams.items():

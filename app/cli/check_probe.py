@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-from app.cli.probe import Lane, ask, listed_models, model_for, reach
+from app.cli.probe import ask, listed_models, model_for, reach
 from app.cli.probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
 from app.cli.rows import show
+from app.options import Via
 from app.protocol.problems import Problem
 from app.settings import Settings, Upstream
 from app.upstreams.litellm_chat import close_connections, load
 
-_TITLES: Final[dict[Lane, str]] = {
+_TITLES: Final[dict[Via, str]] = {
     "chat": "chat completions",
     "responses": "Responses",
     "litellm": "through litellm",
@@ -85,28 +86,28 @@ async def _report(settings: Settings, name: str) -> Report:
     model, why = model_for(settings, name, listed)
     if upstream.via == "litellm":
         await asyncio.to_thread(load)  # it takes seconds that are not the server's
-    lanes = [lane for lane in _TITLES if lane != "litellm" or upstream.via == "litellm"]
-    answers = {lane: await _answer(lane, upstream, model, listed) for lane in lanes}
-    works = any(lane == upstream.via and answer.state == "works" for lane, answer in answers.items())
+    ways = [via for via in _TITLES if via != "litellm" or upstream.via == "litellm"]
+    answers = {via: await _answer(via, upstream, model, listed) for via in ways}
+    works = any(via == upstream.via and answer.state == "works" for via, answer in answers.items())
     rows += [_row("reachable", "yes"), _row("asked for", f"{model[:100]} ({why})")]
-    rows += [_row(_TITLES[lane], answer.words) for lane, answer in answers.items()]
+    rows += [_row(_TITLES[via], answer.words) for via, answer in answers.items()]
     rows += [_row("suits it", _suits(answers)), _configured(upstream, works=works)]
     return Report(works=works, rows=rows)
 
 
-async def _answer(lane: Lane, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
-    """How the server answers in this lane. A limit that is refused is left out: not every model takes one."""
+async def _answer(via: Via, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
+    """How the server answers when asked in this way. A limit that is refused is left out: some models take none."""
     limited = True
-    answer = await ask(lane, upstream, model, {"input": COUNT, "max_output_tokens": MOST_TOKENS})
+    answer = await ask(via, upstream, model, {"input": COUNT, "max_output_tokens": MOST_TOKENS})
     if _is_refused(answer):
         limited = False
-        answer = await ask(lane, upstream, model, {"input": COUNT})
+        answer = await ask(via, upstream, model, {"input": COUNT})
     if answer.problem is not None:
         return _without_answer(answer.problem, upstream, model, listed)
     if answer.state != "works":
         return answer
     answer = answer.with_faults(*limit_faults(answer, limited=limited))
-    return answer.with_faults(*await _custom_tool_faults(upstream, model)) if lane == "responses" else answer
+    return answer.with_faults(*await _custom_tool_faults(upstream, model)) if via == "responses" else answer
 
 
 async def _custom_tool_faults(upstream: Upstream, model: str) -> list[str]:
@@ -139,9 +140,9 @@ def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Se
             return ProbeAnswer("unclear" if spoken else "not spoken", f"no: {problem.message}")
 
 
-def _suits(answers: dict[Lane, ProbeAnswer]) -> str:
-    working = [lane for lane in _TITLES if lane in answers and answers[lane].state == "works"]
-    right = [lane for lane in working if not answers[lane].faults]
+def _suits(answers: dict[Via, ProbeAnswer]) -> str:
+    working = [via for via in _TITLES if via in answers and answers[via].state == "works"]
+    right = [via for via in working if not answers[via].faults]
     if {"chat", "responses"} <= {*right}:
         return 'via = "chat"; or via = "responses", for tools that it runs itself'
     if right or working:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from app.cli.probe_answers import ProbeAnswer, read_chunks, read_events
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
+from app.options import Via
 from app.parsing.request_body import parse_object
 from app.protocol.problems import Problem
 from app.protocol.response import Identity
@@ -26,7 +27,6 @@ from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from app.wiring import upstream_of
 
 Json = dict[str, Any]
-Lane = Literal["chat", "responses", "litellm", "demo"]
 
 PATIENCE: Final = 60
 """Seconds that an answer may take: a small server may have to load its model first."""
@@ -146,12 +146,12 @@ def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str
     return DEFAULT_MODEL, "neither [models] nor the server names one"
 
 
-async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> ProbeAnswer:
-    """Ask an upstream in this lane, whichever is configured. `question` holds members of a Responses request."""
-    if lane != upstream.via:
-        upstream = upstream.model_copy(update={"via": lane, "provider": None})
+async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> ProbeAnswer:
+    """Ask an upstream in this way, whichever is configured. `question` holds members of a Responses request."""
+    if via != upstream.via:
+        upstream = upstream.model_copy(update={"via": via, "provider": None})
     body: Json = {"model": model, "stream": True, "store": False, **question}
-    if lane != "responses":
+    if via != "responses":
         identity = Identity("resp_probe", 0)
         turn = ChatTurn(
             parse_object(body), model=model, options=ChatOptions(), identity=identity, mint=str, now=lambda: 0
@@ -176,7 +176,7 @@ async def ask(lane: Lane, upstream: Upstream, model: str, question: Json) -> Pro
     whole = time.perf_counter() - began
     if problem is not None:
         return ProbeAnswer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
-    return (read_events if lane == "responses" else read_chunks)(payloads, times)._replace(whole=whole)
+    return (read_events if via == "responses" else read_chunks)(payloads, times)._replace(whole=whole)
 
 
 def milliseconds(began: float) -> str:

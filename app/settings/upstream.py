@@ -1,10 +1,10 @@
-"""A server that runs models, and how it is spoken to."""
+"""A server that runs models, and how it is asked."""
 
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table
+from app.options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table, Via
 from app.providers.lookup import SPEAK_CHAT, provider_of
 from app.settings.mistakes import did_you_mean
 from app.settings.secret import Secret
@@ -22,7 +22,7 @@ _ONLY: Final = {
 class _UpstreamConnection(Table):
     """How a server is reached, and how long it may take."""
 
-    via: Literal["litellm", "chat", "responses", "demo"] = "litellm"
+    via: Via = "litellm"
     """How it is asked: through litellm, as a chat-completions server, as a Responses server; or the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
     """Which provider: with `litellm`, its prefix there; with `chat`, one that is known to speak chat completions. Then
