@@ -1,1 +1,1 @@
-"""The machine: deltas in, events out. No await, clock, chance, logger or framework inside."""
+"""Turns deltas into events by tables of rules. No await, clock, chance, logger or framework inside."""

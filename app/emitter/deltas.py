@@ -68,13 +68,13 @@ class Compacted(msgspec.Struct, frozen=True):
 class CallOpened(msgspec.Struct, frozen=True):
     """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none.
 
-    `kept` is its provider state.
+    `provider_state` is what the upstream wants back with this call.
     """
 
     key: int
     name: str
     call_id: str = ""
-    kept: dict[str, Any] = {}
+    provider_state: dict[str, Any] = {}
 
 
 class CallArguments(msgspec.Struct, frozen=True):

@@ -224,7 +224,7 @@ class Emitter:
         if not self._calls.allows(delta):
             return []
         call_id = self._calls.new_call_id(delta)
-        self._keep_state(StatePiece(delta.kept, call_id))
+        self._keep_state(StatePiece(delta.provider_state, call_id))
         events = self._make_room(delta)
         item = self._calls.open(delta, call_id, self._position(self._calls.item_prefix(delta)))
         return [*events, *self._begun(item)]
