@@ -2,17 +2,20 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import msgspec
 
 from app.codex_catalog import Card
+from app.compaction.own_summary import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
+from app.compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
 from app.compaction.window import expanded
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
-from app.dialects.responses.relayed_compaction import OTHERWISE, RelayedCompaction
+from app.dialects.responses.relayed_object import RelayedObject
 from app.off_loop import off_loop
 from app.protocol.ids import Mint
 from app.protocol.problems import ProblemError, refuse
@@ -25,13 +28,13 @@ from app.settings import Key, Secret
 from app.upstreams.breaker import Breaker
 from app.upstreams.callers_key import at_callers_expense, callers_fault
 from app.upstreams.clocks import Clocks
-from app.upstreams.port import AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
+from app.upstreams.port import Addressed, AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
 
 __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 
 ANY = "*"
 
-AnyTurn: TypeAlias = ChatTurn | RelayTurn | RelayedCompaction
+AnyTurn: TypeAlias = ChatTurn | RelayTurn | RelayedObject | SummaryTurn
 
 IN_THE_REQUEST: Final = {
     "logprobs": "top_logprobs",
@@ -66,8 +69,8 @@ class Entry(NamedTuple):
     """The same upstream, if it knows something of its models."""
     counting: Counting | None
     """The same upstream, if it can count."""
-    compactor: AnyUpstream | None
-    """The same upstream, asked to sum a conversation up, if it speaks Responses itself."""
+    addresses: Addressed | None
+    """The same upstream, if it has other addresses."""
     passthrough: bool
     """Whether this upstream is given the caller's own key."""
     others: tuple["Entry", ...]
@@ -94,6 +97,15 @@ class Route(NamedTuple):
     not configured can be made up."""
     fetched_for: str = ""
     """The owner whose share of the slots for fetching this turn takes."""
+    address: str = ""
+    """Which other address of the upstream is asked; empty for that of responses."""
+
+    def ways(self, request: CreateResponse) -> list["Route"]:
+        """The routes to try for this request, in this order."""
+        routes = [self, *self.others]
+        if not request.compacts:
+            return routes
+        return [way for route in routes for way in _ways_to_summary(route)]
 
     async def begin(
         self,
@@ -110,42 +122,39 @@ class Route(NamedTuple):
         """
         model = self.entry.model or self.model
         sealer = None if self.sealer is None else self.sealer.fresh()
-        match msgspec.structs.replace(self.entry.options, sealer=sealer):
-            case ChatOptions() as chat:
-                can = chat.can.over(await self._known(model))
-                options = msgspec.structs.replace(chat, can=can)
+        context = SummaryContext(identity, mint, now, sealer, for_codex)
+        known: dict[str, Any] = {
+            "model": model, "identity": identity, "mint": mint, "now": now, "for_codex": for_codex,
+        }  # fmt: skip
+
+        match self.entry.options:
+            case ChatOptions() as of_chat:
+                can = of_chat.can.over(await self._known(model))
+
+                def chat(request: CreateResponse, sealer: Sealer | None) -> ChatTurn:
+                    return ChatTurn(request, options=msgspec.structs.replace(of_chat, can=can, sealer=sealer), **known)
+
+                request = await off_loop(request.size, expanded, request, sealer)
                 if self.entry.resolved is not None:
-                    request = await off_loop(request.size, expanded, request, sealer)
                     request = await self.entry.resolved(request, can, self.fetched_for)
-                turn = await off_loop(
-                    request.size,
-                    ChatTurn,
-                    request,
-                    model=model,
-                    options=options,
-                    identity=identity,
-                    mint=mint,
-                    now=now,
-                    for_codex=for_codex,
-                )
+                turn = await off_loop(request.size, partial(first_turn, request, chat, context))
                 turn.warnings = (*turn.warnings, *await self._left_out(turn))
                 return turn
-            case RelayOptions() as relay if request.compacts:
-                return await off_loop(
-                    request.size, RelayedCompaction, request, model=model, options=relay, identity=identity, mint=mint
-                )
-            case RelayOptions() as relay:
-                return await off_loop(
-                    request.size,
-                    RelayTurn,
-                    request,
-                    model=model,
-                    options=relay,
-                    identity=identity,
-                    mint=mint,
-                    now=now,
-                    for_codex=for_codex,
-                )
+            case RelayOptions() as options:
+                own = msgspec.structs.replace(options, sealer=sealer)
+
+                def relay(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
+                    return RelayTurn(request, options=msgspec.structs.replace(options, sealer=sealer), **known)
+
+                if self.address:
+                    request = for_own_summary(request)
+                    return await off_loop(
+                        request.size, RelayedObject, request, OWN_SUMMARY, model=model, options=own, notes=NOTES
+                    )
+                if request.compacts:
+                    request = for_written_summary(request)
+                    return await off_loop(request.size, partial(summary_alone, request, relay, context))
+                return await off_loop(request.size, relay, request, sealer)
             case other:
                 assert_never(other)
 
@@ -166,7 +175,7 @@ class Route(NamedTuple):
     async def _known(self, model: str) -> Capabilities:
         return ANYTHING if self.entry.knowing is None else await self.entry.knowing.capabilities(model)
 
-    async def _left_out(self, turn: ChatTurn) -> list[ClientWarning]:
+    async def _left_out(self, turn: AnyTurn) -> list[ClientWarning]:
         """A warning about each setting that the upstream will leave out of this ask."""
         dropped = [] if self.entry.knowing is None else await self.entry.knowing.dropped(turn.ask)
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
@@ -175,8 +184,8 @@ class Route(NamedTuple):
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
         upstream = self.entry.upstream
-        if self.entry.compactor is not None and OTHERWISE in ask:
-            upstream = self.entry.compactor
+        if self.address and self.entry.addresses is not None:
+            upstream = self.entry.addresses.at(self.address)
         if self.key is None:
             return upstream.open(ask)
         return at_callers_expense(upstream.open(ask, self.key.reveal()))
@@ -235,6 +244,12 @@ class Catalogue:
         close = get_close_matches(model, self.names_for(caller), n=1)
         hint = f" Did you mean `{close[0]}`?" if close else " GET /v1/models lists those that do."
         return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")
+
+
+def _ways_to_summary(route: Route) -> list[Route]:
+    """The upstream's own way first, where it may have one."""
+    own = route._replace(address=OWN_SUMMARY.path)
+    return [route] if route.entry.addresses is None else [own, route]
 
 
 def _route(model: str, entry: Entry, caller: Key) -> Route:

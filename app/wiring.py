@@ -19,7 +19,7 @@ from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import KEEP, AnyUpstream, Compacting, Counting, Keep, Knowing
+from app.upstreams.port import KEEP, Addressed, AnyUpstream, Counting, Keep, Knowing
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -62,7 +62,7 @@ def build_catalogue(
             card=Card(model, images=_sees(model, configured, upstream_model)),
             knowing=upstream if isinstance(upstream, Knowing) else None,
             counting=upstream if isinstance(upstream, Counting) else None,
-            compactor=upstream.compactor if isinstance(upstream, Compacting) else None,
+            addresses=upstream if isinstance(upstream, Addressed) else None,
             passthrough=configured.auth == "passthrough",
             others=others,
             sealers=sealers,

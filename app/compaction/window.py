@@ -18,13 +18,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.prompt import SUM_UP, TOLD, Window, opened_window
+from app.compaction.prompt import TOLD, Window, opened_window
 from app.parsing.items import parse_item
 from app.protocol.ids import Mint
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import CompactionItem, CompactionTriggerItem, InputItem, MessageItem
 from app.protocol.request.plain_messages import role_of, user_message
-from app.protocol.request.text_format import PlainFormat
 from app.protocol.seals import Sealer
 
 Json = dict[str, Any]
@@ -90,19 +89,6 @@ def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Wind
 def triggered(request: CreateResponse) -> bool:
     """Whether the client wants nothing but a summary."""
     return bool(request.items) and isinstance(request.items[-1], CompactionTriggerItem)
-
-
-def summing(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
-    """The request for a summary of these items. Its tools stay, so that prompt caches hold, but none may be called."""
-    said = [item for item in items if not isinstance(item, CompactionTriggerItem)]
-    wanted = MessageItem(role="user", content=SUM_UP)
-    told = {
-        "input": [*said, wanted],
-        "tool_choice": "none",
-        "text": request.text.model_copy(update={"format": PlainFormat(type="text")}),
-        "max_output_tokens": None,
-    }
-    return request.model_copy(update=told)
 
 
 class Parted(NamedTuple):

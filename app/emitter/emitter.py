@@ -25,7 +25,7 @@ from app.protocol import events as e
 from app.protocol.ids import Mint
 from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
-from app.protocol.response import Response, Usage
+from app.protocol.response import NOTHING_SENT, Response, Sent, Usage, used_together
 
 
 class Emitter:
@@ -53,6 +53,8 @@ class Emitter:
         """The message or reasoning item that is open: more of its kind goes into it at once."""
         self._has_finished_message = False
         self._usage: Usage | None = None
+        self._used_before: Usage | None = None
+        """What an earlier ask of the same response used."""
         self._stopped: d.Stopped | None = None
         self.late_citations = 0
         """How many citations came when their text was finished already: for the log."""
@@ -74,11 +76,20 @@ class Emitter:
         """Names of the first calls the model made against the client's `tool_choice`: for the log."""
         return self._calls.ruled_out
 
-    def begin(self, sent: int = 0) -> list[e.Event]:
-        """The first two events, unless `sent` events of this response have been sent already."""
+    def begin(self, sent: Sent = NOTHING_SENT) -> list[e.Event]:
+        """The first two events, or none if the client has them; the response continues after what was sent."""
         self._ledger.expect("new")
-        self._ledger.continue_after(sent)
-        return [] if sent else self._lifecycle.begin()
+        self._ledger.continue_after(sent.events)
+        self._used_before = sent.usage
+        for item in sent.items:
+            self._ledger.finish(self._ledger.next_index(), item)
+        return [] if sent.events else self._lifecycle.begin()
+
+    def hand_over(self) -> Sent:
+        """What was sent, for another turn that continues the response. Nothing is emitted here afterwards."""
+        self._ledger.phase = "over"
+        usage = used_together(self._used_before, self._usage)
+        return Sent(self._ledger.next_number(), tuple(self._ledger.output), usage)
 
     def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:
         """The events for these deltas."""
@@ -127,7 +138,8 @@ class Emitter:
             events += self._write_state()
         self.problem = problem
         self._ledger.phase = "over"
-        last = self._lifecycle.last(rule, output=self._ledger.output, usage=self._usage, problem=problem)
+        usage = used_together(self._used_before, self._usage)
+        last = self._lifecycle.last(rule, output=self._ledger.output, usage=usage, problem=problem)
         return [*events, last]
 
     def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: C901, PLR0911, PLR0912 — one case per delta, and the union is closed

@@ -1,9 +1,10 @@
 """The Response resource, whole in every lifecycle event and as the body of `stream: false`."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from app.protocol.output_items import OutputItem
 
@@ -40,6 +41,40 @@ class Identity(NamedTuple):
 
     id: str
     created_at: int
+
+
+class Sent(NamedTuple):
+    """What a client has been sent of a response, for the turn that continues it."""
+
+    events: int = 0
+    items: tuple[OutputItem, ...] = ()
+    """The finished items."""
+    usage: Usage | None = None
+    """What was used for it."""
+
+
+NOTHING_SENT: Final = Sent()
+
+
+def used_together(one: Usage | None, other: Usage | None) -> Usage | None:
+    """What two asks used. None where neither counted."""
+    if one is None or other is None:
+        return other if one is None else one
+    both = replace(
+        other,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        total_tokens=one.total_tokens + other.total_tokens,
+        input_tokens_details=InputTokensDetails(
+            cached_tokens=one.input_tokens_details.cached_tokens + other.input_tokens_details.cached_tokens,
+            cache_write_tokens=one.input_tokens_details.cache_write_tokens
+            + other.input_tokens_details.cache_write_tokens,
+        ),
+        output_tokens_details=OutputTokensDetails(
+            reasoning_tokens=one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens
+        ),
+    )
+    return replace(both, estimated=True) if one.estimated is True else both
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):

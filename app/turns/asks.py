@@ -1,7 +1,6 @@
 """What is observed of the asks of one turn: which upstream was sent what, and how it failed."""
 
 from collections import Counter
-from typing import Any
 
 from app.catalogue import AnyTurn, Route
 from app.protocol.problems import Problem
@@ -32,13 +31,11 @@ class Asks:
         """The way to the upstream that was asked last."""
         return self._route
 
-    def asked(self, route: Route, turn: AnyTurn, ask: Any = None) -> None:
+    def asked(self, route: Route, turn: AnyTurn) -> None:
         """Called when an upstream is sent the ask of a turn."""
         assert self._request is not None  # noqa: S101 — our own misuse: no ask follows the answer
         self._route, self.turn = route, turn
-        self._log.asked(
-            self._request, turn.ask if ask is None else ask, bounded(turn.warnings), route.entry.upstream_name
-        )
+        self._log.asked(self._request, turn.ask, bounded(turn.warnings), route.entry.upstream_name)
 
     def retried(self, route: Route) -> None:
         """Called when an upstream could not take an ask, which is sent once more, to it or to another."""

@@ -12,14 +12,14 @@ made of the request alone (`opening.py`), and whichever turn reads the answer co
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from app.catalogue import AnyTurn, Route
 from app.loop_delay import loop_delay
 from app.protocol.problems import Problem, ProblemError
-from app.turns.asks import Asks
-from app.turns.pump import SILENT, Answer, too_slow
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from app.turns.pump import SILENT, too_slow
+from app.turns.reader import Answer
+from app.upstreams.port import NoSuchAddressError, UpstreamRefused
 
 PATIENCE: Final = 5
 """Seconds that an upstream may ask us to wait before it is asked again; the client waits through them."""
@@ -68,25 +68,27 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, o
     for number, route in enumerate(routes):
         try:
             turn = await begin(route) if number else first
-        except ProblemError:
+        except ProblemError as error:
+            if isinstance(refusal, NoSuchAddressError):
+                refusal = UpstreamRefused(error.problem)
             continue  # this upstream cannot be asked that
         if wait := route.entry.breaker.allow(route.owner):
             refusal = UpstreamRefused(_left_alone(wait))
-            is_last = number + 1 == len(routes)
-            if not is_last:
+            if number + 1 < len(routes):
                 observer.retried(route)
             continue
         asked = True
         observer.asked(route, turn)
         try:
             return await _ask(route, turn, observer)
+        except NoSuchAddressError as refused:
+            refusal = refused  # the next route is to the same upstream
         except UpstreamRefused as refused:
             refusal = refused
             observer.failed(route, refused.problem)
-            if refused.problem.code not in ELSEWHERE and not refused.elsewhere:
+            if number + 1 == len(routes) or not _may_answer_elsewhere(refused):
                 break
-            if number + 1 < len(routes):
-                observer.retried(route)
+            observer.retried(route)
     if not asked:
         observer.none_asked()
     raise refusal
@@ -141,22 +143,8 @@ async def _open(route: Route, turn: AnyTurn) -> Answer:
     return Answer(turn, clocks, payload, payloads)
 
 
-async def second_payload(asks: Asks, ask: Any) -> Answer:
-    """The first payload of the second answer of one turn."""
-    route, turn = asks.route, asks.turn
-    asks.asked(route, turn, ask)
-    asks.answered()
-    payloads = route.open(ask)
-    del ask
-    patience = route.entry.clocks.first_payload
-    try:
-        async with asyncio.timeout(patience):
-            payload = await anext(payloads)
-    except StopAsyncIteration:
-        raise UpstreamRefused(SILENT) from None
-    except TimeoutError:
-        raise UpstreamBroke(too_slow("did not answer", patience)) from None
-    return Answer(turn, route.entry.clocks, payload, payloads)
+def _may_answer_elsewhere(refused: UpstreamRefused) -> bool:
+    return refused.elsewhere or refused.problem.code in ELSEWHERE
 
 
 def _soon(wait: float | None) -> bool:

@@ -26,6 +26,7 @@ from app.turns.asks import Asks
 from app.turns.limits import LEAVING, Limits, Slot
 from app.turns.log import TurnLog
 from app.turns.pump import Pump
+from app.turns.summary_first import SummaryFirst
 
 
 class ClientGoneError(Exception):
@@ -37,7 +38,7 @@ class RunningTurn:
 
     __slots__ = ("_asks", "_pump", "clocks", "size")
 
-    def __init__(self, asks: Asks, pump: Pump, size: int) -> None:
+    def __init__(self, asks: Asks, pump: Pump | SummaryFirst, size: int) -> None:
         self._asks = asks
         self._pump = pump
         self.clocks = asks.clocks

@@ -6,7 +6,7 @@ from app.emitter.opening_response import opening_response
 from app.protocol.events import Event, ResponseCreated, ResponseFailed, ResponseInProgress
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity, Response, ResponseError
+from app.protocol.response import Identity, Response, ResponseError, Sent
 
 
 class RequestOpening:
@@ -44,10 +44,10 @@ class RequestOpening:
         response = replace(self._response(), status="failed", error=error)
         return [ResponseFailed(sequence_number=self._next(), response=response)]
 
-    def hand_over(self) -> int:
-        """How many events were made. Another turn makes those that follow."""
+    def hand_over(self) -> Sent:
+        """What was sent, for the turn that continues the response."""
         self._request = None
-        return self._sent
+        return Sent(self._sent)
 
     def _response(self) -> Response:
         assert self._request is not None  # noqa: S101 — our own misuse: another turn goes on

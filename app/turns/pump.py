@@ -8,13 +8,14 @@ How long an upstream may take for its first payload is measured where it is aske
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
+from app.turns.reader import Answer, Opening, Sender, Turn
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 
@@ -24,73 +25,6 @@ QUEUE: Final = 64
 """Payloads drawn ahead of the client."""
 
 SILENT: Final = Problem(code="upstream_error", message="The model's server closed the connection without an answer.")
-
-
-class Sender(Protocol):
-    """What makes events for the client."""
-
-    @property
-    def over(self) -> bool:
-        """Whether the last event has been made."""
-        ...
-
-    @property
-    def problem(self) -> Problem | None:
-        """Why the turn failed."""
-        ...
-
-    def keep_alive(self) -> list[Event]:
-        """Shows the client that the turn goes on."""
-        ...
-
-    def fail(self, problem: Problem) -> list[Event]:
-        """Ends the turn with this problem."""
-        ...
-
-
-class Opening(Sender, Protocol):
-    """What the client is sent until an upstream answers."""
-
-    def begin(self) -> list[Event]:
-        """The first events."""
-        ...
-
-    def hand_over(self) -> int:
-        """How many events were made. Another turn makes those that follow."""
-        ...
-
-
-class Turn(Sender, Protocol):
-    """What reads the answer of an upstream, in any dialect."""
-
-    def begin(self, sent: int = 0) -> list[Event]:
-        """The first events, or none of those that the client has: `sent` events were made by an `Opening`."""
-        ...
-
-    def receive(self, payload: Any) -> list[Event]:
-        """The events for one payload."""
-        ...
-
-    def end(self) -> list[Event]:
-        """The last events, after the upstream closed its stream."""
-        ...
-
-
-class Answer(NamedTuple):
-    """The beginning of an upstream's answer."""
-
-    turn: Turn
-    """What reads it."""
-    clocks: Clocks
-    """Those of the upstream."""
-    payload: Any
-    """The first payload."""
-    payloads: AsyncGenerator[Any]
-    """The rest."""
-
-
-Again = Callable[[], Awaitable["tuple[list[Event], Callable[[], Awaitable[Answer]]] | None"]]
-"""What is sent when an answer is over, and how the same turn asks once more. None if it does not."""
 
 
 class Pump:
@@ -107,10 +41,8 @@ class Pump:
         *,
         clocks: Callable[[], Clocks],
         request_id: str,
-        again: Again | None = None,
     ) -> None:
         self._opening = opening
-        self._again = again
         self._sender: Sender = opening
         self._turn: Turn | None = None
         """What reads the answer, once there is one."""
@@ -122,8 +54,6 @@ class Pump:
         self._drawn: list[Any] = []
         self._ended = False
         self._trouble: Problem | None = None
-        self._interrupted: Problem | None = None
-        """Why the turn was told to end, if its upstream's answer was there already."""
         self._news: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._room: asyncio.Future[None] | None = None
@@ -143,7 +73,6 @@ class Pump:
     def interrupt(self, problem: Problem) -> None:
         """Ends the turn with this problem, unless all of the answer is there. What was drawn before is still sent."""
         if self._ended:
-            self._interrupted = problem  # the turn ends by itself, unless it would ask once more
             return
         self._trouble = problem
         self._ended = True
@@ -174,7 +103,7 @@ class Pump:
         else:
             self._first_batch = self._opening.begin()
 
-    async def batches(self) -> AsyncIterator[list[Event]]:
+    async def batches(self) -> AsyncGenerator[list[Event]]:
         """Events, in batches to be sent as they are; the last batch holds the last event."""
         events, self._first_batch = self._first_batch, []
         if events:
@@ -182,7 +111,7 @@ class Pump:
         while not self._sender.over:
             try:
                 await self._wait(self._patience())
-                events = await self._take()
+                events = self._take()
             except TimeoutError:
                 events = self._tick() if self._patience() <= 0 else []
             if events:
@@ -210,7 +139,7 @@ class Pump:
             self._trouble = error.problem
         except Exception:
             log.exception("the upstream failed unexpectedly", extra={"request_id": self._request_id})
-            self._trouble = self._our_fault()
+            self._trouble = our_fault(self._request_id)
         finally:
             self._ended = True
             self._notify()
@@ -243,7 +172,7 @@ class Pump:
         if self._news is not None and not self._news.done():
             self._news.set_exception(TimeoutError())
 
-    async def _take(self) -> list[Event]:
+    def _take(self) -> list[Event]:
         events = self._begin()
         drawn, self._drawn = self._drawn, []
         for payload in drawn:
@@ -254,7 +183,7 @@ class Pump:
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         if self._ended and not self._sender.over and not self._drawn:
-            events += await self._end()
+            events += self._end()
         return events
 
     def _begin(self) -> list[Event]:
@@ -262,8 +191,6 @@ class Pump:
         if self._answer is None:
             return []
         answer, self._answer = self._answer, None
-        if self._turn is not None:
-            return []
         self._sender = self._turn = answer.turn
         self._clocks = partial(_same, answer.clocks)
         return self._guarded(answer.turn.begin, self._opening.hand_over())
@@ -274,25 +201,11 @@ class Pump:
         self._spoke = True
         return self._guarded(self._turn.receive, payload)
 
-    async def _end(self) -> list[Event]:
-        """The last events, when all that was drawn has been read, unless there is more to ask."""
+    def _end(self) -> list[Event]:
+        """The last events, when all that was drawn has been read."""
         if self._trouble is not None or self._turn is None:
             return self._sender.fail(self._trouble or SILENT)
-        try:
-            more = None if self._again is None else await self._again()
-        except Exception:
-            log.exception("a turn could not go on", extra={"request_id": self._request_id})
-            return [] if self._sender.over else self._sender.fail(self._our_fault())
-        if more is None:
-            return self._guarded(self._turn.end)
-        events, answer = more
-        if self._sender.over:
-            return events
-        if self._interrupted is not None:
-            return events + self._sender.fail(self._interrupted)
-        self._ended = self._spoke = False
-        self._drawer = asyncio.create_task(self._draw(answer))
-        return events
+        return self._guarded(self._turn.end)
 
     def _guarded(self, step: Callable[..., list[Event]], *given: Any) -> list[Event]:
         """The events of a step of the turn. A step that raises is our fault, and the turn's last step."""
@@ -300,7 +213,7 @@ class Pump:
             return step(*given)
         except Exception:
             log.exception("a turn could not go on", extra={"request_id": self._request_id})
-            return [] if self._sender.over else self._sender.fail(self._our_fault())
+            return [] if self._sender.over else self._sender.fail(our_fault(self._request_id))
 
     def _patience(self) -> float:
         """Seconds until the next time limit."""
@@ -319,12 +232,14 @@ class Pump:
             return self._sender.fail(too_slow("stopped talking", clocks.idle))
         return self._guarded(self._sender.keep_alive)
 
-    def _our_fault(self) -> Problem:
-        return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {self._request_id}.")
-
 
 def _same(clocks: Clocks) -> Clocks:
     return clocks
+
+
+def our_fault(request_id: str) -> Problem:
+    """The problem of a turn that fails by an error of this server."""
+    return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}.")
 
 
 def too_slow(what: str, seconds: float) -> Problem:

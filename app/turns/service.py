@@ -1,11 +1,12 @@
 """The application service: from the body of a request to an upstream that has been asked."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
 from app.catalogue import AnyTurn, Catalogue, Counted, Route
+from app.compaction.summary import SummaryTurn, may_be_summarized
 from app.compaction.window import kept_messages
 from app.emitter.opening_response import opening_response
 from app.emitter.prepared import prepared
@@ -22,14 +23,16 @@ from app.protocol.response import Identity
 from app.protocol.warnings import ClientWarning
 from app.settings import Server
 from app.turns.asks import Asks
-from app.turns.attempts import first_payload, second_payload
+from app.turns.attempts import first_payload
 from app.turns.lifecycle import RunningTurn, TurnLifecycle
 from app.turns.limits import Limits
 from app.turns.log import NoLog, TurnLog
 from app.turns.observer import Observer
 from app.turns.opening import RequestOpening
-from app.turns.pump import Answer, Pump
+from app.turns.pump import Pump
 from app.turns.quota import Quota
+from app.turns.reader import Answer
+from app.turns.summary_first import SummaryFirst
 from app.turns.warning_texts import bounded
 
 UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
@@ -117,35 +120,40 @@ class TurnService:
         turn.slot.hold(self._waiting, create.size)
         identity = self._identity()
         for_codex = _is_codex(originator)
-        route = self._catalogue.route_for(create.model, turn.caller)
-        first = await self._first_turn(route, create, turn.log, identity, for_codex=for_codex)
-        asks = Asks(create, route, first, turn.log)
+        ways = self._catalogue.route_for(create.model, turn.caller).ways(create)
+        first = await self._first_turn(ways[0], create, turn.log, identity, for_codex=for_codex)
+        asks = Asks(create, ways[0], first, turn.log)
         begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
-        answered = turn.slot.answered
+        slot, request_id = turn.slot, turn.log.request_id
 
-        async def answer() -> Answer:
-            found = await first_payload((route, *route.others), first, begin, asks)
-            if not asks.turn.next_size:
-                asks.answered()
+        def answered() -> None:
+            asks.answered()
+            slot.answered()
+
+        async def first_step() -> Answer:
+            answer = await first_payload(ways, first, begin, asks)
+            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
                 answered()
-            return found
+            return answer
 
-        async def again() -> tuple[list[Event], Callable[[], Awaitable[Answer]]] | None:
-            more = await off_loop(asks.turn.next_size, asks.turn.go_on)
-            if more is None:
-                return None
-            events, ask = more
-
-            async def second() -> Answer:
-                found = await second_payload(asks, ask)
+        def second_step(summary: SummaryTurn) -> Pump:
+            async def ask() -> Answer:
+                second = await asks.route.begin(
+                    summary.next_request, identity, self._mint, self._now, for_codex=for_codex
+                )
+                second.warnings = summary.warnings
+                answer = await first_payload([asks.route], second, begin, asks)
                 answered()
-                return found
+                return answer
 
-            return events, second
+            return Pump(summary.emitter, ask, clocks=lambda: asks.clocks, request_id=request_id)
 
         opening = RequestOpening(create, identity)
-        pump = Pump(opening, answer, clocks=lambda: asks.clocks, request_id=turn.log.request_id, again=again)
-        running = RunningTurn(asks, pump, create.size)
+        pump = Pump(opening, first_step, clocks=lambda: asks.clocks, request_id=request_id)
+        steps: Pump | SummaryFirst = pump
+        if may_be_summarized(create):
+            steps = SummaryFirst(pump, asks, second_step, note=turn.log.note, request_id=request_id)
+        running = RunningTurn(asks, steps, create.size)
         turn.begun(running)
         return running
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from app.upstreams.http_server import (
     did_not_answer_as_it_must,
     json_object,
 )
-from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke, UpstreamRefused
+from app.upstreams.port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
 from app.upstreams.response_events import EventReader, NotEventsError, ReportedError
 
 Json = dict[str, Any]
@@ -58,8 +57,9 @@ class NativeResponses:
             f"{url}/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect, keep=keep
         )
         self._secret = api_key
-        self.compactor = _Compactor(self, server(f"{url}/compact"))
-        """The same server, asked to sum a conversation up."""
+        self._server_at = server
+        self._url = url
+        self._other_addresses: dict[str, _OtherAddress] = {}
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
@@ -91,6 +91,12 @@ class NativeResponses:
             if answer is not None:
                 answer.release(complete=reading.done)
 
+    def at(self, path: str) -> "_OtherAddress":
+        """The same server at the address that is `path` below its own."""
+        if path not in self._other_addresses:
+            self._other_addresses[path] = _OtherAddress(self, self._server_at(f"{self._url}/{path}"))
+        return self._other_addresses[path]
+
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
         """How long the ask is, by the server itself; None if it has no such address. `UpstreamRefused` as in `open`."""
         body: Json = {name: ask[name] for name in _COUNTED if name in ask}
@@ -105,8 +111,10 @@ class NativeResponses:
 
     async def close(self) -> None:
         """Close every connection."""
-        for server in (self._server, self._counter, self.compactor):
+        for server in (self._server, self._counter):
             await server.close()
+        for address in self._other_addresses.values():
+            await address.close()
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
@@ -120,25 +128,22 @@ class NativeResponses:
                 return self._server.problem(error, model, secret)
 
 
-class _Compactor:
-    """A server that sums conversations up in its own way, or is asked for a summary if it cannot."""
+class _OtherAddress:
+    """Another address of the same server. It answers with one JSON object."""
 
     def __init__(self, native: NativeResponses, server: HttpServer) -> None:
         self._native = native
         self._server = server
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
-        """What the server made of `ask["compact"]`; where it has no such address, its answer to `ask["otherwise"]`."""
+        """The object. Raises `NoSuchAddressError` where the server has no such address, `UpstreamRefused` otherwise."""
         try:
-            yield await _whole(await self._server.ask(msgspec.json.encode(ask["compact"]), key))
+            yield await _whole(await self._server.ask(msgspec.json.encode(ask), key))
         except (*TROUBLE, NotEventsError) as error:
-            if not (isinstance(error, HttpRefusedError) and error.status in NOT_THERE):
-                raise self._native.refused(error, str(ask["model"]), key) from None
-        else:
-            return
-        async with aclosing(self._native.open(ask["otherwise"], key)) as events:
-            async for event in events:
-                yield event
+            refused = self._native.refused(error, str(ask["model"]), key)
+            if isinstance(error, HttpRefusedError) and error.status in NOT_THERE:
+                raise NoSuchAddressError(refused.problem) from None
+            raise refused from None
 
     async def close(self) -> None:
         """Close the connections to this address."""

@@ -56,9 +56,13 @@ class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an 
 
     def with_problem(self, problem: Problem) -> "UpstreamRefused":
         """The same with another problem."""
-        return UpstreamRefused(
+        return type(self)(
             problem, wait=self.wait, outage=self.outage, elsewhere=self.elsewhere, timed_out=self.timed_out
         )
+
+
+class NoSuchAddressError(UpstreamRefused):
+    """The upstream has no such address (`Addressed.at`). It may be asked at its own."""
 
 
 class UpstreamBroke(Exception):  # noqa: N818 — as above
@@ -119,10 +123,9 @@ class Counting(Protocol):
 
 
 @runtime_checkable
-class Compacting(Protocol):
-    """An upstream that may be able to sum conversations up in its own way."""
+class Addressed(Protocol):
+    """An upstream that may have other addresses, each of which answers with one JSON object."""
 
-    @property
-    def compactor(self) -> UpstreamPort[dict[str, Any], dict[str, Any]]:
-        """The same server, asked for that."""
+    def at(self, path: str) -> UpstreamPort[dict[str, Any], dict[str, Any]]:
+        """The same server at the address that is `path` below its own. The upstream closes it."""
         ...

@@ -18,7 +18,7 @@ import app.fetching.attachments
 import app.off_loop
 import app.transports.websocket
 import app.turns.service
-from app.dialects.chat.turn import ChatTurn
+from app.compaction.summary import SummaryTurn
 from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
@@ -41,7 +41,7 @@ STEPS: Final = [
     (app.catalogue, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
     (app.catalogue, "RelayTurn"),
-    (app.catalogue, "RelayedCompaction"),
+    (app.catalogue, "RelayedObject"),
 ]
 Seen = dict[str, set[str]]
 
@@ -114,17 +114,15 @@ def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str)
 def test_the_second_ask_of_a_turn_that_sums_up_first(
     seen: Seen, monkeypatch: pytest.MonkeyPatch, times: int, thread: str
 ) -> None:
-    """A turn with one ask only has nothing to do there, and does it where it is."""
+    """So is what is made of the summary: its window, and the seal around it."""
     ran_in: list[str] = []
-    go_on = ChatTurn.go_on
+    finish = SummaryTurn.finish
 
-    def noted(turn: ChatTurn) -> Any:
-        more = go_on(turn)
-        where = "long work" if "long-work" in threading.current_thread().name else "loop"
-        ran_in.append(where if more is not None else f"nothing on {where}")
-        return more
+    def noted(turn: SummaryTurn) -> Any:
+        ran_in.append("long work" if "long-work" in threading.current_thread().name else "loop")
+        return finish(turn)
 
-    monkeypatch.setattr(ChatTurn, "go_on", noted)
+    monkeypatch.setattr(SummaryTurn, "finish", noted)
     said = [{"role": "user", "content": "Remember this. " * 30}, {"role": "assistant", "content": "OK."}]
     body = {"model": "m", "input": [*said * times, {"role": "user", "content": "Go on."}]}
     managed = {"context_management": [{"type": "compaction", "compact_threshold": 100}]}
@@ -134,8 +132,8 @@ def test_the_second_ask_of_a_turn_that_sums_up_first(
     ):
         assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
         assert httpx.post(f"{url}/v1/responses", json=body | managed).status_code == 200
-    assert ran_in == ["nothing on loop", thread, "nothing on loop"]
-    assert seen["decode_object"] == {thread}
+    assert ran_in == [thread]
+    assert (seen["decode_object"], seen["ChatTurn"]) == ({thread}, {thread})
 
 
 @pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])

@@ -29,7 +29,7 @@ The end of a call that may have been cut waits for the next event (`call_ends.py
 as incomplete. What becomes of open items at the end, and what Codex gets differently, is in the emitter's tables.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from app.dialects.responses.call_ends import CallEnds, Named
@@ -60,7 +60,7 @@ from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from app.protocol.ids import Mint
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity
+from app.protocol.response import NOTHING_SENT, Identity, Sent
 from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
@@ -86,7 +86,7 @@ class RelayTurn:
         for_codex: bool = False,
     ) -> None:
         relayed = to_responses(request, model=model, options=options)
-        self.warnings = tuple(relayed.warnings)
+        self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.ask = relayed.body
         self._tool_choice = ToolChoiceFilter(request.tool_choice)
         self.problem: Problem | None = None
@@ -117,12 +117,12 @@ class RelayTurn:
         """How many tokens the ask has, roughly. It is known until the answer begins."""
         return len(json_bytes({key: self.ask[key] for key in READ if key in self.ask})) // CHARACTERS_PER_TOKEN + 1
 
-    def begin(self, sent: int = 0) -> list[Event]:
-        """No events: the first ones are the upstream's own, unless `sent` events of ours have been sent already."""
+    def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
+        """No events: the first ones are the upstream's own, unless some were made in its stead and sent."""
         self.ask = {}
-        if sent:
+        if sent.events:
             self._response.open()
-            self._ledger.continue_after(sent)
+            self._ledger.continue_after(sent.events)
         return []
 
     def receive(self, event: Json) -> list[Event]:
@@ -149,11 +149,6 @@ class RelayTurn:
         if empty_delta := self._ledger.empty_delta():
             return [self._relayed(empty_delta["type"], empty_delta, RelayedItem)]
         return [self._in_progress()]
-
-    next_size = 0
-
-    def go_on(self) -> None:
-        """There is one ask, and no other."""
 
     def end(self) -> list[Event]:
         """The upstream closed its stream."""

@@ -8,20 +8,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.compaction.prompt import SUM_UP, opened_window
+from app.compaction.summary import SummaryTurn
 from app.compaction.window import LETTER
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.sealing import EnvelopeSealer
 from tests.support.chat_requests import assistant, call, output, user
-from tests.support.compacting_turns import OPEN, SAID, USAGE, Json, asked, compaction, heard, new_turn, outcome, told
+from tests.support.compacting_turns import (
+    OPEN,
+    SAID,
+    USAGE,
+    Json,
+    Turn,
+    asked,
+    compaction,
+    heard,
+    new_turn,
+    outcome,
+    read,
+    second_turn,
+    told,
+)
 from tests.support.script import says, stops
-from tests.support.stage import OpenBook, plain
+from tests.support.stage import OpenBook
 from tests.support.warned import sentences
 
 LONG = "word " * 2_000
 
 
-def managed(items: list[Json], threshold: int = 1_000, **fields: Any) -> ChatTurn:
+def managed(items: list[Json], threshold: int = 1_000, **fields: Any) -> Turn:
     """A turn that may sum up what goes before it."""
     return new_turn(items, context_management=[{"type": "compaction", "compact_threshold": threshold}], **fields)
 
@@ -32,7 +47,7 @@ LOOP = [user("Do it."), assistant("Looking."), call("a"), output("a", LONG), cal
 def test_a_conversation_that_is_short_enough_is_left_alone() -> None:
     turn = managed(SAID)
     assert asked(turn)[-1] == ("user", "Well done.")
-    assert turn.go_on() is None
+    assert isinstance(turn, ChatTurn)
     assert sentences(turn.warnings) == []
 
 
@@ -41,13 +56,10 @@ def test_a_conversation_that_is_too_long_is_summed_up_first_and_then_answered() 
     turn = managed(items, instructions="Be brief.")
     assert asked(turn) == [("system", "Be brief."), ("user", "Do it."), ("assistant", LONG), ("user", SUM_UP)]
     turn.begin()
-    for chunk in (says("Notes."), stops(), USAGE):
-        assert turn.receive(chunk) == []
-    more = turn.go_on()
-    assert more is not None
-    events, ask = more
-    assert [type(event).__name__ for event in events] == ["OutputItemAdded", "OutputItemDone"]
-    assert [(message["role"], message["content"]) for message in ask["messages"]] == [
+    assert read(turn, [says("Notes."), stops(), USAGE]) == []
+    assert isinstance(turn, SummaryTurn)
+    assert [type(event).__name__ for event in turn.finish()] == ["OutputItemAdded", "OutputItemDone"]
+    assert asked(second_turn(turn)) == [
         ("system", "Be brief."), ("user", "Do it."), told("Notes."), ("user", "Well done."),
     ]  # fmt: skip
 
@@ -79,11 +91,10 @@ def test_the_last_step_of_a_tool_loop_is_kept_to_the_letter() -> None:
     turn = managed(LOOP)
     assert [role for role, _ in asked(turn)] == ["user", "assistant", "tool", "user"]
     turn.begin()
-    for chunk in (says("Notes."), stops()):
-        turn.receive(chunk)
-    more = turn.go_on()
-    assert more is not None
-    assert [(message["role"], message["content"]) for message in more[1]["messages"]] == [
+    read(turn, [says("Notes."), stops()])
+    assert isinstance(turn, SummaryTurn)
+    turn.finish()
+    assert asked(second_turn(turn)) == [
         ("user", "Do it."), told("Notes."), ("assistant", None), ("tool", "B."),
     ]  # fmt: skip
 
@@ -121,7 +132,7 @@ def test_what_cannot_be_summed_up_is_said(items: list[Json], options: ChatOption
     turn = new_turn(items, options, context_management=threshold)
     [warning] = sentences(turn.warnings)
     assert warning.startswith("'context_management' has no effect on this conversation. ")
-    assert turn.go_on() is None
+    assert isinstance(turn, ChatTurn)
 
 
 @pytest.mark.parametrize(
@@ -135,14 +146,8 @@ def test_other_ways_to_manage_a_context_are_warned_of(entry: Json) -> None:
 @pytest.mark.parametrize("answer", [[stops()], [says("Half")], [{"error": {"message": "x", "code": "y"}}]])
 def test_a_turn_whose_conversation_could_not_be_summed_up_fails(answer: list[Json]) -> None:
     turn = managed([user("Do it."), assistant(LONG), user("Well done.")])
-    turn.begin()
-    events = [event for chunk in answer for event in turn.receive(chunk)]
-    if not turn.over:
-        more = turn.go_on()
-        assert more is not None
-        events += more[0]
-    assert turn.over
-    assert plain(events)[-1]["response"]["status"] == "failed"
+    events = heard(turn, answer)
+    assert events[-1]["response"]["status"] == "failed"
 
 
 texts = st.text(min_size=1).filter(lambda text: bool(text.strip()))

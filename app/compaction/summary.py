@@ -1,0 +1,273 @@
+"""A turn that begins with a summary: what the model is asked for it, and what follows when it is there.
+
+Theory of operation
+-------------------
+A summary is the answer to an ordinary ask: the conversation, and `SUM_UP` after it. An ordinary turn of the upstream's
+dialect reads that answer, and its events go no further: `SummaryTurn` takes the text out of the last one. What the
+client gets meanwhile is keep-alives. Then it gets the compaction item, and
+
+    asked for by the client     the last event
+    by `context_management`     the answer of a second turn, whose request is the item's window in place of the
+                                conversation; it continues after the events and items that were sent
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+from app.bridges.table import BridgeTable
+from app.compaction.prompt import SUM_UP, Window, sealed_window
+from app.compaction.window import LETTER, SET_UP, Parted, fits_a_window, parted, triggered, whole_window
+from app.compaction.written_summary import written_summary
+from app.emitter.deltas import Compacted, Stopped, UsageReported
+from app.emitter.emitter import Emitter
+from app.emitter.opening_response import opening_response
+from app.parsing.items import parse_item
+from app.protocol.events import Event, LastEvent, RelayedLast
+from app.protocol.ids import Mint
+from app.protocol.problems import Problem, refuse
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.input_items import CompactionTriggerItem, InputItem, MessageItem
+from app.protocol.request.text_format import PlainFormat
+from app.protocol.response import NOTHING_SENT, Identity, Sent, Usage
+from app.protocol.seals import Sealer
+from app.protocol.warnings import ClientWarning
+
+CHARACTERS_PER_TOKEN: Final = 4
+"""A rough mean over languages and code."""
+KEPT: Final = 80_000
+"""Characters of the user's messages that are kept to the letter beside a summary, at most."""
+
+NOTHING_BEFORE: Final = "Before its last step there is nothing that could be summed up."
+TOO_MANY: Final = f"More than {LETTER} items of it would have to be kept to the letter."
+NO_SUMMARY: Final = Problem(
+    code="upstream_error", message="The model was asked to sum the conversation up, and wrote none."
+)
+NO_SEAL: Final = (
+    "This server cannot sum conversations up: what is left of one is sealed, and its configuration says `seal.when`"
+    ' = "never".'
+)
+
+
+class OrdinaryTurn(Protocol):
+    """A turn of any dialect."""
+
+    ask: dict[str, Any]
+    warnings: Sequence[ClientWarning]
+
+    @property
+    def length(self) -> int: ...  # noqa: D102 — as in the dialects
+    @property
+    def notes(self) -> dict[str, Any]: ...  # noqa: D102
+    @property
+    def over(self) -> bool: ...  # noqa: D102
+    @property
+    def problem(self) -> Problem | None: ...  # noqa: D102
+    def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]: ...  # noqa: D102
+    def receive(self, payload: Any, /) -> list[Event]: ...  # noqa: D102
+    def end(self) -> list[Event]: ...  # noqa: D102
+    def fail(self, problem: Problem) -> list[Event]: ...  # noqa: D102
+
+
+TurnT = TypeVar("TurnT", bound=OrdinaryTurn)
+Make = Callable[[CreateResponse, Sealer | None], TurnT]
+"""Makes the turn for a request; the sealer opens what is sealed in it."""
+
+
+class SummaryContext(NamedTuple):
+    """What a turn needs besides its request."""
+
+    identity: Identity
+    mint: Mint
+    now: Callable[[], int]
+    sealer: Sealer | None
+    for_codex: bool = False
+
+
+def may_be_summarized(request: CreateResponse) -> bool:
+    """Whether a summary may be wanted for this request, whichever upstream it is for."""
+    return triggered(request) or request.compact_threshold is not None
+
+
+def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryContext) -> "TurnT | SummaryTurn":
+    """The turn to begin with: one for a summary, if that is asked for or the conversation is too long.
+
+    `request` is expanded. Raises `ProblemError` where a summary is asked for and cannot be had.
+    """
+    if triggered(request):
+        return summary_alone(request, make, context)
+    turn = make(request, context.sealer)
+    threshold = request.compact_threshold
+    if threshold is None or turn.length <= threshold:
+        return turn
+    parts = parted(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
+    sealer = context.sealer
+    if parts is None or sealer is None or not fits_a_window(parts, _most_kept(request)):
+        why = NOTHING_BEFORE if parts is None else NO_SEAL if sealer is None else TOO_MANY
+        details = f"'context_management' has no effect on this conversation. {why}"
+        turn.warnings = (*turn.warnings, ClientWarning("context_management", "compaction", details))
+        return turn
+    inner = make(_asking_for_summary(request, parts.head), sealer.fresh())
+    return SummaryTurn(request, inner, context, sealer, warnings=turn.warnings, parts=parts)
+
+
+def summary_alone(request: CreateResponse, make: Make[TurnT], context: SummaryContext) -> "SummaryTurn":
+    """The turn for a summary and nothing else. Raises `ProblemError` where it cannot be had."""
+    if context.sealer is None:
+        raise refuse("unsupported_parameter", NO_SEAL, "input")
+    if len(request.items) == 1:
+        raise refuse("invalid_value", "'input' holds nothing that could be summed up.", "input")
+    inner = make(_asking_for_summary(request, request.items), context.sealer)
+    return SummaryTurn(request, inner, context, context.sealer, warnings=inner.warnings)
+
+
+class SummaryTurn:
+    """Reads a summary and makes the compaction item of it. `goes_on` says whether an answer follows."""
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        inner: OrdinaryTurn,
+        context: SummaryContext,
+        sealer: Sealer,
+        *,
+        warnings: Sequence[ClientWarning],
+        parts: Parted | None = None,
+    ) -> None:
+        self._request = request
+        self._inner = inner
+        self._sealer = sealer
+        self._parts = parts
+        self._last: LastEvent | RelayedLast | None = None
+        """The end of the model's answer."""
+        self.warnings = warnings
+        self.late_warnings: Sequence[ClientWarning] = ()
+        self.size = request.size
+        """Bytes of the request."""
+        self._next: CreateResponse | None = None
+        self.emitter = Emitter(
+            opening_response(request, id=context.identity.id, created_at=context.identity.created_at),
+            carriers=BridgeTable([]),
+            mint=context.mint,
+            now=context.now,
+            for_codex=context.for_codex,
+        )
+        """Makes the events for the client."""
+
+    @property
+    def ask(self) -> dict[str, Any]:
+        """What the upstream is asked."""
+        return self._inner.ask
+
+    @property
+    def length(self) -> int:
+        """How many tokens the ask has, roughly."""
+        return self._inner.length
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an answer is to follow the summary."""
+        return self._parts is not None
+
+    @property
+    def next_request(self) -> CreateResponse:
+        """The request of the turn that follows, once the summary is finished."""
+        assert self._next is not None  # noqa: S101 — our own misuse
+        return self._next
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """For the log: why there is a summary, and what it did not get or say."""
+        notes = {name: note for name, note in self._inner.notes.items() if name in {"dropped_tools", "usage"}}
+        return {**notes, "compaction": "threshold" if self.goes_on else "asked for"}
+
+    @property
+    def over(self) -> bool:
+        """Whether the summary is there, or never will be."""
+        return self._last is not None or self.emitter.over
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why there is none."""
+        return self.emitter.problem or self._inner.problem
+
+    def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
+        """The first two events, unless they have been sent already. The upstream has its ask by now."""
+        self._inner.begin()
+        return self.emitter.begin(sent)
+
+    def receive(self, payload: Any) -> list[Event]:
+        """Reads one payload. No event comes of it."""
+        return self._read(self._inner.receive(payload))
+
+    def keep_alive(self) -> list[Event]:
+        """Shows the client that the turn goes on."""
+        return self.emitter.keep_alive()
+
+    def end(self) -> list[Event]:
+        """The upstream closed its stream. No event comes of it: `finish` makes them."""
+        return self._read(self._inner.end())
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """The last events of a turn that cannot go on. What the summary has used so far stands in them."""
+        if self._last is None:
+            self._read(self._inner.fail(problem))
+        return [*self._report_usage(), *self.emitter.fail(problem)]
+
+    def finish(self) -> list[Event]:
+        """The compaction item, once the summary is over; and the last events, unless an answer follows.
+
+        It takes long where the request is long.
+        """
+        if self.emitter.over or self._last is None:
+            return []
+        if self._inner.problem is not None:
+            return self.fail(self._inner.problem)
+        summary = written_summary(self._last)
+        if not summary.text:
+            return self.fail(_refused(summary.refusal) if summary.refusal else NO_SUMMARY)
+        events = self.emitter.feed([Compacted(sealed_window(self._window(summary.text), self._sealer))])
+        events += self._report_usage()
+        if self._parts is None:
+            return [*events, *self.emitter.feed([Stopped(summary.ending)]), *self.emitter.end()]
+        return events
+
+    def _read(self, events: list[Event]) -> list[Event]:
+        if events and isinstance(events[-1], LastEvent | RelayedLast):
+            self._last = events[-1]
+        return []
+
+    def _report_usage(self) -> list[Event]:
+        usage: Usage | None = None if self._last is None else self._last.response.usage
+        return [] if usage is None else self.emitter.feed([UsageReported(usage)])
+
+    def _window(self, text: str) -> Window:
+        if self._parts is None:
+            return Window(summary=text)
+        window = whole_window(self._parts, text, _most_kept(self._request))
+        set_up = [item for item in self._parts.head if item.type in SET_UP]
+        items = [*set_up, *(parse_item(item, "input") for item in window.items)]
+        update = {"input": items, "positions": None, "context_management": []}
+        self._next = self._request.model_copy(update=update)
+        return window
+
+
+def _refused(words: str) -> Problem:
+    return Problem(code="invalid_prompt", message=f"The model refused to sum the conversation up: {words}")
+
+
+def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
+    """The request for a summary of these items. Its tools stay, so that prompt caches hold, but none may be called."""
+    kept = [item for item in items if not isinstance(item, CompactionTriggerItem)]
+    update = {
+        "input": [*kept, MessageItem(role="user", content=SUM_UP)],
+        "tool_choice": "none",
+        "text": request.text.model_copy(update={"format": PlainFormat(type="text")}),
+        "max_output_tokens": None,
+        "context_management": [],
+    }
+    return request.model_copy(update=update)
+
+
+def _most_kept(request: CreateResponse) -> int:
+    """How many characters of the user's messages are kept beside a summary: a quarter of the room there is."""
+    return min(KEPT, (request.compact_threshold or 0) * CHARACTERS_PER_TOKEN // 4)

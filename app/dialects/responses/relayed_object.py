@@ -1,0 +1,99 @@
+"""One JSON object from another address of a server that speaks Responses itself, passed on with its ids marked."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
+
+from app.dialects.responses.endings import UNREADABLE, ending
+from app.dialects.responses.marked_ids import marked
+from app.dialects.responses.relay import CHARACTERS_PER_TOKEN
+from app.dialects.responses.relay_options import RelayOptions
+from app.dialects.responses.relayed_body import to_responses
+from app.json_text import json_bytes
+from app.protocol.events import Event, RelayedLast
+from app.protocol.problems import Problem
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.response import NOTHING_SENT, Sent
+from app.protocol.warnings import ClientWarning
+
+Json = dict[str, Any]
+
+
+class PostedObject(Protocol):
+    """What is asked for at another address."""
+
+    @property
+    def members(self) -> Collection[str]:
+        """What a request may hold there."""
+        ...
+
+    @property
+    def object(self) -> str:
+        """What the answer calls itself."""
+        ...
+
+
+class RelayedObject:
+    """What to ask at that address, and what to pass on of the answer, which comes whole."""
+
+    def __init__(
+        self, request: CreateResponse, posted: PostedObject, *, model: str, options: RelayOptions, notes: Json
+    ) -> None:
+        relayed = to_responses(request, model=model, options=options)
+        self.ask = {name: value for name, value in relayed.body.items() if name in posted.members}
+        self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
+        self.late_warnings: Sequence[ClientWarning] = ()
+        self.notes = notes
+        """For the log."""
+        self.problem: Problem | None = None
+        """Why it failed."""
+        self.over = False
+        self._object = posted.object
+        self._marks_ids = options.ids == "am"
+
+    @property
+    def length(self) -> int:
+        """How many tokens the ask has, roughly."""
+        return len(json_bytes(self.ask)) // CHARACTERS_PER_TOKEN + 1
+
+    def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:  # noqa: ARG002 — nothing is streamed
+        """No events."""
+        self.ask = {}
+        return []
+
+    def receive(self, given: Json) -> list[Event]:
+        """The object, as a last event."""
+        if given.get("object") != self._object:
+            return self.fail(UNREADABLE)
+        return self._last(self._marked(given) if self._marks_ids else given, "completed")
+
+    def keep_alive(self) -> list[Event]:
+        """No events: nothing is streamed."""
+        return []
+
+    def end(self) -> list[Event]:
+        """The last event where no object came."""
+        return self.fail(UNREADABLE)
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """Something broke."""
+        self.problem = problem
+        return self._last({"error": {"code": problem.code, "message": problem.message}}, "failed")
+
+    @staticmethod
+    def _marked(given: Json) -> Json:
+        output = given.get("output")
+        items = [
+            {**item, "id": _marked_id(item["id"])} if isinstance(item, dict) and "id" in item else item
+            for item in (output if isinstance(output, list) else [])
+        ]
+        return {**given, "id": _marked_id(given.get("id")), "output": items}
+
+    def _last(self, body: Json, status: str) -> list[Event]:
+        self.over = True
+        data = json_bytes(body)
+        response = ending({"status": status, "usage": body.get("usage")}, f"response.{status}")
+        return [RelayedLast(sequence_number=0, name=self._object.encode(), data=data, body=data, response=response)]
+
+
+def _marked_id(given: Any) -> Any:
+    return marked(given) if isinstance(given, str) else given

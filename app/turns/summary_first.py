@@ -1,0 +1,87 @@
+"""A turn of two steps: a summary, and the answer to what is left of the conversation. Each has a pump of its own."""
+
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from app.compaction.summary import SummaryTurn
+from app.off_loop import off_loop
+from app.protocol.events import Event
+from app.protocol.problems import Problem
+from app.turns.asks import Asks
+from app.turns.pump import Pump, our_fault
+
+log = logging.getLogger("am_proxy")
+
+
+class SummaryFirst:
+    """Runs a turn that may begin with a summary. It is used as a pump is.
+
+    `answer` makes the pump of the second step, which begins where the summary's emitter has stopped.
+    """
+
+    def __init__(
+        self,
+        pump: Pump,
+        asks: Asks,
+        answer: Callable[[SummaryTurn], Pump],
+        *,
+        note: Callable[..., None],
+        request_id: str,
+    ) -> None:
+        self._pump = pump
+        self._asks = asks
+        self._answer = answer
+        self._note = note
+        self._request_id = request_id
+        self._interrupted: Problem | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the turn failed."""
+        return self._pump.problem
+
+    def ended_with(self, problem: Problem) -> bool:
+        """Whether this is why the turn failed, or was refused."""
+        return self._pump.ended_with(problem)
+
+    async def open(self, patience: float) -> None:
+        """Waits for the first payload of the first step, as `Pump.open` does."""
+        await self._pump.open(patience)
+
+    async def batches(self) -> AsyncGenerator[list[Event]]:
+        """Events of both steps; the last batch holds the last event."""
+        async with aclosing(self._pump.batches()) as batches:
+            async for batch in batches:
+                yield batch
+        turn = self._asks.turn
+        if not isinstance(turn, SummaryTurn):
+            return
+        self._note(**turn.notes)
+        if events := await self._finished(turn):
+            yield events
+        if turn.emitter.over:
+            return
+        await self._pump.close()
+        self._pump = self._answer(turn)
+        if self._interrupted is not None:
+            self._pump.interrupt(self._interrupted)
+        async with aclosing(self._pump.batches()) as batches:
+            async for batch in batches:
+                yield batch
+
+    def interrupt(self, problem: Problem) -> None:
+        """Ends the turn with this problem, unless all of the answer is there. A second step is not begun."""
+        self._interrupted = problem
+        self._pump.interrupt(problem)
+
+    async def close(self) -> None:
+        """Stops asking, and returns when the upstream is closed."""
+        await self._pump.close()
+
+    async def _finished(self, turn: SummaryTurn) -> list[Event]:
+        try:
+            return await off_loop(turn.size, turn.finish)
+        except Exception:
+            log.exception("a turn could not go on", extra={"request_id": self._request_id})
+            return [] if turn.emitter.over else turn.emitter.fail(our_fault(self._request_id))
