@@ -16,8 +16,8 @@ from app.providers.lookup import PROVIDERS, provider_of
 
 Ask = Callable[[str], str]
 
-LOCAL: Final = {"Ollama": 11434, "LM Studio": 1234, "vLLM": 8000, "llama.cpp": 8081}
-"""Ports on which servers of one's own machine usually listen."""
+LOCAL: Final = {"ollama": 11434, "lm_studio": 1234, "vllm": 8000, "llama_cpp": 8081}
+"""The ports on which servers of these providers usually listen on one's own machine."""
 
 _ADDRESS: Final = r'https?://[^"\\\s]+'
 
@@ -60,7 +60,7 @@ _KNOWN: Final = """
 [upstreams.{provider}]
 via = "chat"                   # asked directly, at its own address
 provider = "{provider}"{pad}# see docs/providers.md
-{api_key}
+{address}{api_key}
 [models."*"]                   # every model name is passed on unchanged
 upstream = "{provider}"
 """
@@ -121,18 +121,23 @@ def _upstream(ask: Ask) -> str:
         return _SERVER.format(
             about="it has the Responses API itself", via="responses", url=url, api_key=_variable(ask, "")
         )
-    return _chat_server(ask, next(iter(found.values()), ""))
+    return _chat_server(ask, found)
 
 
-def _chat_server(ask: Ask, usual: str) -> str:
-    names = "|".join(provider.name for provider in PROVIDERS if provider.speaks_chat and provider.base_url)
+def _chat_server(ask: Ask, found: dict[str, str]) -> str:
+    """The tables of a chat-completions server: of a known provider, or at an address."""
+    names = {provider.name for provider in PROVIDERS if provider.speaks_chat and provider.base_url} | found.keys()
+    usual = next(iter(found), "")
     question = f"At which address, or of which provider (groq, mistral, …)? [{usual or 'http://…/v1'}] "
-    answer = _matching(ask, question, f"{_ADDRESS}|{names}", usual)
-    if answer.startswith(("http://", "https://")):
+    answer = _matching(ask, question, "|".join([_ADDRESS, *names]), usual)
+    if answer not in names:
         return _SERVER.format(about="a chat-completions server", via="chat", url=answer, api_key=_variable(ask, ""))
     known = provider_of(answer)
+    url = found.get(answer, known.base_url)
+    address = "" if url == known.base_url else f'base_url = "{url}"\n'
     variable = _variable(ask, known.key_variable) if known.key_variable else ""
-    return _KNOWN.format(provider=answer, pad=" " * max(1, 18 - len(answer)), api_key=variable)
+    pad = " " * max(1, 18 - len(answer))
+    return _KNOWN.format(provider=answer, pad=pad, address=address, api_key=variable)
 
 
 def _variable(ask: Ask, usual: str) -> str:

@@ -13,7 +13,9 @@ import pytest
 
 from app.__main__ import main
 from app.cli import init as module
+from app.cli.init import LOCAL as USUAL_PORTS
 from app.cli.init import init
+from app.providers.lookup import provider_of
 from app.settings import load
 
 
@@ -88,15 +90,24 @@ def test_for_other_machines_a_key_is_made_and_only_its_digest_kept(
     assert key not in (tmp_path / "config.toml").read_text()
 
 
-def test_a_server_of_this_machine_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_this_machine_is_found_and_configured_as_its_provider_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        monkeypatch.setattr(module, "LOCAL", {"Ollama": port})
-        assert init(tmp_path / "config.toml", answering("", "", "", "")) == 0
-    assert (
-        tomllib.loads((tmp_path / "config.toml").read_text())["upstreams"]["local"]["base_url"]
-        == f"http://127.0.0.1:{port}/v1"
-    )
+        monkeypatch.setattr(module, "LOCAL", {"llama_cpp": port})
+        assert init(tmp_path / "config.toml", answering("", "", "")) == 0
+    assert tomllib.loads((tmp_path / "config.toml").read_text())["upstreams"] == {
+        "llama_cpp": {"via": "chat", "provider": "llama_cpp", "base_url": f"http://127.0.0.1:{port}/v1"}
+    }
+    assert load({}, {}, tmp_path).upstreams["llama_cpp"].named_tool_choice == "required"
+
+
+def test_the_usual_ports_are_those_of_the_providers() -> None:
+    for name, port in USUAL_PORTS.items():
+        known = provider_of(name)
+        assert known.speaks_chat
+        assert known.base_url in (None, f"http://127.0.0.1:{port}/v1")
 
 
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
