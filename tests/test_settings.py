@@ -126,110 +126,6 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
     assert load(flags, environ, tmp_path).server.port == port
 
 
-def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path) -> None:
-    environ = {
-        "AM_HOST": "localhost",
-        "AM_PORT": "1",
-        "AM_KEEP_ALIVE": "2",
-        "AM_FIRST_PAYLOAD_WAIT": "3",
-        "AM_STRICT": "true",
-        "AM_LENIENT": "true",
-        "AM_MAX_BODY_BYTES": "4096",
-        "AM_UPSTREAM_IDLE": "20",
-        "AM_UPSTREAM_IDLE_CONNECTIONS": "21",
-        "AM_BODY_TIMEOUT": "7",
-        "AM_BODY_CALLER_BYTES": "11",
-        "AM_BODY_TOTAL_BYTES": "12",
-        "AM_MAX_HEADER_BYTES": "2048",
-        "AM_HEADER_TIMEOUT": "8",
-        "AM_MAX_ITEMS": "5",
-        "AM_MAX_PARTS": "7",
-        "AM_MAX_TOOLS": "6",
-        "AM_MAX_JSON_VALUES": "5000",
-        "AM_MAX_ANSWER_BYTES": "2000000",
-        "AM_WEBSOCKET": "false",
-        "AM_WEBSOCKET_MEMORY_BYTES": "0",
-        "AM_WEBSOCKET_CALLER_BYTES": "1",
-        "AM_WEBSOCKET_TOTAL_BYTES": "2",
-        "AM_MAX_WEBSOCKETS": "3",
-        "AM_MAX_CALLER_WEBSOCKETS": "4",
-        "AM_WEBSOCKET_IDLE": "7",
-        "AM_WEBSOCKET_LIFETIME": "8",
-        "AM_ALLOW_PRIVATE_URLS": "yes",
-        "AM_FETCH_URLS": "never",
-        "AM_FETCH_TIMEOUT": "9",
-        "AM_MAX_FETCH_BYTES": "8192",
-        "AM_ALLOWED_HOSTS": "proxy.example.com, [fd00::1]",
-        "AM_CORS_ORIGINS": "https://a.example,http://b.example:3000",
-        "AM_MAX_TURNS": "7",
-        "AM_GUEST_REQUESTS_PER_MINUTE": "9",
-        "AM_GUEST_CONCURRENCY": "10",
-        "AM_SEND_TIMEOUT": "8",
-        "AM_DRAIN_DELAY": "9",
-        "AM_SHUTDOWN_GRACE": "10",
-        "AM_LOG_FORMAT": "json",
-        "AM_LOG_LEVEL": "warning",
-        "AM_LOG_BODIES": "yes",
-        "AM_METRICS": "open",
-        "AM_TRACES": "http://127.0.0.1:4318/v1/traces",
-        "AM_UI": "off",
-        "AM_WATCH": "7",
-        "AM_WATCH_BYTES": "8",
-        "AM_INSECURE_NO_AUTH": "1",
-    }
-    assert {name.removeprefix("AM_").lower() for name in environ} == set(Server.model_fields)
-    assert load({}, environ, tmp_path).server == Server(
-        host="localhost",
-        port=1,
-        keep_alive=2,
-        first_payload_wait=3,
-        strict=True,
-        lenient=True,
-        max_body_bytes=4096,
-        body_timeout=7,
-        body_caller_bytes=11,
-        body_total_bytes=12,
-        max_header_bytes=2048,
-        header_timeout=8,
-        max_items=5,
-        max_parts=7,
-        max_tools=6,
-        max_json_values=5000,
-        max_answer_bytes=2000000,
-        websocket=False,
-        websocket_memory_bytes=0,
-        websocket_caller_bytes=1,
-        websocket_total_bytes=2,
-        max_websockets=3,
-        max_caller_websockets=4,
-        websocket_idle=7,
-        websocket_lifetime=8,
-        allow_private_urls=True,
-        fetch_urls="never",
-        fetch_timeout=9,
-        max_fetch_bytes=8192,
-        upstream_idle=20,
-        upstream_idle_connections=21,
-        allowed_hosts=("proxy.example.com", "fd00::1"),
-        cors_origins=("https://a.example", "http://b.example:3000"),
-        max_turns=7,
-        guest_requests_per_minute=9,
-        guest_concurrency=10,
-        send_timeout=8,
-        drain_delay=9,
-        shutdown_grace=10,
-        log_format="json",
-        log_level="warning",
-        log_bodies=True,
-        metrics="open",
-        traces="http://127.0.0.1:4318/v1/traces",
-        ui=False,
-        watch=7,
-        watch_bytes=8,
-        insecure_no_auth=True,
-    )
-
-
 @pytest.mark.parametrize(
     ("flags", "environ", "upstream"),
     [
@@ -314,11 +210,6 @@ def test_a_dollar_that_is_doubled_is_a_plain_one(tmp_path: Path) -> None:
 def test_a_key_may_use_the_models_its_patterns_cover() -> None:
     key = Key("k", b"", ("gpt-*", "demo"))
     assert [key.may_use(name) for name in ("gpt-4.1", "demo", "demo2", "GPT-4.1")] == [True, True, False, False]
-
-
-def test_a_variable_that_is_nearly_a_setting_is_noted_and_no_mistake(tmp_path: Path) -> None:
-    settings = load({}, {"AM_PROT": "1", "AM_SOMETHING_QUITE_DIFFERENT": "1"}, tmp_path)
-    assert settings.notes == ("AM_PROT is not a setting (did you mean AM_PORT?)",)
 
 
 def test_a_secret_prints_nowhere(folder: Path) -> None:

@@ -18,7 +18,7 @@ from tests.support.script import calls, counts, more, says, stops, thinks
 from tests.support.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream, ScriptedUpstream
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.support.servers.server import Ask, Json
+from tests.support.servers.steps import Ask, Json
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.xdist_group("litellm")

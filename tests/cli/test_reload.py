@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from tests.support.running import ROOT, surroundings
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, Pause, Step
-from tests.support.servers.server import Gate
+from tests.support.servers.steps import Gate
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 

@@ -17,7 +17,7 @@ from tests.deploy.balancers import balancing
 from tests.support.running import Running, running
 from tests.support.script import counts, says, stops
 from tests.support.servers.chat import ChatUpstream
-from tests.support.servers.server import Ask, Pause, Step
+from tests.support.servers.steps import Ask, Pause, Step
 
 STREAMS = 12
 LAST = ("response.completed", "response.incomplete", "response.failed")

@@ -9,6 +9,8 @@ on what it would silently drop. What differs between kinds of items and parts st
 from collections.abc import Sequence
 from typing import Any
 
+from tests.support.grammar_checks import broken, is_number, is_text, require
+from tests.support.grammar_open import OpenItem, OpenPart
 from tests.support.grammar_response import check_response, same_echo
 from tests.support.grammar_tables import (
     COMMAND,
@@ -19,14 +21,8 @@ from tests.support.grammar_tables import (
     Call,
     Event,
     Image,
-    Kind,
-    Part,
     Prose,
     Sealed,
-    broken,
-    is_number,
-    is_text,
-    require,
 )
 
 LAST = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
@@ -41,32 +37,6 @@ def check(events: Sequence[Event], *, completed_may_be_incomplete: bool = False)
     require(reading.ended, "a stream ends with completed, incomplete or failed")
 
 
-class _OpenPart:
-    """A part that has been added and not done."""
-
-    def __init__(self, part: Part, index: int) -> None:
-        self.part = part
-        self.index = index
-        self.said: list[str] = []
-        self.logprobs: list[Any] = []
-        self.annotations: list[Any] = []
-        self.text: str | None = None
-
-
-class _OpenItem:
-    """An item that has been added and not done."""
-
-    def __init__(self, item: dict[str, Any], kind: Kind) -> None:
-        self.item = item
-        self.kind = kind
-        self.part: _OpenPart | None = None
-        self.parts: dict[str, list[dict[str, Any]]] = {"content": [], "summary": []}
-        self.said: list[str] = []
-        self.whole: str | None = None
-        self.commands: list[str] = []
-        self.command: str | None = None
-
-
 class _Reading:
     """What has been read of one stream so far."""
 
@@ -76,7 +46,7 @@ class _Reading:
         self._count = 0
         self._first: dict[str, Any] = {}
         self._seats = 0
-        self._open: dict[int, _OpenItem] = {}
+        self._open: dict[int, OpenItem] = {}
         self._done: dict[int, dict[str, Any]] = {}
         self._ids: set[str] = set()
         self._call_ids: set[str] = set()
@@ -157,9 +127,9 @@ class _Reading:
             self._call_ids.add(item["call_id"])
         self._ids.add(item["id"])
         self._seats += 1
-        self._open[seat] = _OpenItem(item, kind)
+        self._open[seat] = OpenItem(item, kind)
 
-    def _opened(self, event: Event) -> _OpenItem:
+    def _opened(self, event: Event) -> OpenItem:
         open_item = self._open.get(event["output_index"])
         if open_item is None:
             raise broken(f"{event['type']} is about an item that is open")
@@ -201,7 +171,7 @@ class _Reading:
         self._done[event["output_index"]] = item
         del self._open[event["output_index"]]
 
-    def _call_done(self, open_item: _OpenItem, call: Call, item: dict[str, Any]) -> None:
+    def _call_done(self, open_item: OpenItem, call: Call, item: dict[str, Any]) -> None:
         said = "".join(open_item.said)
         require(item[call.field] == said, f"{call.field} of a done call equal the joined deltas")
         if item["status"] == "incomplete":
@@ -229,7 +199,7 @@ class _Reading:
         else:
             self._within_prose(open_item, event)
 
-    def _within_call(self, open_item: _OpenItem, call: Call, event: Event) -> None:
+    def _within_call(self, open_item: OpenItem, call: Call, event: Event) -> None:
         require(event["type"] in (call.delta, call.done), "an event fits the type of its item")
         require(open_item.whole is None, f"nothing follows {call.done} but the done item")
         if event["type"] == call.delta:
@@ -240,7 +210,7 @@ class _Reading:
         for key in call.told_again:
             require(event.get(key) == open_item.item[key], f"{call.done} carries the {key} of its item")
 
-    def _within_prose(self, open_item: _OpenItem, event: Event) -> None:
+    def _within_prose(self, open_item: OpenItem, event: Event) -> None:
         allowed = [PARTS[name] for name in open_item.kind.parts]
         kind = event["type"]
         require(any(kind in part.events for part in allowed), "an event fits the type of its item")
@@ -266,7 +236,7 @@ class _Reading:
         else:
             self._part_done(open_item, part, event)
 
-    def _part_added(self, open_item: _OpenItem, event: Event) -> None:
+    def _part_added(self, open_item: OpenItem, event: Event) -> None:
         told = event["part"]
         require(told.get("type") in open_item.kind.parts, "a part fits the type of its item")
         part = PARTS[told["type"]]
@@ -274,9 +244,9 @@ class _Reading:
         require(told == part.born, "an added part carries empty values, not nulls")
         require(open_item.part is None, "one part is done before the next opens")
         require(event[part.index_key] == len(open_item.parts[part.home]), "parts are numbered in order")
-        open_item.part = _OpenPart(part, event[part.index_key])
+        open_item.part = OpenPart(part, event[part.index_key])
 
-    def _part_done(self, open_item: _OpenItem, part: _OpenPart, event: Event) -> None:
+    def _part_done(self, open_item: OpenItem, part: OpenPart, event: Event) -> None:
         require(part.text is not None, "the text of a part is done before the part is")
         expected = part.part.born | {part.part.field: part.text}
         if part.part.annotated:
@@ -288,7 +258,7 @@ class _Reading:
         open_item.part = None
 
 
-def _within_command(open_item: _OpenItem, event: Event) -> None:
+def _within_command(open_item: OpenItem, event: Event) -> None:
     """A command is added empty, grows, and is done before the next is added."""
     require(event["command_index"] == len(open_item.commands), "commands are numbered in order")
     if event["type"] == COMMAND["added"]:
@@ -306,7 +276,7 @@ def _within_command(open_item: _OpenItem, event: Event) -> None:
     open_item.command = None
 
 
-def _action_done(open_item: _OpenItem, action: Action, item: Event) -> None:
+def _action_done(open_item: OpenItem, action: Action, item: Event) -> None:
     require(item["status"] == "completed", "nobody can run half an action")
     require(open_item.command is None, "an item is done only when its commands are")
     if action.steps:

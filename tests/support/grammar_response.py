@@ -4,7 +4,8 @@ import math
 import re
 from typing import Any, Final
 
-from tests.support.grammar_tables import Holds, is_list, is_number, is_object, is_text, require
+from tests.support.grammar_checks import is_list, is_number, is_object, is_text, require
+from tests.support.grammar_tables import Holds
 
 
 def _is_float(value: object) -> bool:

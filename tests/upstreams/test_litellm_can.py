@@ -10,10 +10,11 @@ import pytest
 
 from app.providers.capabilities import ANYTHING, Capabilities
 from app.providers.lookup import PROVIDERS, provider_of
-from app.upstreams.litellm_can import capabilities, lost_parts
+from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import LitellmChat
+from tests.support.any_server import AnyServer
 from tests.support.providers import changed
-from tests.support.servers import Ask, ScriptedUpstream, Status
+from tests.support.servers import Status
 from tests.support.upstream_asks import KEY, TOOLS, answers, asks
 
 Json = dict[str, Any]
@@ -41,17 +42,9 @@ WHOLE = ["groq", "openrouter", "gemini", "xai", "moonshot", "dashscope", "togeth
 """Providers for which every part arrives."""
 
 
-class Ear(ScriptedUpstream):
-    """Any provider's server: it hears the ask, and refuses it."""
-
-    def faults(self, ask: Ask) -> list[str]:  # noqa: ARG002 — it has no opinion
-        """Nothing is wrong with any ask."""
-        return []
-
-
 async def heard(provider: str, **settings: Any) -> Json:
     """The body that a provider's server gets."""
-    with Ear([Status(400, {"error": {"message": "Enough."}})]) as ear:
+    with AnyServer([Status(400, {"error": {"message": "Enough."}})]) as ear:
         ask = asks(**settings) | {"model": MODELS.get(provider, "m")}
         _, problem = await answers(LitellmChat(provider, api_key=KEY, base_url=ear.url), ask)
         assert ear.asks, problem
@@ -139,93 +132,6 @@ async def test_json_arrives_where_it_is_said_to(provider: str, mark: str | None)
     assert (str(mark) in body) == ("json_object" in (can.structured_output or ()))
 
 
-CLAUDE = {"minimal": 1024, "low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192}
-LEVELS = ("low", "medium", "high")
-
-
-@pytest.mark.parametrize(
-    ("provider", "model", "expected"),
-    [
-        (
-            "anthropic",
-            "claude-sonnet-4-5",
-            Capabilities(
-                vision=True, files=True, audio=False, tools=True, strict_tools=False, efforts=("none", *CLAUDE),
-                thinking_tokens=CLAUDE, structured_output=("json_schema",), verbosity=False,
-                replaces_references="old",
-            ),
-        ),
-        (
-            "anthropic",
-            "claude-opus-4-6",
-            Capabilities(
-                vision=True, files=True, audio=False, tools=True, strict_tools=False,
-                efforts=("none", "minimal", *LEVELS, "max"), structured_output=("json_schema",), verbosity=False,
-                replaces_references="old",
-            ),
-        ),
-        (
-            "gemini",
-            "gemini-2.5-pro",
-            Capabilities(
-                vision=True, files=True, audio=True, tools=True, parallel_calls=False, strict_tools=False,
-                efforts=("minimal", *LEVELS), structured_output=("json_schema", "json_object"), verbosity=False,
-                replaces_references="all",
-            ),
-        ),
-        (
-            "deepseek",
-            "deepseek-chat",
-            Capabilities(
-                vision=False, files=False, audio=False, tools=True, parallel_calls=True,
-                structured_output=("json_object",), verbosity=False,
-            ),
-        ),
-        (
-            "openai",
-            "gpt-5",
-            Capabilities(
-                vision=True, files=True, tools=True, parallel_calls=True, efforts=("minimal", *LEVELS),
-            ),
-        ),
-        (
-            "azure",
-            "gpt-5",
-            Capabilities(
-                vision=True, files=True, tools=True, parallel_calls=True, efforts=("minimal", *LEVELS),
-            ),
-        ),
-        (
-            "openai",
-            "gpt-4o",
-            Capabilities(vision=True, files=True, tools=True, parallel_calls=True, reasoning=False, verbosity=False),
-        ),
-        (
-            "groq",
-            "openai/gpt-oss-120b",
-            Capabilities(
-                tools=True, parallel_calls=True, efforts=LEVELS, structured_output=("json_schema", "json_object"),
-                structured_beside_tools=(), verbosity=False,
-            ),
-        ),
-        (
-            "openrouter",
-            "of-tomorrow",
-            Capabilities(efforts=("none", "minimal", *LEVELS, "xhigh"), verbosity=False),
-        ),
-    ],
-)  # fmt: skip
-async def test_what_litellms_map_says_is_known(provider: str, model: str, expected: Capabilities) -> None:
-    assert await LitellmChat(provider).capabilities(model) == expected
-
-
-async def test_a_no_of_the_map_takes_no_model_its_tools() -> None:
-    """It says so of a model that has learned to call them since."""
-    reasoner = await LitellmChat("deepseek").capabilities("deepseek-reasoner")
-    assert (reasoner.tools, reasoner.parallel_calls) == (None, False)
-    assert (await LitellmChat("perplexity").capabilities("sonar")).tools is False
-
-
 @pytest.mark.parametrize(("provider", "base_url"), [(None, "http://h"), ("hosted_vllm", None), ("openai", "http://h")])
 async def test_of_a_plain_chat_server_nothing_is_known(provider: str | None, base_url: str | None) -> None:
     assert await LitellmChat(provider, base_url=base_url).capabilities("gpt-4o") == ANYTHING
@@ -239,57 +145,6 @@ def test_without_any_knowledge_what_litellm_loses_is_known_all_the_same() -> Non
     assert capabilities("deepseek", "m", {}, None) == Capabilities(
         vision=False, files=False, audio=False, structured_output=("json_object",)
     )
-
-
-@pytest.mark.parametrize(
-    ("provider", "model", "lost"),
-    [
-        ("vertex_ai", "claude-sonnet-4-5", {"input_audio"}),
-        ("vertex_ai", "gemini-2.5-pro", set()),
-        ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", {"input_audio"}),
-    ],
-)
-def test_claude_loses_the_same_wherever_it_runs(provider: str, model: str, lost: set[str]) -> None:
-    assert lost_parts(provider, model) == lost
-
-
-@pytest.mark.parametrize(
-    ("provider", "model"),
-    [
-        ("anthropic", "claude-sonnet-4-5"),
-        ("anthropic", "claude-opus-4-6"),
-        ("anthropic", "claude-opus-4-7"),
-        ("gemini", "gemini-2.5-flash"),
-        ("gemini", "gemini-3-pro-preview"),
-        ("groq", "openai/gpt-oss-120b"),
-        ("openrouter", "openai/gpt-5"),
-    ],
-)
-async def test_every_effort_that_a_model_is_said_to_know_gets_through_litellm(provider: str, model: str) -> None:
-    """Litellm refuses some itself, before it asks anybody."""
-    known = (await LitellmChat(provider).capabilities(model)).efforts
-    assert known
-    for effort in known:
-        with Ear([Status(400, {"error": {"message": "Enough."}})]) as ear:
-            chat = LitellmChat(provider, api_key=KEY, base_url=ear.url)
-            _, problem = await answers(chat, asks(reasoning_effort=effort, max_tokens=50_000) | {"model": model})
-            assert ear.asks, (effort, problem)
-
-
-@pytest.mark.parametrize(
-    "model", ["gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-flash-preview", "gemini-3-pro-preview"]
-)
-async def test_no_two_efforts_of_a_gemini_come_to_the_same(model: str) -> None:
-    """Otherwise one of them was lowered or raised without a word."""
-    known = (await LitellmChat("gemini").capabilities(model)).efforts or ()
-    with Ear([Status(400, {"error": {"message": "Enough."}})]) as ear:
-        chat = LitellmChat("gemini", api_key=KEY, base_url=ear.url)
-        for effort in known:
-            await answers(chat, asks(reasoning_effort=effort) | {"model": model})
-        told = [ask.body["generationConfig"]["thinkingConfig"] for ask in ear.asks]
-    assert len(told) == len(known)
-    alike = [{key: value for key, value in one.items() if key != "includeThoughts"} for one in told]
-    assert [one for seat, one in enumerate(alike) if one in alike[:seat]] == []
 
 
 @pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-3-pro-preview", "claude-sonnet-4-5"])

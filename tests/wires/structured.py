@@ -7,7 +7,7 @@ from tests.support.provider_lanes import LANES, Lane
 from tests.support.servers.anthropic import AnthropicUpstream
 from tests.support.servers.groq import GroqUpstream
 from tests.support.servers.model import Answer, Calls, Says
-from tests.support.servers.server import Ask
+from tests.support.servers.steps import Ask
 
 FORMAT_TOOL: Final = "json_tool_call"
 """The tool that litellm makes of a format, and forces upon models it knows no better way for."""

@@ -14,7 +14,7 @@ from tests.support.provider_answers import answered, told
 from tests.support.provider_lanes import Lane, Wired, wired
 from tests.support.servers import Answer, Calls, Says, Thinks
 from tests.support.servers.gemini import GeminiUpstream, answers
-from tests.support.servers.server import Ask, Json
+from tests.support.servers.steps import Ask, Json
 from tests.support.tool_loops import Loop
 
 pytestmark = pytest.mark.xdist_group("litellm")

@@ -24,21 +24,8 @@ from tests.support.servers.ollama_compatible import OllamaCompatibleUpstream
 from tests.support.servers.openai import OpenAIUpstream
 from tests.support.servers.openrouter import OpenRouterUpstream
 from tests.support.servers.responses import ResponsesUpstream
-from tests.support.servers.server import (
-    Ask,
-    Cut,
-    End,
-    Gate,
-    Hang,
-    Json,
-    Leave,
-    Pause,
-    Reset,
-    Script,
-    ScriptedUpstream,
-    Status,
-    Step,
-)
+from tests.support.servers.server import ScriptedUpstream
+from tests.support.servers.steps import Ask, Cut, End, Gate, Hang, Json, Leave, Pause, Reset, Script, Status, Step
 from tests.support.servers.vllm import OlderVllmUpstream, VllmUpstream
 
 __all__ = [

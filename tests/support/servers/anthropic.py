@@ -22,7 +22,7 @@ from tests.support.servers.model import (
     sealed,
     shortened,
 )
-from tests.support.servers.server import Ask, Json, Step
+from tests.support.servers.steps import Ask, Json, Step
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")

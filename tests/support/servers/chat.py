@@ -4,7 +4,8 @@ import json
 import re
 from typing import Any, Final
 
-from tests.support.servers.server import Ask, Json, Script, ScriptedUpstream
+from tests.support.servers.server import ScriptedUpstream
+from tests.support.servers.steps import Ask, Json, Script
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 

@@ -15,7 +15,7 @@ from tests.support.servers.model import (
     pieces,
     shortened,
 )
-from tests.support.servers.server import Ask, Json, Script, Step
+from tests.support.servers.steps import Ask, Json, Script, Step
 
 
 class ChatModelUpstream(ModelUpstream, ChatUpstream):

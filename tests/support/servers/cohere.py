@@ -18,7 +18,8 @@ from tests.support.servers.model import (
     pieces,
     shortened,
 )
-from tests.support.servers.server import Ask, Json, ScriptedUpstream, Step
+from tests.support.servers.server import ScriptedUpstream
+from tests.support.servers.steps import Ask, Json, Step
 
 _SETTINGS: Final = frozenset(
     {

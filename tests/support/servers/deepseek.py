@@ -2,7 +2,7 @@
 
 from tests.support.servers.chat_family import ChatModelUpstream
 from tests.support.servers.model import CACHED, PROMPT, REASONING, Answer, Count, Hides, Thinks, pieces
-from tests.support.servers.server import Ask, Json
+from tests.support.servers.steps import Ask, Json
 
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
 

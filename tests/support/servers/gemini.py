@@ -22,7 +22,7 @@ from tests.support.servers.model import (
     sealed,
     shortened,
 )
-from tests.support.servers.server import Ask, Json, Step
+from tests.support.servers.steps import Ask, Json, Step
 
 _PATH: Final = re.compile(r"/v1(beta)?/models/[^/?]+:streamGenerateContent\?(.*&)?alt=sse")
 _WHOLE_PATH: Final = re.compile(r"/v1(beta)?/models/[^/?]+:generateContent(\?|\Z)")

@@ -2,7 +2,7 @@
 
 from tests.support.servers.chat_family import ChatModelUpstream
 from tests.support.servers.model import Answer, Hides, Thinks, pieces
-from tests.support.servers.server import Ask, Json
+from tests.support.servers.steps import Ask, Json
 
 
 class GroqUpstream(ChatModelUpstream):

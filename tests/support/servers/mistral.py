@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.support.servers.chat_family import ChatModelUpstream
 from tests.support.servers.model import Answer, Hides, Says, Thinks, pieces
-from tests.support.servers.server import Ask, Json, Status, Step
+from tests.support.servers.steps import Ask, Json, Status, Step
 
 _ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
 _UNKNOWN: Final = frozenset(

@@ -19,7 +19,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from tests.support.servers.server import Ask, Json, Script, ScriptedUpstream, Status, Step
+from tests.support.servers.server import ScriptedUpstream
+from tests.support.servers.steps import Ask, Json, Script, Status, Step
 
 KEY: Final = "sk-of-the-wire-0123456789"
 """What every server demands, in its own header."""

@@ -2,7 +2,7 @@
 
 from tests.support.servers.chat_family import ChatModelUpstream
 from tests.support.servers.model import CACHED, REASONING, Answer, Count, Hides, Thinks
-from tests.support.servers.server import Ask, Json
+from tests.support.servers.steps import Ask, Json
 
 LONGEST_ID = 40
 

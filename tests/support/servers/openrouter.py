@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.support.servers.chat_family import ChatModelUpstream
 from tests.support.servers.model import CACHED, REASONING, Answer, Count, Hides, Thinks, pieces, sealed
-from tests.support.servers.server import Json, Step
+from tests.support.servers.steps import Json, Step
 
 
 class OpenRouterUpstream(ChatModelUpstream):

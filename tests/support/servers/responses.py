@@ -9,7 +9,8 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
-from tests.support.servers.server import Ask, Json, ScriptedUpstream
+from tests.support.servers.server import ScriptedUpstream
+from tests.support.servers.steps import Ask, Json
 
 _STATEFUL: Final = ("previous_response_id", "conversation", "prompt")
 _FOREIGN: Final = re.compile(r"(^|_)AM-")

@@ -12,7 +12,7 @@ import json
 from itertools import count
 from typing import Any
 
-from tests.support.servers.server import Json
+from tests.support.servers.steps import Json
 
 
 def _copy(events: list[Json]) -> list[Json]:

@@ -1,0 +1,11 @@
+"""A server of any provider, which reads what it is asked."""
+
+from tests.support.servers import Ask, ScriptedUpstream
+
+
+class AnyServer(ScriptedUpstream):
+    """Takes every ask."""
+
+    def faults(self, ask: Ask) -> list[str]:  # noqa: ARG002 — it finds none
+        """Nothing is wrong with any ask."""
+        return []

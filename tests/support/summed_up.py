@@ -1,0 +1,15 @@
+"""A conversation to be summed up."""
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+SAID: list[Json] = [
+    {"type": "message", "role": "user", "content": "Remember the code word: slate."},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "OK."}]},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Well done."}]},
+]
+
+
+MORE: Json = {"role": "user", "content": "Go on."}
