@@ -1,7 +1,7 @@
-"""A few slots that many callers want: whoever uses fewest is served first, and nobody uses up all of them.
+"""Slots that many callers want: the owner that uses fewest is served first, and none uses all of them.
 
-An owner may use as many as are free, and so the first one half of all, the next one half of the rest, and so on: there
-is a slot for whoever comes. Owners whose key is none of ours, whom anybody can invent, share a quarter in the same way.
+An owner may use as many as are free: the first gets half of all, the next half of the rest, and so on, so there is a
+slot for the next one. Guests, whom anyone can invent, share a quarter in the same way.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 GUEST: Final = "guest:"
-"""What the owners begin with whose key is none of ours."""
+"""The prefix of owners that are guests: their keys are not configured here."""
 
 
 class FairSlots:
-    """Counted by owner. An owner is in no table who neither uses a slot nor waits for one."""
+    """Slots, counted by owner. Owners that neither use a slot nor wait for one are in no table."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -34,7 +34,7 @@ class FairSlots:
             self.give_back(owner)
 
     async def take(self, owner: str) -> None:
-        """One slot, which is to be given back; waits until there is one for this owner."""
+        """Takes one slot, to be given back; waits until there is one for this owner."""
         if owner not in self._waiting and self._may_take(owner):
             self._take(owner)
         else:
@@ -80,13 +80,13 @@ class FairSlots:
                 del self._waiting[owner]
 
     def _serve(self) -> None:
-        """Give what is free to those who wait: to the owner who uses fewest, one after the other among equals."""
+        """Gives free slots to waiting owners: first to the one that uses fewest, in order of arrival among equals."""
         while willing := [owner for owner in self._waiting if self._may_take(owner)]:
             owner = min(willing, key=lambda each: self._used.get(each, 0))
             queue = self._waiting.pop(owner)
             turn = queue.popleft()
             if queue:
-                self._waiting[owner] = queue  # behind its equals
+                self._waiting[owner] = queue  # after its equals
             if not turn.done():  # it was cancelled in this moment
                 self._take(owner)
                 turn.set_result(None)

@@ -1,7 +1,7 @@
-"""How late this process runs what is due: in that time it reads no answer of any server.
+"""The delay of the event loop: how late this process runs what is due. Meanwhile it reads no answer of any server.
 
-While somebody measures, a timer is set again and again, and it is noted by how much each one comes too late. All who
-measure at once share it.
+During a measurement a timer is set again and again, and the delay of each one is noted. Measurements at the same time
+share it.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class LoopDelay:
 
     @contextmanager
     def share(self) -> Iterator[Callable[[], float]]:
-        """Gives a function: the share of the time since then by which timers were late, from 0 to 1."""
+        """Yields a function: the share of the time since the start by which timers were late, from 0 to 1."""
         self._measuring += 1
         if self._timer is None:
             self._set()
@@ -61,7 +61,7 @@ _delays: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, LoopDelay]] = WeakKe
 
 
 def loop_delay() -> LoopDelay:
-    """That of the running event loop."""
+    """The delays of the running event loop."""
     loop = asyncio.get_running_loop()
     delay = _delays.get(loop)
     if delay is None:

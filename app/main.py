@@ -144,7 +144,7 @@ def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
     """End what would otherwise last for hours under settings, and keys, that no longer hold."""
     websockets.leave()
     if recorder is not None:
-        recorder.dismiss()
+        recorder.end_watching()
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":

@@ -1,7 +1,7 @@
-"""Work that takes long does not run on the event loop, where every other turn would wait for it.
+"""Long work runs in threads, not on the event loop, where every other turn would wait for it.
 
-There are two threads for it, and no caller uses both: the long work of one never waits behind all that another sent.
-Only one thread runs Python code at a time, so that a caller who is alone loses nothing.
+There are two threads for it, and no caller uses both: the long work of one caller never waits for all that another
+sent. Only one thread runs Python code at a time, so a single caller loses nothing.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 from app.fair_slots import FairSlots
 
 SHORT: Final = 64 * 1024
-"""Bytes of input for which the work is done at once: a thread would cost more than it."""
+"""Bytes of input up to which the work is done at once: a thread would cost more."""
 WORKERS: Final = 2
-"""Threads for such work, apart from asyncio's own, which look up names: long bodies delay long bodies only."""
+"""Threads for such work, separate from asyncio's own: long bodies delay only long bodies."""
 
 OWNER: Final[ContextVar[str]] = ContextVar("am_proxy_long_work_owner", default="")
 """The caller that the work is done for: `Key.owner`. Set where a turn is admitted."""
@@ -34,7 +34,7 @@ async def off_loop(size: int, work: Callable[Given, Result], *args: Given.args, 
     """The result of this work on an input of `size` bytes: done here if that is short, otherwise in a thread.
 
     A thread gives way to the event loop between two steps of Python. So the work may be long, but no single call of a
-    library written in C may. Who is cancelled meanwhile waits for the thread, which cannot be stopped.
+    library written in C may. A caller that is cancelled waits for the thread, which cannot be stopped.
     """
     if size <= SHORT:
         return work(*args, **kwargs)
@@ -47,5 +47,5 @@ async def off_loop(size: int, work: Callable[Given, Result], *args: Given.args, 
         finally:
             if not running.done():
                 await asyncio.wait({running})  # its slot is free when its thread is
-                running.exception()  # nobody is left to hear of it
+                running.exception()  # its error is retrieved, as no one else will
             del running  # it holds an error whose traceback would hold it, and all that was worked on

@@ -1,8 +1,7 @@
-"""A call that blocks for a time nobody can bound, in a thread of its own.
+"""Runs a blocking call without a time limit in a thread of its own.
 
 Names are looked up this way: the system may take a minute for one, and cannot be stopped. In a pool such calls would
-hold up whatever else the pool is for. The caller bounds how many run at once. Such a thread does not hold up the end of
-the process.
+delay the pool's other work. The caller limits how many run at once. The process does not wait for them at its end.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ Result = TypeVar("Result")
 async def in_own_thread(work: Callable[[], Result], at_end: Callable[[], None] = lambda: None) -> Result:
     """The result of this work. Raises what it raises, and `OSError` where the system has no thread left.
 
-    `at_end` is called on the event loop when the thread ends, also where nobody waits for the result any more.
+    `at_end` is called on the event loop when the thread ends, also where the result is no longer awaited.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[Result] = loop.create_future()
@@ -30,7 +29,7 @@ async def in_own_thread(work: Callable[[], Result], at_end: Callable[[], None] =
     def run() -> None:
         try:
             found = work()
-        except Exception as error:  # noqa: BLE001 — whoever waits is given it
+        except Exception as error:  # noqa: BLE001 — it is raised where the result is awaited
             failed = error
             end = lambda: finish(lambda: result.set_exception(failed))  # noqa: E731 — one of two
         else:

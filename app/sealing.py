@@ -102,7 +102,7 @@ class EnvelopeSealer:
         self._shared = shared
 
     def for_owner(self, owner: str, *, alone: bool = False) -> "RequestSealer":
-        """A sealer that has opened nothing, for this owner. One who is `alone` shares seals with nobody at all."""
+        """A sealer that has opened nothing, for this owner. An owner that is `alone` shares its seals with no other."""
         own = b"owner " + owner.encode("utf-8", "surrogatepass")
         scopes = (_SHARED, own) if self._shared and not alone else (own,)
         return RequestSealer(self, scopes, self._most_opened)

@@ -158,7 +158,7 @@ class ReloadingServer(uvicorn.Server):
         loop = asyncio.get_running_loop()
         recorder = self._current.application.shared.recorder
         if recorder is not None:
-            recorder.dismiss()
+            recorder.end_watching()
         ending = loop.call_later(self._settings.server.shutdown_grace, self._limits.end)
         cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut_stalled)
         insisting = loop.create_task(self._insist())

@@ -1,4 +1,4 @@
-"""Everything that was said, in the log: for whoever hunts a fault and may read it. Off unless it is asked for."""
+"""Requests and answers in full, in the log, for finding a fault. Off by default."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ WARNING: Final = "log_bodies is on: the log holds all that clients and models sa
 
 
 class BodyLog:
-    """A observer that writes down what was asked and what was answered."""
+    """The observer that logs what was asked and what was answered."""
 
     def __init__(self) -> None:
         self._backlog = Backlog()
@@ -40,7 +40,7 @@ class LoggedTurn:
         self._lines = InOrder(backlog, fields)
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — the log has the warnings already
-        """What the client wanted, and what this upstream is asked."""
+        """The client's request, and what this upstream is asked."""
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
         instead = brief(request, BUSY)
         self._write(size, "asked", partial(shown, request, ask), instead, upstream=upstream)

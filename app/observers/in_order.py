@@ -1,4 +1,4 @@
-"""What an observer writes down of a turn: in its order, long pieces in threads, and no more waiting than fits."""
+"""Writes what an observer records of a turn: in order, long pieces in threads, and with a limit on what waits."""
 
 import asyncio
 import logging
@@ -13,11 +13,11 @@ log = logging.getLogger("am_proxy")
 MOST: Final = 16 * 1024 * 1024
 """Bytes of pieces that wait or are being written."""
 MOST_OF_ONE: Final = MOST // 4
-"""Of them, those of one owner."""
+"""Of them, bytes of one owner."""
 BUSY: Final = "; too much waits to be written"
 """Why a body is left out of what an observer writes."""
 AT_THE_END: Final = 5
-"""Seconds that they have when the observer is closed."""
+"""Seconds for writing what waits when the observer is closed."""
 
 
 Made = TypeVar("Made")
@@ -31,7 +31,7 @@ class _Piece(NamedTuple):
 
 
 def _nothing(_made: object) -> None:
-    """What is made needs no use."""
+    """Does nothing with what was made."""
 
 
 class Backlog:
@@ -41,11 +41,11 @@ class Backlog:
         self._most = most
         self._most_of_one = most_of_one
         self._held: dict[str, int] = {}
-        """By owner; who holds nothing is not in it."""
+        """By owner; only those above zero."""
         self.tasks: set[asyncio.Task[None]] = set()
 
     def take(self, owner: str, size: int) -> bool:
-        """Whether so much more may wait, which then is held. Without keys all callers are one, with all the room."""
+        """Takes room for so much more, if there is any; whether there is. Without keys all callers are one owner."""
         held = self._held.get(owner, 0) + size
         if sum(self._held.values()) + size > self._most or (owner and held > self._most_of_one):
             return False
@@ -53,14 +53,14 @@ class Backlog:
         return True
 
     def give_back(self, owner: str, size: int) -> None:
-        """So much is written."""
+        """Gives the room back: so much is written."""
         if left := self._held.get(owner, 0) - size:
             self._held[owner] = left
         else:
             self._held.pop(owner, None)
 
     async def close(self) -> None:
-        """Writes what is left, as far as there is time."""
+        """Writes what still waits, for a few seconds at most."""
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=AT_THE_END)
         for task in self.tasks:
@@ -78,8 +78,8 @@ class InOrder:
     def write(self, size: int, make: Callable[[], Made], use: Callable[[Made], None] = _nothing) -> bool:
         """Calls `make`, in a thread where it takes long, and then, on the event loop, `use` with what was made.
 
-        Both are called at once where `make` is short and nothing waits. `size`: the bytes that it is about. False where
-        there is no room, so that neither is ever called.
+        Both are called at once where `make` is short and nothing waits. `size`: bytes of its input. False if there is
+        no room; then neither is called.
         """
         if not self._waiting and size <= SHORT:
             use(make())

@@ -28,13 +28,13 @@ from app.protocol.request.create_response import CreateResponse
 from app.settings import Key
 from app.transports.auth import Auth
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the page, and nobody reads them
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
 
-NOBODY: Final = "none"
-"""The label of what is not known, such as the model of a request that was not understood."""
+UNKNOWN: Final = "none"
+"""The label of what is not known, such as the model of a request that could not be parsed."""
 
 OTHER: Final = "other"
-"""The label of an error that is not one of ours: a relayed one may be called anything."""
+"""The label of an error code that this server does not have: a relayed one may be any text."""
 
 _BUILD: Final = "am_proxy_build"
 _CODES: Final = frozenset({"", *ERROR_SHAPES, *(shape.failed_code for shape in ERROR_SHAPES.values())})
@@ -45,15 +45,15 @@ _EACH: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 
 
 
 class Served(NamedTuple):
-    """Which names the configuration knows."""
+    """The names in the configuration."""
 
     models: frozenset[str]
     providers: Mapping[str, str]
-    """Of each upstream, what OpenTelemetry calls its provider."""
+    """OpenTelemetry's name of each upstream's provider."""
 
 
 class Metrics:
-    """A observer of all turns. `circuits` says of each upstream whether it is left alone for now."""
+    """The observer that counts turns. `circuits` says of each upstream whether its breaker is open."""
 
     def __init__(self, served: Served, version: str, circuits: Callable[[], Mapping[str, bool]] = dict) -> None:
         self._served = served
@@ -111,7 +111,7 @@ class Metrics:
             ["upstream"],
             registry=registry,
         )
-        self._warnings = Counter("am_proxy_warnings", "Warnings told to callers.", ["model"], registry=registry)
+        self._warnings = Counter("am_proxy_warnings", "Warnings given to callers.", ["model"], registry=registry)
         self._dropped = Counter(
             "am_proxy_dropped_tools", "Tools that an upstream could not be given.", ["model"], registry=registry
         )
@@ -124,18 +124,18 @@ class Metrics:
         ProcessCollector(registry=registry)
 
     def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:
-        """Other names are configured from now on, and other circuits."""
+        """Changes the names and the circuits."""
         self._served = served
         self._circuits = circuits
 
     def page(self, caller: Key | None = None) -> bytes:
-        """What this caller may see, as Prometheus reads it; everything, if there is none."""
+        """The metrics that this caller may see, in Prometheus' format; all of them without a caller."""
         if caller is None or caller.may_use_all:
             return generate_latest(self._registry)
         return generate_latest(_Visible(self._registry, caller))
 
     def router(self, auth: Auth | None) -> APIRouter:
-        """Where it is read: by everybody, or only through this auth."""
+        """The endpoint: open to all, or only to callers that `auth` accepts."""
 
         async def page(request: Request) -> HttpResponse:
             caller = None if auth is None else auth.key_holder(request.headers, "Figures are shown")
@@ -155,9 +155,9 @@ class Metrics:
         self._upstream_errors.labels(upstream, code if code in _CODES else OTHER).inc()
 
     def ended(self, fields: Mapping[str, Any], *, asked: str) -> None:
-        """Counts a turn by what the log says of it; `asked` is the upstream that was answering it, if any."""
+        """Counts a turn by the fields of its log line; `asked` is the upstream that was answering it, if any."""
         self._in_flight.dec()
-        model, upstream, finish = self._model(fields), str(fields.get("upstream", NOBODY)), str(fields["finish"])
+        model, upstream, finish = self._model(fields), str(fields.get("upstream", UNKNOWN)), str(fields["finish"])
         code = str(fields.get("cause") or fields.get("error") or "")
         code = code if code in _CODES else OTHER
         self._requests.labels(model, upstream, finish).inc()
@@ -171,8 +171,8 @@ class Metrics:
             self._retries.labels(name).inc(count)
         self._warnings.labels(model).inc(len(fields.get("warnings", ())))
         self._dropped.labels(model).inc(fields.get("dropped_tools", 0))
-        if upstream != NOBODY:
-            self._time(fields, model, self._served.providers.get(upstream, NOBODY), code)
+        if upstream != UNKNOWN:
+            self._time(fields, model, self._served.providers.get(upstream, UNKNOWN), code)
 
     def _time(self, fields: Mapping[str, Any], model: str, provider: str, code: str) -> None:
         duration = fields["duration_ms"] / 1000
@@ -187,12 +187,12 @@ class Metrics:
 
     def _model(self, fields: Mapping[str, Any]) -> str:
         if "upstream" not in fields:  # the name may be anything
-            return NOBODY
+            return UNKNOWN
         return str(fields["model"]) if fields["model"] in self._served.models else "*"
 
 
 class CountedTurn:
-    """One turn, of which the end counts."""
+    """One turn. It is counted at its end."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -200,7 +200,7 @@ class CountedTurn:
         """The upstream that was asked last and has not failed; empty if there is none."""
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — nothing else of it is counted
-        """From here on it is this upstream that fails."""
+        """From here on a failure is this upstream's."""
         self._asked = upstream
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
@@ -220,14 +220,14 @@ class CountedTurn:
 
 
 class _Visible(Collector):
-    """The rows of the models that a key may use, and which version runs. Any other row counts other callers' turns."""
+    """The rows of models that a key may use, and the version. Any other row counts other callers' turns."""
 
     def __init__(self, registry: CollectorRegistry, caller: Key) -> None:
         self._registry = registry
         self._caller = caller
 
     def collect(self) -> Iterable[Metric]:
-        """Each metric without its other rows."""
+        """Each metric with the visible rows only."""
         for metric in self._registry.collect():
             visible = Metric(metric.name, metric.documentation, metric.type, metric.unit)
             visible.samples = [sample for sample in metric.samples if self._may_see(metric.name, sample.labels)]
@@ -239,7 +239,7 @@ class _Visible(Collector):
 
 
 class _Circuits(Collector):
-    """The state of each upstream's circuit, read when somebody asks."""
+    """The state of each upstream's breaker, read when metrics are collected."""
 
     def __init__(self, circuits: Callable[[], Mapping[str, bool]]) -> None:
         self._circuits = circuits

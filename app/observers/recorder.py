@@ -1,4 +1,4 @@
-"""The last turns, in memory, for whoever debugs an agent. Off unless it is asked for; nothing of it is ever written."""
+"""The ring buffer of the last turns, in memory, for debugging an agent. Off by default; nothing is written to disk."""
 
 import asyncio
 import time
@@ -18,22 +18,22 @@ from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""Kept of one turn: the request, the ask and the events. What comes later is counted only."""
+"""Bytes kept of one turn: the request, the ask and the events. Later events are only counted."""
 
 EACH: Final = 512
 """Bytes counted for every event that waits to be shown, beside its text."""
 
 BEHIND: Final = 2000
-"""Messages a watcher may be behind; a slower one is sent away."""
+"""Messages a watcher may be behind; a slower one is disconnected."""
 
 BYTES_BEHIND: Final = 16 * 1024 * 1024
-"""How long they may be together: what a watcher has not taken is held for it alone."""
+"""Bytes of these messages: they are held for this watcher alone."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something a watcher is told of a turn: an SSE event."""
+    """One message about a turn for watchers: an SSE event."""
 
     name: str
     data: bytes
@@ -41,7 +41,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Recorded:
-    """One turn. Its notes are made in threads where they are long, and kept in their order."""
+    """The record of one turn. Long notes are made in threads; their order is kept."""
 
     def __init__(self, recorder: "Recorder", fields: Mapping[str, Any], backlog: Backlog) -> None:
         self._recorder = recorder
@@ -56,11 +56,11 @@ class Recorded:
 
     @property
     def owner(self) -> str:
-        """Whose turn it is: `Key.owner`. Empty before the caller was known, and where no keys are configured."""
+        """`Key.owner` of the caller. Empty before the caller is known, and where no keys are configured."""
         return str(self._fields.get("owner", ""))
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """What the client wanted, and what this upstream is asked."""
+        """The client's request, and what this upstream is asked."""
         more = {"upstream": upstream, "warnings": warnings}
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
         if not self._add("asked", size, lambda: {**shown(request, ask), **more}):
@@ -71,19 +71,19 @@ class Recorded:
         self._add("failed", 0, lambda: {"upstream": upstream, **redacted(problem.body())})
 
     def sent(self, events: list[Event]) -> None:
-        """What the client is told."""
+        """The events that are sent."""
         at = round((time.perf_counter() - self._start) * 1000, 2)
         size = sum(EACH + size_of(event, LONG + 1) for event in events)
         has_room = size - EACH * len(events) <= self._room  # encoding more would take long, for nothing
-        if not has_room or not self._add("told", size, lambda: self._shown(at, events), len(events)):
+        if not has_room or not self._add("sent", size, lambda: self._shown(at, events), len(events)):
             self._left_out += len(events)
 
     def refused(self, problem: Problem) -> None:
-        """What the client is told instead."""
+        """The problem that the client gets instead of an answer."""
         self._add("refused", 0, lambda: {"status": problem.shape.status, **redacted(problem.body())})
 
     def ended(self, fields: Mapping[str, Any]) -> None:
-        """What the log says of it."""
+        """The fields of the turn's log line."""
         shown = {name: value for name, value in fields.items() if name != "owner"}
         self._add("ended", 0, lambda: self._end(shown))
 
@@ -94,7 +94,7 @@ class Recorded:
         return {"at": at, "events": [redacted(json_value(raw)) for raw in raws]}
 
     def _end(self, fields: dict[str, Any]) -> dict[str, Any]:
-        self._room = MOST_BYTES  # however much was told: the end is kept
+        self._room = MOST_BYTES  # the end is kept, however much was sent before
         return {"fields": fields, "left_out": self._left_out}
 
     def _add(self, name: str, size: int, shown: Callable[[], dict[str, Any] | None], events: int = 0) -> bool:
@@ -119,9 +119,9 @@ class Recorded:
 
 
 class Recorder:
-    """A ring of turns, and those who watch it.
+    """The ring buffer of turns, and its watchers.
 
-    Where it is full, the oldest turn of the owner who holds most is forgotten: nobody drives out all turns of another.
+    When it is full, the oldest turn of the owner who holds most is forgotten: no owner pushes out all turns of another.
     """
 
     def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False) -> None:
@@ -131,23 +131,23 @@ class Recorder:
         self._backlog = Backlog()
         self._turns: list[Recorded] = []
         self._held: dict[str, _Held] = {}
-        """What each owner has in the ring."""
+        """What each owner has in the buffer."""
         self._bytes = 0
-        """Of all notes in the ring."""
+        """Bytes of all notes in the buffer."""
         self._forgotten: WeakSet[Recorded] = WeakSet()
         self._watchers: set[_Watcher] = set()
 
     def follow(self, most_bytes: int, *, keyed: bool) -> None:
-        """Other settings hold. With keys, what callers without one do is shown to nobody, and so it is not kept."""
+        """Changes the settings. With keys, turns of callers without one are not kept, because no one may see them."""
         self._most_bytes = most_bytes
         self._keyed = keyed
 
     def began(self, fields: Mapping[str, Any]) -> Recorded:
-        """The record of one more turn. It has its place in the ring only when there is something to tell of it."""
+        """The record of one more turn. It enters the buffer with its first note."""
         return Recorded(self, fields, self._backlog)
 
     def publish(self, turn: Recorded, note: Note) -> None:
-        """Keeps a note of a turn, and passes it on. A turn that fell out of the ring while it ran stays out."""
+        """Keeps a note of a turn, and sends it to watchers. A turn that was forgotten while it ran stays forgotten."""
         if turn in self._forgotten or (self._keyed and not note.owner.startswith("key:")):
             return
         owner = turn.notes[0].owner if turn.notes else note.owner
@@ -166,7 +166,7 @@ class Recorder:
             self._pass_on(note)
 
     async def watch(self, may_see: Callable[[str], bool]) -> AsyncIterator[Note]:
-        """Everything in the ring, then everything new, of the turns whose owner may be seen. Ends for slow watchers."""
+        """All notes in the buffer, then each new one, of the owners that may be seen. Ends for slow watchers."""
         kept = [(turn, len(turn.notes)) for turn in self._turns]  # the notes themselves are not held for a slow watcher
         watcher = _Watcher(may_see)
         self._watchers.add(watcher)
@@ -174,21 +174,21 @@ class Recorder:
             for turn, count in kept:
                 for index in range(count):
                     if index >= len(turn.notes) or not may_see(turn.notes[index].owner):
-                        break  # it was forgotten meanwhile, or is none of theirs
+                        break  # it was forgotten meanwhile, or belongs to another owner
                     yield turn.notes[index]
-            while (news := await watcher.next()) is not None:
-                yield news
+            while (note := await watcher.next()) is not None:
+                yield note
         finally:
             self._watchers.discard(watcher)
 
-    def dismiss(self) -> None:
-        """Sends all watchers away, who have seen everything so far: the server stops, or other settings hold."""
+    def end_watching(self) -> None:
+        """Ends all watchers after what they have not read yet: the server stops, or its settings have changed."""
         for watcher in tuple(self._watchers):
             self._watchers.discard(watcher)
-            watcher.dismiss()
+            watcher.end()
 
     def _forget_of(self, owner: str) -> None:
-        """Forget the oldest turn of this owner, who has one."""
+        """Forgets the oldest turn of this owner. There is one."""
         turn = next(turn for turn in self._turns if turn.notes[0].owner == owner)
         self._turns.remove(turn)
         self._forgotten.add(turn)
@@ -203,13 +203,13 @@ class Recorder:
 
     def _pass_on(self, note: Note) -> None:
         for watcher in tuple(self._watchers):
-            if not watcher.tell(note):
+            if not watcher.add(note):
                 self._watchers.discard(watcher)
-                watcher.dismiss()
+                watcher.end()
 
 
 class _Held:
-    """What one owner has in the ring."""
+    """How much one owner has in the buffer."""
 
     def __init__(self) -> None:
         self.turns = 0
@@ -217,15 +217,15 @@ class _Held:
 
 
 class _Watcher:
-    """Somebody who is told of turns as they go, and what they have not taken yet."""
+    """One reader of turns as they run, and the notes it has not read yet."""
 
     def __init__(self, may_see: Callable[[str], bool]) -> None:
         self._may_see = may_see
         self._queue: asyncio.Queue[Note | None] = asyncio.Queue()
         self._bytes = 0
 
-    def tell(self, note: Note) -> bool:
-        """Whether the watcher is fast enough to be told of this."""
+    def add(self, note: Note) -> bool:
+        """Queues a note for the watcher. False if it reads too slowly."""
         if not self._may_see(note.owner):
             return True
         self._bytes += len(note.data)
@@ -235,13 +235,13 @@ class _Watcher:
         return True
 
     async def next(self) -> Note | None:
-        """The next note; none when this watcher was sent away."""
+        """The next note; none at the end."""
         note = await self._queue.get()
         self._bytes -= 0 if note is None else len(note.data)
         return note
 
-    def dismiss(self) -> None:
-        """There is nothing more to come."""
+    def end(self) -> None:
+        """Ends the watcher after the queued notes."""
         self._queue.put_nowait(None)
 
 

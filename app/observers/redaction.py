@@ -1,4 +1,4 @@
-"""What a person who watches need not see: sealed text, pictures and files by the megabyte, anything like a key."""
+"""Redaction: removes secrets, sealed text and long data from what people watch or read in the log."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _SEALED: Final = {"encrypted_content", "signature", "thought_signature"}
 _DATA: Final = {"file_data", "data", "result", "b64_json"}
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
 _SECRET_MEMBERS: Final = ("apikey", "authorization", "password", "secret", "accesstoken")
-"""How the names of members that hold a secret end, without hyphens and underscores."""
+"""Ends of the names of members that hold a secret, without hyphens and underscores."""
 
 _VALUE: Final = r"(?P<secret>[A-Za-z0-9._~+/:%-]{6,}=*)"
 _ANNOUNCED: Final = re.compile(
@@ -31,11 +31,11 @@ _MARKED: Final = re.compile(
     """
     + _VALUE
 )
-"""Keys that are known by how they begin. A word that only begins so has no digit."""
+"""Keys that are known by their prefix. A plain word with such a prefix has no digit."""
 _REST: Final = re.compile(r"[A-Za-z0-9._~+/:%-]*=*")
 _DIGIT: Final = re.compile(r"[0-9]")
 _PIECE: Final = 64 * 1024
-"""Characters that are searched at once: while a search runs, nothing else in the process does."""
+"""Characters that are searched at once: while a search runs, nothing else in the process runs."""
 _OVERLAP: Final = 1024
 """How far a search looks beyond its piece, for what begins in it."""
 _MARKS: Final = (
@@ -46,11 +46,11 @@ _MARKS: Final = (
         f"{word}{end}" for word in ("ghp", "gho", "github_pat", "glpat") for end in "-_"
     ),  # those of gsk and csk end in sk
 )
-"""One of these stands in every line that holds a secret."""
+"""Every line with a secret contains one of these."""
 
 
 def blotted(line: str) -> str:
-    """The line without anything that looks like a key."""
+    """The line with `***` for anything that looks like a key."""
     return without_secrets(line) if may_hold_secrets(line) else line
 
 
@@ -63,7 +63,7 @@ def may_hold_secrets(line: str) -> bool:
 
 
 def without_secrets(line: str) -> str:
-    """The same, without a look at what would show first that there is nothing to be found."""
+    """The same, without the quick check before it."""
     line = "".join(_cut(line, _ANNOUNCED, lambda _: True))
     return "".join(_cut(line, _MARKED, lambda secret: _DIGIT.search(secret) is not None))
 
@@ -85,7 +85,7 @@ def _cut(line: str, pattern: re.Pattern[str], is_secret: Callable[[str], bool]) 
 
 
 def redacted(value: Any) -> Any:
-    """The same JSON, with words for what is left out."""
+    """The same JSON, with short texts in place of what is left out."""
     match value:
         case dict():
             return {_name(key): _entry(key, entry) for key, entry in value.items()}
@@ -101,14 +101,14 @@ def redacted(value: Any) -> Any:
 
 
 def shown(request: CreateResponse, ask: Any) -> dict[str, Any]:
-    """A request and what its upstream is asked; of a very long one that it is long."""
+    """A request and what its upstream is asked; for a very long one only its size."""
     if request.size <= LONGEST:
         return {"request": redacted(request.raw), "ask": redacted(ask)}
     return brief(request)
 
 
 def brief(request: CreateResponse, why: str = "") -> dict[str, Any]:
-    """The same of one that is not shown: how long it is, and why it is not shown if that is not the reason."""
+    """The same for a request that is not shown: its size, and the reason if that is not the size."""
     left_out = {"model": request.model, "left_out": f"… ({request.size} bytes{why})"}
     return {"request": left_out, "ask": left_out}
 

@@ -1,7 +1,7 @@
-"""A span for each turn, told to a collector by OpenTelemetry. Off unless a collector is named.
+"""A span for each turn, sent to a collector by OpenTelemetry. Off unless a collector is configured.
 
-The span takes its place under the client's own, if the client sent a `traceparent`; and the ask takes one along, for
-the upstream's spans to stand under it. No prompt and no answer is in any of them.
+Its parent is the client's own span, if the client sent a `traceparent`; and the ask carries one, so that this span is
+the parent of the upstream's. No prompt and no answer is in any of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ _ENDED: Final = {
 
 
 class Tracing:
-    """A observer that tells a collector."""
+    """The observer that sends spans to a collector."""
 
     def __init__(self, collector: str, version: str, providers: Mapping[str, str]) -> None:
         self._providers = providers
@@ -48,12 +48,12 @@ class Tracing:
         self._tracer = self._spans.get_tracer("am_proxy", version)
 
     def began(self, fields: Mapping[str, Any]) -> "TracedTurn":
-        """A span begins, under the client's own if it named one."""
+        """Starts a span, as a child of the client's own if there is one."""
         above = extract({"traceparent": str(fields["traceparent"])}) if "traceparent" in fields else None
         return TracedTurn(self._tracer.start_span("chat", above, SpanKind.SERVER), self._providers)
 
     def close(self) -> None:
-        """Tell the collector the rest. Takes a few seconds where it does not answer: call it in a thread."""
+        """Sends the remaining spans. It takes seconds if the collector does not answer: call it in a thread."""
         self._spans.shutdown()
 
 
@@ -64,8 +64,8 @@ class TracedTurn:
         self._span = span
         self._providers = providers
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — no prompt goes out
-        """What kind of turn it is; whatever is asked from here on takes the span along."""
+    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — no prompt is sent
+        """Describes the turn; asks from here on carry the span."""
         self._span.add_event("ask", {"am_proxy.upstream": upstream})
         headers: dict[str, str] = {}
         inject(headers, set_span_in_context(self._span))
@@ -83,13 +83,13 @@ class TracedTurn:
         self._span.add_event("ask failed", {"am_proxy.upstream": upstream, "error.type": problem.code})
 
     def sent(self, events: list[Event]) -> None:
-        """Not traced: what is said stays here."""
+        """Not traced: answers are not sent to the collector."""
 
     def refused(self, problem: Problem) -> None:
-        """Told at the end, by its code."""
+        """Its code is set at the end."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
-        """The span ends."""
+        """Ends the span."""
         for name, attribute in _ENDED.items():
             if (value := fields.get(name)) is not None:
                 self._span.set_attribute(attribute, value)

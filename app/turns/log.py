@@ -51,7 +51,7 @@ class TurnLog:
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """An upstream is asked. The line names the one that is asked last, and what it was not told."""
+        """An upstream is asked. The line names the last one asked, and the warnings of its ask."""
         self.note(upstream=upstream)
         if warnings or "warnings" in self._fields:
             self.note(warnings=warnings)

@@ -118,5 +118,5 @@ async def test_a_piece_that_cannot_be_written_is_an_observer_that_failed(caplog:
 def test_the_server_warns_of_it_at_its_start(tmp_path: Path) -> None:
     """Here it cannot start, and so ends by itself."""
     flags = ["--log-format", "json", "--host", "256.0.0.1", "--insecure-no-auth"]
-    told = run("serve", *flags, folder=tmp_path, environ={"AM_LOG_BODIES": "true"})
-    assert json.loads(told.stderr.splitlines()[0])["message"].startswith("log_bodies is on")
+    result = run("serve", *flags, folder=tmp_path, environ={"AM_LOG_BODIES": "true"})
+    assert json.loads(result.stderr.splitlines()[0])["message"].startswith("log_bodies is on")

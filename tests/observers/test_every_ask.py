@@ -24,17 +24,19 @@ def observed(
             httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"} | body)
     lines = [(record.name, record.getMessage(), record.__dict__.get("fields", {})) for record in caplog.records]
     asks = [
-        (told["upstream"], told["ask"]) for name, what, told in lines if (name, what) == ("am_proxy.bodies", "asked")
+        (fields["upstream"], fields["ask"])
+        for name, what, fields in lines
+        if (name, what) == ("am_proxy.bodies", "asked")
     ]
-    return asks, [told for name, _, told in lines if name == "am_proxy.turn"]
+    return asks, [fields for name, _, fields in lines if name == "am_proxy.turn"]
 
 
-def two(first: ChatUpstream | ResponsesUpstream, second: ChatUpstream, **told: Any) -> Settings:
+def two(first: ChatUpstream | ResponsesUpstream, second: ChatUpstream, **options: Any) -> Settings:
     via: Any = "chat" if isinstance(first, ChatUpstream) else "responses"
     return Settings(
         server=Server(log_bodies=True, metrics="open"),
         upstreams={
-            "one": Upstream(via=via, base_url=first.url, **told),
+            "one": Upstream(via=via, base_url=first.url, **options),
             "other": Upstream(via="chat", base_url=second.url),
         },
         models={"m": Model.model_validate({"upstreams": ["one", "other"], "names": {"other": "theirs"}})},
@@ -101,12 +103,12 @@ def watched(
         counted = samples(httpx.get(f"{url}/metrics").text)
     lines = [(record.name, record.getMessage(), record.__dict__.get("fields", {})) for record in caplog.records]
     failed = [
-        (told["upstream"], told["error"]["code"])
-        for name, what, told in lines
+        (fields["upstream"], fields["error"]["code"])
+        for name, what, fields in lines
         if (name, what) == ("am_proxy.bodies", "attempt failed")
     ]
     errors = {name: value for name, value in counted.items() if "upstream_errors_total" in name}
-    return failed, [told for name, _, told in lines if name == "am_proxy.turn"][-1], errors
+    return failed, [fields for name, _, fields in lines if name == "am_proxy.turn"][-1], errors
 
 
 def of_one(count: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""However a turn ends, each observer is told so, and once."""
+"""However a turn ends, each observer gets it, and once."""
 
 import socket
 import time

@@ -17,7 +17,7 @@ from tests.support.sockets import opened
 
 Json = dict[str, Any]
 
-METHODS = ("began", "asked", "told", "refused", "ended")
+METHODS = ("began", "asked", "sent", "refused", "ended")
 SERVER = Server(log_bodies=True, metrics="open", watch=10)
 
 
@@ -37,7 +37,7 @@ class Failing:
         self._called("attempt_failed")
 
     def sent(self, *_: Any) -> None:
-        self._called("told")
+        self._called("sent")
 
     def refused(self, *_: Any) -> None:
         self._called("refused")
@@ -98,7 +98,7 @@ async def test_every_way_in_answers_as_without_it(
         "completed", "completed", "completed", "refused", "completed", "completed",
     ]  # fmt: skip
     failures = [record for record in caplog.records if record.exc_info]
-    turns = {"began": 6, "asked": 5, "told": 5, "refused": 1, "ended": 6}[failing.fails]
+    turns = {"began": 6, "asked": 5, "sent": 5, "refused": 1, "ended": 6}[failing.fails]
     assert len(failures) == turns, "once for each turn that it failed in"
     assert failing.ended_turns == (0 if failing.fails == "began" else 6), "what it holds of a turn it can let go of"
     assert "am_proxy_turns_in_flight 0.0" in page(url)

@@ -42,7 +42,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
         COMPLETED | {"model": "whatever a client writes"},
         {'am_proxy_requests_total{finish="completed",model="*",upstream="local"}': 1},
     ),
-    "a name nobody knows": (
+    "an unknown name": (
         {"model": "x", "finish": "refused", "error": "model_not_found", "duration_ms": 1},
         {
             'am_proxy_requests_total{finish="refused",model="none",upstream="none"}': 1,
@@ -68,7 +68,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
         },
     ),
     "an error of a relayed answer, called anything": (
-        COMPLETED | {"finish": "failed", "error": "made up by somebody"},
+        COMPLETED | {"finish": "failed", "error": "made up"},
         {
             'gen_ai_server_request_duration_count{error_type="other",…}': 1
         },
@@ -188,9 +188,9 @@ def test_a_key_for_some_models_sees_the_rows_of_these() -> None:
 
 
 def test_the_page_that_explains_them_names_them_all() -> None:
-    told = set(re.findall(r"`((?:gen_ai|am_proxy)_\w+)`", (ROOT / "docs/watching.md").read_text()))
+    names = set(re.findall(r"`((?:gen_ai|am_proxy)_\w+)`", (ROOT / "docs/watching.md").read_text()))
     families = text_string_to_metric_families(metrics(a=True).page().decode())
     ours = {family.name for family in families if not family.name.startswith("process_")}
-    assert {name.removesuffix("_total").removesuffix("_info") for name in told} == {
+    assert {name.removesuffix("_total").removesuffix("_info") for name in names} == {
         name.removesuffix("_info") for name in ours
     }

@@ -21,9 +21,9 @@ REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')
 
 def turn(recorder: Recorder, request_id: str, key: str = "alice") -> Recorded:
     """A turn that has been asked."""
-    told = recorder.began({"request_id": request_id, "key": key, "owner": f"key:{key}"})
-    told.asked(REQUEST, {"messages": []}, ["a warning"], "there")
-    return told
+    record = recorder.began({"request_id": request_id, "key": key, "owner": f"key:{key}"})
+    record.asked(REQUEST, {"messages": []}, ["a warning"], "there")
+    return record
 
 
 def everybody(_owner: str) -> bool:
@@ -56,8 +56,8 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
     }
     first.sent(new_emitter().begin())
     first.ended({"finish": "completed", "key": "alice", "owner": "key:alice"})
-    told, ended = await taken(notes, 2)
-    assert [event["type"] for event in told[1]["events"]] == ["response.created", "response.in_progress"]
+    sent, ended = await taken(notes, 2)
+    assert [event["type"] for event in sent[1]["events"]] == ["response.created", "response.in_progress"]
     fields = {"finish": "completed", "key": "alice"}
     assert ended == ("ended", {"id": "req_1", "fields": fields, "left_out": 0})
 
@@ -86,7 +86,7 @@ async def test_a_turn_that_was_refused_is_told_too() -> None:
     refused = recorder.began({"request_id": "req_1", "model": "nobody"})
     refused.refused(refuse("model_not_found", "The key sk-1234567 may not.").problem)
     refused.ended({"finish": "refused"})
-    began, told, ended = await taken(recorder.watch(everybody), 3)
+    began, problem, ended = await taken(recorder.watch(everybody), 3)
     assert [began[0], began[1]["model"], ended[0]] == ["began", "nobody", "ended"]
     error = {
         "message": "The key sk-*** may not.",
@@ -94,34 +94,34 @@ async def test_a_turn_that_was_refused_is_told_too() -> None:
         "param": "",
         "code": "model_not_found",
     }
-    assert told == ("refused", {"id": "req_1", "status": 404, "error": error})
+    assert problem == ("refused", {"id": "req_1", "status": 404, "error": error})
 
 
 async def test_a_turn_that_asks_nobody_has_a_beginning() -> None:
     recorder = Recorder(5, PLENTY)
     recorder.began({"request_id": "req_1", "model": "demo"}).sent(new_emitter().begin())
-    assert ids(await taken(recorder.watch(everybody), 2)) == [("began", "req_1"), ("told", "req_1")]
+    assert ids(await taken(recorder.watch(everybody), 2)) == [("began", "req_1"), ("sent", "req_1")]
 
 
 async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 3000)
     recorder = Recorder(5, PLENTY)
-    told = turn(recorder, "req_1")
+    record = turn(recorder, "req_1")
     for _ in range(50):
-        told.sent(new_emitter().begin())
-    told.ended({"finish": "completed"})
-    assert [note.name for note in told.notes][-1] == "ended"
-    assert msgspec.json.decode(told.notes[-1].data)["left_out"] > 90
-    assert sum(len(note.data) for note in told.notes) < 2 * 3000
+        record.sent(new_emitter().begin())
+    record.ended({"finish": "completed"})
+    assert [note.name for note in record.notes][-1] == "ended"
+    assert msgspec.json.decode(record.notes[-1].data)["left_out"] > 90
+    assert sum(len(note.data) for note in record.notes) < 2 * 3000
 
 
 async def test_all_turns_together_have_a_bound_too() -> None:
     recorder = Recorder(1000, 2000)
     turns = [turn(recorder, f"req_{number}") for number in range(100)]
-    kept = [told for told in turns if told.notes]
+    kept = [record for record in turns if record.notes]
     assert 1 < len(kept) < 20
     assert kept == turns[-len(kept) :]
-    assert sum(len(note.data) for told in kept for note in told.notes) <= 2000
+    assert sum(len(note.data) for record in kept for note in record.notes) <= 2000
 
 
 async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,8 +141,8 @@ async def test_nobody_drives_out_the_turns_of_another() -> None:
     for recorder in (Recorder(4, PLENTY), Recorder(1000, 2000)):
         mine = [turn(recorder, f"req_{number}", "alice") for number in range(2)]
         others = [turn(recorder, f"req_{number}", "mallory") for number in range(2, 60)]
-        assert [bool(told.notes) for told in mine] == [True, True]
-        kept = [told for told in others if told.notes]
+        assert [bool(record.notes) for record in mine] == [True, True]
+        kept = [record for record in others if record.notes]
         assert 1 < len(kept) < 20
         assert kept == others[-len(kept) :]
 
@@ -190,13 +190,13 @@ async def test_long_requests_and_events_are_redacted_in_a_thread_and_shown_in_th
     monkeypatch.setattr("app.observers.redaction.blotted", look)
     recorder = Recorder(5, PLENTY)
     notes = recorder.watch(everybody)
-    told = recorder.began({"request_id": "req_1"})
+    record = recorder.began({"request_id": "req_1"})
     request = parse_request(msgspec.json.encode({"model": "demo", "input": text}))
-    told.asked(request.model_copy(update={"size": len(text)}), {}, [], "there")
+    record.asked(request.model_copy(update={"size": len(text)}), {}, [], "there")
     emitter = new_emitter()
-    told.sent(emitter.begin())
-    told.sent(emitter.feed([TextDelta(text)]))
-    told.ended({"finish": "completed"})
+    record.sent(emitter.begin())
+    record.sent(emitter.feed([TextDelta(text)]))
+    record.ended({"finish": "completed"})
     began, asked, opening, delta, ended = await taken(notes, 5)
     assert [began[0], ended[0]] == ["began", "ended"]
     assert asked[1]["request"]["input"] == text
@@ -211,14 +211,14 @@ async def test_long_requests_and_events_are_redacted_in_a_thread_and_shown_in_th
 async def test_what_waits_to_be_shown_is_bounded_and_the_rest_is_counted() -> None:
     recorder = Recorder(5, PLENTY)
     notes = recorder.watch(everybody)
-    told = recorder.began({"request_id": "req_1", "owner": "key:alice"})
+    record = recorder.began({"request_id": "req_1", "owner": "key:alice"})
     emitter = new_emitter()
     emitter.begin()
     batch = emitter.feed([TextDelta("x" * 1_500_000)])
     for _ in range(4):
-        told.sent(batch)
-    told.asked(REQUEST.model_copy(update={"size": LONGEST}), {}, [], "there")
-    told.ended({"finish": "completed"})
+        record.sent(batch)
+    record.asked(REQUEST.model_copy(update={"size": LONGEST}), {}, [], "there")
+    record.ended({"finish": "completed"})
     *_, asked, ended = await taken(notes, 5)
     assert asked[1]["request"] == {"model": "demo", "left_out": f"… ({LONGEST} bytes{BUSY})"}
     assert ended[1]["left_out"] == 2 * len(batch)

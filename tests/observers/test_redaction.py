@@ -24,19 +24,19 @@ CASES: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_left_out_is_told_in_words(name: str) -> None:
-    given, told = CASES[name]
-    assert redacted(given) == told
+    given, shown_text = CASES[name]
+    assert redacted(given) == shown_text
 
 
 def test_a_secret_is_found_wherever_the_line_is_cut_for_the_search() -> None:
     """A long line is searched in pieces, so that nothing else in the process waits for it."""
     for before in range(65_510, 65_545, 7):
         for secret in ("password=hunter2hunter2", "sk-" + "a1" * 40, "Bearer abc.def1234"):
-            told = blotted(f"{'x ' * (before // 2)}{secret} {'y' * 2000}")
-            assert "***" in told
-            assert "hunter2" not in told
-            assert "a1a1" not in told
-            assert "abc.def" not in told
+            shown_text = blotted(f"{'x ' * (before // 2)}{secret} {'y' * 2000}")
+            assert "***" in shown_text
+            assert "hunter2" not in shown_text
+            assert "a1a1" not in shown_text
+            assert "abc.def" not in shown_text
     assert blotted("sk-" + "a1" * 100_000 + " end") == "sk-*** end"
 
 

@@ -46,5 +46,5 @@ def test_they_are_counted_and_logged(url: str, caplog: pytest.LogCaptureFixture)
         'am_proxy_retries_total{upstream="down"}': 3,  # once more and elsewhere; then elsewhere at once
     }
     lines = [getattr(record, "fields", {}) for record in caplog.records if record.name == "am_proxy.turn"]
-    told = [(line["upstream"], line["retries"]) for line in lines]
-    assert json.dumps(told) == json.dumps([("spare", {"down": 2}), ("spare", {"down": 1})])
+    logged = [(line["upstream"], line["retries"]) for line in lines]
+    assert json.dumps(logged) == json.dumps([("spare", {"down": 2}), ("spare", {"down": 1})])

@@ -40,9 +40,9 @@ class Taker(http.server.BaseHTTPRequestHandler):
             import gzip  # noqa: PLC0415 — some versions compress
 
             body = gzip.decompress(body)
-        told = ExportTraceServiceRequest.FromString(body)
+        request = ExportTraceServiceRequest.FromString(body)
         assert isinstance(self.server, Collector)
-        scopes = [scope for each in told.resource_spans for scope in each.scope_spans]
+        scopes = [scope for each in request.resource_spans for scope in each.scope_spans]
         self.server.spans += [span for scope in scopes for span in scope.spans]
         self.send_response(200)
         self.end_headers()
@@ -91,7 +91,7 @@ def test_a_span_stands_under_the_clients_and_above_the_upstreams(
         ABOVE[36:52],
     )
     assert ask.headers["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
-    told = attributes(span)
+    found = attributes(span)
     expected = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "small",
@@ -102,7 +102,7 @@ def test_a_span_stands_under_the_clients_and_above_the_upstreams(
         "http.response.status_code": 200,
         "am_proxy.upstream": "local",
     }
-    assert {name: told.get(name) for name in expected} == expected
+    assert {name: found.get(name) for name in expected} == expected
     assert "A secret." not in str(span)
 
 
@@ -174,5 +174,5 @@ def test_without_a_collector_nothing_goes_along() -> None:
 def test_a_collector_without_the_library_is_a_clear_refusal(tmp_path: Any) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['opentelemetry.exporter'] = None")
     environ = {"AM_TRACES": "http://127.0.0.1:1/v1/traces", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    told = run("serve", "--port", "0", folder=tmp_path, environ=environ)
-    assert (told.returncode, "pip install 'am-proxy[otel]'" in told.stderr) == (1, True)
+    result = run("serve", "--port", "0", folder=tmp_path, environ=environ)
+    assert (result.returncode, "pip install 'am-proxy[otel]'" in result.stderr) == (1, True)

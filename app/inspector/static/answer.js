@@ -22,7 +22,7 @@ export class Answer {
     this.follow();
   }
 
-  /** What a request is told instead of an answer. */
+  /** The problem that a request gets instead of an answer. */
   refused(error) {
     this.#note("failed", `${error.code || "refused"}: ${error.message ?? ""}`);
   }

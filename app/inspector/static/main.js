@@ -70,9 +70,9 @@ async function send() {
 async function preview(run, body) {
   try {
     const answer = await fetch("/inspector/ask", { method: "POST", headers: headers(), body: JSON.stringify(body) });
-    const told = await answer.json();
-    run.asked(answer.ok ? told.ask : told);
-    if (answer.ok) run.warn(told.warnings);
+    const shown = await answer.json();
+    run.asked(answer.ok ? shown.ask : shown);
+    if (answer.ok) run.warn(shown.warnings);
   } catch (error) {
     run.asked(`It could not be found out: ${error.message}`);
   }

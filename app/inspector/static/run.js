@@ -77,7 +77,7 @@ export class Run {
     place.hidden = !place.childElementCount;
   }
 
-  /** What the client was told instead of an answer. */
+  /** The problem that the client got instead of an answer. */
   refuse(status, error) {
     this.over = true;
     this.#state(`${status} ${error.code ?? ""}`);

@@ -47,7 +47,7 @@ export class Watch {
       return false;
     }
     this.#say("live");
-    this.#forget(); // all that is kept is told anew
+    this.#forget(); // all that is kept is sent again
     for await (const { type, data } of eventsOf(answer)) this.#take(type, JSON.parse(data));
     return true;
   }
@@ -57,32 +57,32 @@ export class Watch {
     this.list.replaceChildren();
   }
 
-  #take(type, told) {
+  #take(type, note) {
     if (type === "forgotten") {
-      this.turns.get(told.id)?.row.remove();
-      this.turns.delete(told.id);
+      this.turns.get(note.id)?.row.remove();
+      this.turns.delete(note.id);
       return;
     }
-    const turn = this.turns.get(told.id) ?? this.#add(told);
+    const turn = this.turns.get(note.id) ?? this.#add(note);
     if (type === "began") {
-      Object.assign(turn, told);
-      if (this.shown?.id === told.id) this.#choose(turn.row);
+      Object.assign(turn, note);
+      if (this.shown?.id === note.id) this.#choose(turn.row);
     }
-    if (type === "asked") turn.asks.push(told);
-    if (type === "failed" && turn.asks.length) turn.asks.at(-1).error = told.error;
-    if (type === "told") turn.events.push(...told.events.map((event) => ({ event, at: told.at })));
-    if (type === "refused") turn.refused = told;
-    if (type === "ended") turn.ended = told;
+    if (type === "asked") turn.asks.push(note);
+    if (type === "failed" && turn.asks.length) turn.asks.at(-1).error = note.error;
+    if (type === "sent") turn.events.push(...note.events.map((event) => ({ event, at: note.at })));
+    if (type === "refused") turn.refused = note;
+    if (type === "ended") turn.ended = note;
     this.#line(turn);
-    if (this.shown?.id === told.id) this.#follow(type, told);
+    if (this.shown?.id === note.id) this.#follow(type, note);
   }
 
-  #add(told) {
+  #add(note) {
     const row = document.createElement("li");
     row.setAttribute("role", "option");
-    row.dataset.id = told.id;
-    const turn = { id: told.id, asks: [], events: [], row };
-    this.turns.set(told.id, turn);
+    row.dataset.id = note.id;
+    const turn = { id: note.id, asks: [], events: [], row };
+    this.turns.set(note.id, turn);
     this.list.prepend(row);
     return turn;
   }
@@ -108,24 +108,24 @@ export class Watch {
     this.shown = { id: turn.id, run: new Run(`${turn.model ?? ""} · ${turn.id}`) };
     this.shown.run.began = 0; // events say when they came, from the turn's beginning on
     this.place.replaceChildren(this.shown.run.element);
-    for (const told of turn.asks) this.#follow("asked", told);
+    for (const note of turn.asks) this.#follow("asked", note);
     for (const { event, at } of turn.events) this.shown.run.take(event, at);
     if (turn.refused) this.#follow("refused", turn.refused);
     if (turn.ended) this.#follow("ended", turn.ended);
     this.shown.run.timeline.end();
   }
 
-  #follow(type, told) {
+  #follow(type, note) {
     const { run } = this.shown;
-    const { asks } = this.turns.get(told.id);
+    const { asks } = this.turns.get(note.id);
     if ((type === "asked" || type === "failed") && asks.length) {
       const sent = asks.map(({ upstream, ask, error }) => ({ upstream, ask, error }));
       run.asked({ request: asks[0].request, ...(sent.length === 1 ? sent[0] : { asks: sent }) });
     }
-    if (type === "asked") run.warn(told.warnings ?? []);
-    if (type === "told") for (const event of told.events) run.take(event, told.at);
-    if (type === "refused") run.refuse(told.status, told.error);
-    if (type === "ended") run.ended(told.fields, told.left_out);
+    if (type === "asked") run.warn(note.warnings ?? []);
+    if (type === "sent") for (const event of note.events) run.take(event, note.at);
+    if (type === "refused") run.refuse(note.status, note.error);
+    if (type === "ended") run.ended(note.fields, note.left_out);
   }
 
   #key(key) {
