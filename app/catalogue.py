@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import msgspec
 
-from app.codex_catalog import Card
+from app.codex_catalog import ModelCard
 from app.compaction.own_summary import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
 from app.compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
 from app.compaction.window import expanded
@@ -17,7 +17,7 @@ from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_object import RelayedObject
 from app.off_loop import off_loop
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
     """The circuit breaker: the same for all models that this upstream serves."""
     clocks: Clocks
     """How long the upstream may take."""
-    card: Card
+    card: ModelCard
     knowing: Knowing | None
     """The same upstream, if it knows something of its models."""
     counting: Counting | None
@@ -111,7 +111,7 @@ class Route(NamedTuple):
         self,
         request: CreateResponse,
         identity: Identity,
-        mint: Mint,
+        new_id: NewId,
         now: Callable[[], int],
         *,
         for_codex: bool = False,
@@ -122,9 +122,9 @@ class Route(NamedTuple):
         """
         model = self.entry.model or self.model
         sealer = None if self.sealer is None else self.sealer.fresh()
-        context = SummaryContext(identity, mint, now, sealer, for_codex)
+        context = SummaryContext(identity, new_id, now, sealer, for_codex)
         known: dict[str, Any] = {
-            "model": model, "identity": identity, "mint": mint, "now": now, "for_codex": for_codex,
+            "model": model, "identity": identity, "new_id": new_id, "now": now, "for_codex": for_codex,
         }  # fmt: skip
 
         match self.entry.options:
@@ -208,7 +208,7 @@ class Catalogue:
         entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
         return {entry.upstream_name: entry.breaker.state != "closed" for entry in entries}
 
-    def card(self, name: str) -> Card:
+    def card(self, name: str) -> ModelCard:
         """What is known of a model that is in `names`."""
         return self._entries[name].card
 

@@ -27,8 +27,8 @@ you changed, where, and what you could not check. Name files by their path.
 """
 
 
-class Card(NamedTuple):
-    """What a client may want to know of a model beyond its name."""
+class ModelCard(NamedTuple):
+    """What Codex may know of a model in addition to its name."""
 
     model: ModelOptions = ModelOptions()
     """What is configured for it."""
@@ -36,7 +36,7 @@ class Card(NamedTuple):
     """Whether the model may be shown any."""
 
 
-def codex_model(name: str, card: Card, priority: int) -> dict[str, Any]:
+def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
     """The entry. Codex refuses the whole catalogue if one of these keys is missing."""
     efforts = card.model.reasoning_efforts
     entry: dict[str, Any] = {

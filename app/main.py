@@ -15,7 +15,7 @@ from app.application import Application
 from app.inspector.routes import Inspector
 from app.observers.body_log import BodyLog
 from app.observers.recorder import Recorder
-from app.protocol.ids import Mint, minting
+from app.protocol.ids import NewId, id_maker
 from app.protocol.problems import ProblemError
 from app.sealing import EnvelopeSealer
 from app.settings import Seal, Server, Settings
@@ -54,7 +54,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     `before` is the state of the one that served until now, if this one is to take its place; building changes nothing
     of it, and `follow` applies the new settings. A first one follows its settings at once.
     """
-    mint = _minting()
+    new_id = _id_maker()
     shared = new_state(settings) if before is None else next_state(settings, before)
     keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
     upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
@@ -71,7 +71,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         limits=shared.limits,
         waiting=shared.waiting,
         server=settings.server,
-        mint=mint,
+        new_id=new_id,
         now=lambda: int(time.time()),
         observers=[observer for observer in (recorder, metrics, tracing, body_log) if observer is not None],
     )
@@ -120,7 +120,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     direct = {("POST", path): endpoint for path, endpoint in http.turns.items()}
     app.add_middleware(DirectEndpoints, endpoints=direct | {(None, path): websockets for path in PATHS})
     app.add_middleware(HostGuard, hosts=settings.server.hosts, origins=settings.server.cors_origins)
-    app.add_middleware(RequestId, mint=mint)
+    app.add_middleware(RequestId, new_id=new_id)
     application = Application(
         app=app,
         shared=shared,
@@ -169,13 +169,13 @@ def build_http_guard(server: Server) -> type[asyncio.Protocol] | Literal["auto"]
         max_header_bytes=server.max_header_bytes,
         header_timeout=server.header_timeout,
         send_timeout=server.send_timeout,
-        mint=_minting(),
+        new_id=_id_maker(),
     )
     return cast("type[asyncio.Protocol]", made)  # uvicorn only calls it
 
 
-def _minting() -> Mint:
-    return minting(os.urandom, lambda: time.time_ns() // 1_000_000)
+def _id_maker() -> NewId:
+    return id_maker(os.urandom, lambda: time.time_ns() // 1_000_000)
 
 
 def sealer_of(seal: Seal, own_key: str = "", max_body_bytes: int = 0) -> EnvelopeSealer | None:

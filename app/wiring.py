@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from app.catalogue import Catalogue, Entry
-from app.codex_catalog import Card
+from app.codex_catalog import ModelCard
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
 from app.options import HINTS
@@ -59,7 +59,7 @@ def build_catalogue(
             options=_options(model, configured, settings),
             breaker=breakers[name],
             clocks=_clocks(configured, settings),
-            card=Card(model, images=_sees(model, configured, upstream_model)),
+            card=ModelCard(model, images=_sees(model, configured, upstream_model)),
             knowing=upstream if isinstance(upstream, Knowing) else None,
             counting=upstream if isinstance(upstream, Counting) else None,
             addresses=upstream if isinstance(upstream, Addressed) else None,

@@ -56,7 +56,7 @@ def new_turn(folder: Path) -> ChatTurn:
         model="upstream-model",
         options=replace(known, sealer=OpenBook()),
         identity=Identity("resp_AM-1", next(ticks)),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: next(ticks),
     )
 

@@ -154,7 +154,7 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
     if via != "responses":
         identity = Identity("resp_probe", 0)
         turn = ChatTurn(
-            parse_object(body), model=model, options=ChatOptions(), identity=identity, mint=str, now=lambda: 0
+            parse_object(body), model=model, options=ChatOptions(), identity=identity, new_id=str, now=lambda: 0
         )
         body = turn.ask
     asked = upstream_of(upstream)

@@ -23,7 +23,7 @@ from app.emitter.emitter import Emitter
 from app.emitter.opening_response import opening_response
 from app.parsing.items import parse_item
 from app.protocol.events import Event, LastEvent, RelayedLast
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import Problem, refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import CompactionTriggerItem, InputItem, MessageItem
@@ -77,7 +77,7 @@ class SummaryContext(NamedTuple):
     """What a turn needs besides its request."""
 
     identity: Identity
-    mint: Mint
+    new_id: NewId
     now: Callable[[], int]
     sealer: Sealer | None
     for_codex: bool = False
@@ -147,7 +147,7 @@ class SummaryTurn:
         self.emitter = Emitter(
             opening_response(request, id=context.identity.id, created_at=context.identity.created_at),
             carriers=BridgeTable([]),
-            mint=context.mint,
+            new_id=context.new_id,
             now=context.now,
             for_codex=context.for_codex,
         )

@@ -20,7 +20,7 @@ import msgspec
 
 from app.compaction.prompt import TOLD, Window, opened_window
 from app.parsing.items import parse_item
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import CompactionItem, CompactionTriggerItem, InputItem, MessageItem
 from app.protocol.request.plain_messages import role_of, user_message
@@ -136,7 +136,7 @@ def fits_a_window(parts: Parted, most: int) -> bool:
     return len(_kept(parts.head, most)) + len(parts.tail) <= LETTER
 
 
-def kept_messages(request: CreateResponse, mint: Mint) -> list[Json]:
+def kept_messages(request: CreateResponse, new_id: NewId) -> list[Json]:
     """The newest messages of the user as they were posted, for the client to keep beside a summary."""
     items = request.raw["input"]
     room = KEPT
@@ -151,7 +151,7 @@ def kept_messages(request: CreateResponse, mint: Mint) -> list[Json]:
             break
         content = item["content"]
         parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-        kept.append({"id": item.get("id") or mint("msg"), **user_message(parts), "status": "completed"})
+        kept.append({"id": item.get("id") or new_id("msg"), **user_message(parts), "status": "completed"})
     return kept[::-1]
 
 

@@ -11,7 +11,7 @@ from app.emitter.deltas import CallOpened
 from app.emitter.open_items import ItemPosition, OpenCall
 from app.emitter.whole_calls import WholeCalls
 from app.protocol.events import Event
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 
 MOST_NAMES: Final = 20
 """Names of calls that are remembered of one answer."""
@@ -52,7 +52,7 @@ _RULED_OUT: Final = RuledOut()
 class CallRegister:
     """Which call a delta is about, whether it is still open, and which of the open ones are whole."""
 
-    def __init__(self, carriers: Carriers, new_id: Mint) -> None:
+    def __init__(self, carriers: Carriers, new_id: NewId) -> None:
         self.ruled_out: list[str] = []
         """Names of the first calls that the client does not allow."""
         self._carriers = carriers

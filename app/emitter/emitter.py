@@ -22,7 +22,7 @@ from app.emitter.open_items import ItemPosition, OpenItem, OpenMessage
 from app.emitter.open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
 from app.emitter.white_space import WaitingSpace
 from app.protocol import events as e
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import NOTHING_SENT, Response, Sent, Usage, used_together
@@ -36,17 +36,17 @@ class Emitter:
         response: Response,
         *,
         carriers: Carriers,
-        mint: Mint,
+        new_id: NewId,
         now: Callable[[], int],
         raw_reasoning: bool = False,
         for_codex: bool = False,
         seal: Seal | None = None,
     ) -> None:
         self._client_rules = client_rules(for_codex=for_codex)
-        self._new_id = mint
+        self._new_id = new_id
         self._ledger: Ledger[OpenItem, OutputItem, e.Event] = Ledger()
         self._lifecycle = Lifecycle(response, next_number=self._ledger.next_number, now=now)
-        self._calls = CallRegister(carriers, mint)
+        self._calls = CallRegister(carriers, new_id)
         self._reasoning = ReasoningItems(raw=raw_reasoning, seal=seal)
         self._space = WaitingSpace()
         self._current: OpenMessage | OpenReasoning | None = None

@@ -37,7 +37,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import Problem
 from app.transports.websocket_guard import is_offer
 
@@ -93,7 +93,7 @@ class HttpGuard(HttpToolsProtocol):
         "_is_full",
         "_is_last",
         "_max_header_bytes",
-        "_mint",
+        "_new_id",
         "_refusal",
         "_running",
         "_send_clock",
@@ -110,13 +110,13 @@ class HttpGuard(HttpToolsProtocol):
         max_header_bytes: int,
         header_timeout: float,
         send_timeout: float,
-        mint: Mint,
+        new_id: NewId,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._max_header_bytes = max_header_bytes
         self._header_timeout = header_timeout
         self._send_timeout = send_timeout
-        self._mint = mint
+        self._new_id = new_id
         self._send_clock: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         """Bytes of the head that is arriving; none while a body is."""
@@ -261,7 +261,7 @@ class HttpGuard(HttpToolsProtocol):
         self._stop_clock()
         cycle = self._answering
         if cycle is None or (self._in_body and not cycle.response_started and not self.pipeline):
-            request_id = self._mint("req")
+            request_id = self._new_id("req")
             body = msgspec.json.encode(problem.body())
             self.transport.write(
                 STATUS_LINE[problem.shape.status]

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import Problem, ProblemError
 from app.turns.limits import LEAVING
 
@@ -45,9 +45,9 @@ UPGRADE_REQUIRED: Final = Problem(
 class RequestId:
     """The outermost middleware: gives the request an id and the answer its headers, and turns our faults into a 500."""
 
-    def __init__(self, app: ASGIApp, mint: Mint) -> None:
+    def __init__(self, app: ASGIApp, new_id: NewId) -> None:
         self._app = app
-        self._mint = mint
+        self._new_id = new_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -88,7 +88,7 @@ class RequestId:
 
     def _name(self, headers: Headers) -> str:
         given = headers.get("x-request-id", "")
-        return given if _CLIENTS_OWN.fullmatch(given) else self._mint("req")
+        return given if _CLIENTS_OWN.fullmatch(given) else self._new_id("req")
 
 
 def error_response(problem: Problem, headers: dict[str, str] | None = None) -> HttpResponse:

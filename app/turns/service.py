@@ -16,7 +16,7 @@ from app.parsing.bounds import Bounds
 from app.parsing.json_object import decode_object
 from app.parsing.request_body import parse_compaction, parse_object
 from app.protocol.events import Event
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
@@ -50,7 +50,7 @@ class TurnService:
         limits: Limits,
         waiting: Quota,
         server: Server,
-        mint: Mint,
+        new_id: NewId,
         now: Callable[[], int],
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -60,7 +60,7 @@ class TurnService:
         """Bytes of requests whose upstreams have not answered."""
         self._server = server
         self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
-        self._mint = mint
+        self._new_id = new_id
         self._now = now
         self._observers = tuple(observers)
 
@@ -103,12 +103,12 @@ class TurnService:
 
     async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
         """What of a conversation its client is to keep beside the summary."""
-        return await off_loop(create.size, kept_messages, create, self._mint)
+        return await off_loop(create.size, kept_messages, create, self._new_id)
 
     async def prepare(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> list[Event]:
         """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
         await self._translate(create, turn, originator)
-        response = opening_response(create, id=self._mint("resp"), created_at=self._now())
+        response = opening_response(create, id=self._new_id("resp"), created_at=self._now())
         return prepared(response, completed_at=self._now())
 
     async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> RunningTurn:
@@ -139,7 +139,7 @@ class TurnService:
         def second_step(summary: SummaryTurn) -> Pump:
             async def ask() -> Answer:
                 second = await asks.route.begin(
-                    summary.next_request, identity, self._mint, self._now, for_codex=for_codex
+                    summary.next_request, identity, self._new_id, self._now, for_codex=for_codex
                 )
                 second.warnings = summary.warnings
                 answer = await first_payload([asks.route], second, begin, asks)
@@ -211,7 +211,7 @@ class TurnService:
         turn_log: TurnLog | None = None,
     ) -> AnyTurn:
         """The turn for this upstream. Raises `ProblemError` if it has warnings and the server is strict."""
-        turn = await route.begin(create, identity, self._mint, self._now, for_codex=for_codex)
+        turn = await route.begin(create, identity, self._new_id, self._now, for_codex=for_codex)
         if turn.warnings and turn_log is not None:
             turn_log.note(warnings=bounded(turn.warnings))
         if turn.warnings and self._server.strict:
@@ -219,7 +219,7 @@ class TurnService:
         return turn
 
     def _identity(self) -> Identity:
-        return Identity(self._mint("resp"), self._now())
+        return Identity(self._new_id("resp"), self._now())
 
 
 def _is_codex(originator: str) -> bool:

@@ -72,7 +72,7 @@ def as_chunks(said: Said) -> Sequence[Json]:
                 chunks.append(thinks(words[0]))
             case "text":
                 chunks.append(says(words[0]))
-            case _:  # without an id: one is minted for it
+            case _:  # without an id: the server makes one for it
                 middle = len(words[1]) // 2
                 chunks += [calls(seat, words[0]), more(seat, words[1][:middle]), more(seat, words[1][middle:])]
     return [*chunks, stops(), counts(7, 5)]

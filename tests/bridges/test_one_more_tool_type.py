@@ -36,7 +36,7 @@ def turn(*items: dict[str, Any], **fields: Any) -> ChatTurn:
         model="m",
         options=ChatOptions(),
         identity=Identity("resp_AM-1", 1_700_000_000),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )
 

@@ -22,7 +22,7 @@ from app.upstreams.response_events import EventReader, NotEventsError, ReportedE
 from tests.support.grammar import check
 from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
 from tests.support.servers.responses import answer, call, message, reasoning
-from tests.support.stage import counting_mint, plain
+from tests.support.stage import counted_ids, plain
 
 BROKE = Problem(code="upstream_error", message="It broke.")
 TOOLS = [
@@ -81,7 +81,7 @@ def chat_events(pieces: list[bytes]) -> list[dict[str, Any]]:
         model="m",
         options=ChatOptions(model=ModelOptions(think_tags=True)),
         identity=IDENTITY,
-        mint=counting_mint(),
+        new_id=counted_ids(),
         now=lambda: 1,
     )
     lines = ChatLines()
@@ -109,7 +109,7 @@ def chat_events(pieces: list[bytes]) -> list[dict[str, Any]]:
 def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
     """The same of a server that speaks Responses; and whether all that it said was passed on."""
     request = parse_request(REQUEST)
-    turn = RelayTurn(request, model="m", options=RelayOptions(), identity=IDENTITY, mint=counting_mint(), now=lambda: 1)
+    turn = RelayTurn(request, model="m", options=RelayOptions(), identity=IDENTITY, new_id=counted_ids(), now=lambda: 1)
     reading = EventReader()
     told = list(turn.begin())
     try:

@@ -128,7 +128,7 @@ def over_chat(case: Case, *, for_codex: bool) -> list[Json]:
         model="theirs",
         options=ChatOptions(),
         identity=Identity("resp_AM-1", relay_turns.CREATED_AT),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: relay_turns.CREATED_AT,
         for_codex=for_codex,
     )

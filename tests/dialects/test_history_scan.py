@@ -111,7 +111,7 @@ def by_chat(body: bytes) -> None:
         model="m",
         options=options,
         identity=Identity("resp_AM-1", 1),
-        mint=lambda prefix: f"{prefix}_AM-1",
+        new_id=lambda prefix: f"{prefix}_AM-1",
         now=lambda: 1,
     )
 
@@ -124,7 +124,7 @@ def by_relay(body: bytes) -> None:
         model="m",
         options=options,
         identity=Identity("resp_AM-1", 1),
-        mint=lambda prefix: f"{prefix}_AM-1",
+        new_id=lambda prefix: f"{prefix}_AM-1",
         now=lambda: 1,
     )
 

@@ -12,7 +12,7 @@ from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
 from tests.support.scan import FIXED, assert_lean, assert_linear
 from tests.support.shapes import SHAPES, body
-from tests.support.stage import CREATED_AT, counting_mint
+from tests.support.stage import CREATED_AT, counted_ids
 
 IDENTITY = Identity("resp_AM-1", 1)
 
@@ -30,7 +30,7 @@ def chat(given: bytes) -> bytes:
             model="m",
             options=ChatOptions(),
             identity=IDENTITY,
-            mint=counting_mint(),
+            new_id=counted_ids(),
             now=now,
         )
     )
@@ -43,7 +43,7 @@ def relay(given: bytes) -> bytes:
             model="m",
             options=RelayOptions(),
             identity=IDENTITY,
-            mint=counting_mint(),
+            new_id=counted_ids(),
             now=now,
         )
     )

@@ -74,7 +74,7 @@ def stage() -> Json:
     return {
         "model": "m",
         "identity": Identity("resp_AM-1", 1),
-        "mint": lambda prefix: f"{prefix}_AM-1",
+        "new_id": lambda prefix: f"{prefix}_AM-1",
         "now": lambda: 1,
     }
 

@@ -7,10 +7,11 @@ from tests.support.running import ROOT
 FUNCTIONS = {
     "as_items": "`input` as a list",
     "is_last": "whether a batch of events has the last one",
-    "minting": "makes the function that makes ids",
+    "id_maker": "makes the function that makes ids",
     "no_effect": "makes a warning",
     "refuse": "makes the error of a problem",
     "role_of": "reads the role of a message",
+    "used_together": "the sum of two usages",
     "user_message": "makes a message",
 }
 LIBRARIES = {"collections", "dataclasses", "enum", "msgspec", "pydantic", "typing"}

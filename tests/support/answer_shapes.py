@@ -73,8 +73,8 @@ def turn_of(kind: type[Any], options: Any) -> Any:
     """A turn that has not begun."""
     numbers = count(1)
     request = parse_request(json.dumps(REQUEST).encode())
-    mint: Callable[[str], str] = lambda prefix: f"{prefix}_AM-{next(numbers)}"  # noqa: E731 — shorter so
-    return kind(request, model="m", options=options, identity=Identity("resp_AM-1", 1), mint=mint, now=lambda: 1)
+    new_id: Callable[[str], str] = lambda prefix: f"{prefix}_AM-{next(numbers)}"  # noqa: E731 — shorter so
+    return kind(request, model="m", options=options, identity=Identity("resp_AM-1", 1), new_id=new_id, now=lambda: 1)
 
 
 def chat(body: bytes) -> Work:

@@ -25,7 +25,7 @@ def turn(options: ChatOptions = DEFAULT, **fields: object) -> ChatTurn:
         model="m",
         options=options,
         identity=Identity("resp_AM-1", 1_700_000_000),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )
 

@@ -50,7 +50,7 @@ def turn_for(request: CreateResponse, options: ChatOptions = OPEN) -> Turn:
             model="m",
             options=replace(options, sealer=sealer),
             identity=IDENTITY,
-            mint=_counted_from(2),
+            new_id=_counted_from(2),
             now=lambda: 1_700_000_000,
         )
 

@@ -36,7 +36,7 @@ def new_turn(*, for_codex: bool = False, body: Json | None = None, **options: An
         model="theirs",
         options=RelayOptions(**options),
         identity=Identity("resp_AM-1", CREATED_AT),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: CREATED_AT,
         for_codex=for_codex,
     )

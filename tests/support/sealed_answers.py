@@ -55,7 +55,7 @@ def turn(items: list[Json], options: ChatOptions = HOME, *, model: str = "m", **
         model=model,
         options=options,
         identity=Identity("resp_AM-1", 1_700_000_000),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )
 

@@ -57,7 +57,7 @@ class FunctionsOnly:
         return OpenFunctionCall(position, name, call_id)
 
 
-def counting_mint() -> Callable[[str], str]:
+def counted_ids() -> Callable[[str], str]:
     """Ids that can be read: `msg_AM-1`, `call_AM-2`, one count for all."""
     numbers = count(1)
     return lambda prefix: f"{prefix}_AM-{next(numbers)}"
@@ -73,7 +73,7 @@ def new_emitter(*, raw_reasoning: bool = False, for_codex: bool = False, seal: S
     return Emitter(
         Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
         carriers=FunctionsOnly(),
-        mint=counting_mint(),
+        new_id=counted_ids(),
         now=lambda: COMPLETED_AT,
         raw_reasoning=raw_reasoning,
         for_codex=for_codex,

@@ -13,7 +13,7 @@ from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import InputItem
 from app.protocol.response import Response
-from tests.support.stage import COMPLETED_AT, CREATED_AT, counting_mint, plain
+from tests.support.stage import COMPLETED_AT, CREATED_AT, counted_ids, plain
 
 
 def request_of(*tools: Any, items: Any = (), **fields: Any) -> CreateResponse:
@@ -50,7 +50,7 @@ def played(table: BridgeTable, *deltas: Delta) -> list[dict[str, Any]]:
     emitter = Emitter(
         Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
         carriers=table,
-        mint=counting_mint(),
+        new_id=counted_ids(),
         now=lambda: COMPLETED_AT,
     )
     events = emitter.begin()

@@ -65,7 +65,7 @@ def turn() -> ChatTurn:
         model="m",
         options=ChatOptions(),
         identity=IDENTITY,
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1,
     )
 

@@ -22,7 +22,7 @@ from app.turns.reader import Answer
 from app.turns.summary_first import SummaryFirst
 from app.upstreams.clocks import Clocks
 from tests.support.script import says, stops
-from tests.support.stage import OpenBook, counting_mint
+from tests.support.stage import OpenBook, counted_ids
 
 BROKEN = Problem(code="upstream_error", message="It broke.")
 IDENTITY = Identity("resp_AM-1", 1)
@@ -47,7 +47,7 @@ USED = 12
 
 def make(request: CreateResponse, sealer: Sealer | None) -> ChatTurn:
     options = ChatOptions(sealer=sealer)
-    return ChatTurn(request, model="m", options=options, identity=IDENTITY, mint=counting_mint(), now=lambda: 1)
+    return ChatTurn(request, model="m", options=options, identity=IDENTITY, new_id=counted_ids(), now=lambda: 1)
 
 
 class Asking:
@@ -57,7 +57,7 @@ class Asking:
         self.answer = answer
         self.before = before
         self.asked = False
-        turn = first_turn(REQUEST, make, SummaryContext(IDENTITY, counting_mint(), lambda: 1, OpenBook()))
+        turn = first_turn(REQUEST, make, SummaryContext(IDENTITY, counted_ids(), lambda: 1, OpenBook()))
         assert isinstance(turn, SummaryTurn)
         self.turn: Any = turn
         self.notes: dict[str, Any] = {}

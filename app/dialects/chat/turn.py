@@ -15,7 +15,7 @@ from app.emitter.opening_response import opening_response
 from app.prompt.build import build, tools_of, wants_logprobs
 from app.prompt.sealed_state import HIDDEN, seal_for
 from app.protocol.events import Event
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import NOTHING_SENT, Identity, Sent, Usage
@@ -32,7 +32,7 @@ class ChatTurn:
         model: str,
         options: ChatOptions,
         identity: Identity,
-        mint: Mint,
+        new_id: NewId,
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
@@ -56,7 +56,7 @@ class ChatTurn:
         self._emitter = Emitter(
             opening_response(request, id=identity.id, created_at=identity.created_at),
             carriers=self._table,
-            mint=mint,
+            new_id=new_id,
             now=now,
             raw_reasoning=options.model.reasoning == "text",
             for_codex=for_codex,

@@ -57,7 +57,7 @@ from app.emitter.ledger import Ledger
 from app.emitter.rules import CUT, Reason
 from app.json_text import json_bytes
 from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
-from app.protocol.ids import Mint
+from app.protocol.ids import NewId
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import NOTHING_SENT, Identity, Sent
@@ -81,7 +81,7 @@ class RelayTurn:
         model: str,
         options: RelayOptions,
         identity: Identity,
-        mint: Mint,
+        new_id: NewId,
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
@@ -99,7 +99,7 @@ class RelayTurn:
         self._client_rules = client_rules(for_codex=for_codex)
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
         self._items = RelayedItems(self._ledger)
-        self._positions = Positions(lambda prefix: original(mint(prefix)))
+        self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
 
     @property

@@ -47,7 +47,7 @@ def seconds(items: Items) -> float:
         model="m",
         options=ChatOptions(),
         identity=Identity("resp_AM-1", 1),
-        mint=lambda prefix: f"{prefix}_AM-1",
+        new_id=lambda prefix: f"{prefix}_AM-1",
         now=lambda: 1,
     )
     return time.process_time() - began

@@ -96,7 +96,7 @@ def test_any_chunks_make_a_sound_stream(sent: list[Any], reason: str | None, opt
         model="m",
         options=options,
         identity=Identity("resp_AM-1", 1_700_000_000),
-        mint=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: 1_700_000_000,
     )
     events = turn.begin()
