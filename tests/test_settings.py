@@ -218,9 +218,9 @@ def test_a_secret_prints_nowhere(folder: Path) -> None:
     assert key is not None
     assert key.reveal() == "sk-deep"
     upstream = settings.upstreams["deepseek"]
-    told = f"{settings} {settings!r} {key} {upstream.model_dump_json()} {vars(upstream)}"
-    assert "Secret(***)" in told
-    assert [word for word in ("sk-deep", "let-alice-in", "let-bob-in") if word in told] == []
+    printed = f"{settings} {settings!r} {key} {upstream.model_dump_json()} {vars(upstream)}"
+    assert "Secret(***)" in printed
+    assert [word for word in ("sk-deep", "let-alice-in", "let-bob-in") if word in printed] == []
     with pytest.raises(TypeError, match="does not let itself be copied"):
         key.__reduce__()
     assert len({key, Secret("sk-deep"), Secret("other")}) == 2

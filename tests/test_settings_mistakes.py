@@ -1,4 +1,4 @@
-"""Everything wrong with a configuration, told at once, each with its place."""
+"""All mistakes of a configuration are reported at once, each with its location."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def mistakes(
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
-def test_all_mistakes_are_told_at_once_from_top_to_bottom_then_environment_and_flags(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once_from_top_to_bottom_then_environment_and_flags(tmp_path: Path) -> None:
     file = """\
 port = 3
 [server]
@@ -65,7 +65,7 @@ nme = "y"
 
 
 @pytest.mark.parametrize(
-    ("file", "told"),
+    ("file", "printed"),
     [
         ("a = ", "config.toml:1: is not TOML: Invalid value"),
         ("[server]\nport = 1\n[server]\n", "config.toml:3: is not TOML: Cannot declare ('server',) twice"),
@@ -106,12 +106,12 @@ nme = "y"
         (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be greater than or equal to 1"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, file: str | bytes, told: str) -> None:
-    assert mistakes(tmp_path, file) == [told]
+def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, file: str | bytes, printed: str) -> None:
+    assert mistakes(tmp_path, file) == [printed]
 
 
 @pytest.mark.parametrize(
-    ("upstream", "told"),
+    ("upstream", "printed"),
     [
         ("", "config.toml:1: upstreams.u: needs a provider (litellm's prefix, such as \"deepseek\") or a base_url"),
         ('via = "chat"', 'config.toml:1: upstreams.u: via = "chat" needs a base_url'),
@@ -137,12 +137,12 @@ def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, file: str |
         ('provider = "x"\ntimeout = inf', "config.toml:3: upstreams.u.timeout: must be a number"),
     ],
 )  # fmt: skip
-def test_an_upstream_must_fit_together(tmp_path: Path, upstream: str, told: str) -> None:
-    assert mistakes(tmp_path, f'[upstreams.u]\n{upstream}\n[models.m]\nupstream = "u"') == [told]
+def test_an_upstream_must_fit_together(tmp_path: Path, upstream: str, printed: str) -> None:
+    assert mistakes(tmp_path, f'[upstreams.u]\n{upstream}\n[models.m]\nupstream = "u"') == [printed]
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "printed"),
     [
         ("env:GONE", "the environment variable GONE is not set"),
         ("env:THEIR_KE", "the environment variable THEIR_KE is not set (did you mean THEIR_KEY?)"),
@@ -156,15 +156,17 @@ def test_an_upstream_must_fit_together(tmp_path: Path, upstream: str, told: str)
         ("file:config.toml/x", "the file config.toml/x cannot be read: Not a directory"),
     ],
 )
-def test_a_reference_that_leads_nowhere_is_told_and_nothing_else(tmp_path: Path, value: str, told: str) -> None:
+def test_a_reference_that_leads_nowhere_is_reported_and_nothing_else(tmp_path: Path, value: str, printed: str) -> None:
     (tmp_path / "blank").write_text(" \n")
     (tmp_path / "huge").write_text("x" * 70_000)
     file = f'[upstreams.u]\nprovider = "x"\napi_key = "{value}"\n[models.m]\nupstream = "u"'
-    assert mistakes(tmp_path, file, {"EMPTY": "", "THEIR_KEY": "k"}) == [f"config.toml:3: upstreams.u.api_key: {told}"]
+    assert mistakes(tmp_path, file, {"EMPTY": "", "THEIR_KEY": "k"}) == [
+        f"config.toml:3: upstreams.u.api_key: {printed}"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("environ", "flags", "told"),
+    ("environ", "flags", "printed"),
     [
         ({}, {"config": "gone.toml"}, ["gone.toml: cannot be read: there is no such file"]),
         ({"AM_CONFIG": "gone.toml"}, {"port": "x"}, ["gone.toml: cannot be read: there is no such file"]),
@@ -177,10 +179,10 @@ def test_a_reference_that_leads_nowhere_is_told_and_nothing_else(tmp_path: Path,
         ({"AM_KEY": "env:GONE"}, {}, ["AM_KEY: keys[0].value: the environment variable GONE is not set"]),
     ],
 )  # fmt: skip
-def test_mistakes_in_flags_and_environment_are_told_by_their_names(
-    tmp_path: Path, environ: dict[str, str], flags: dict[str, str], told: list[str]
+def test_mistakes_in_flags_and_environment_are_reported_by_their_names(
+    tmp_path: Path, environ: dict[str, str], flags: dict[str, str], printed: list[str]
 ) -> None:
-    assert mistakes(tmp_path, None, environ, **flags) == told
+    assert mistakes(tmp_path, None, environ, **flags) == printed
 
 
 def test_a_given_upstream_never_merges_with_one_of_the_file(tmp_path: Path) -> None:
@@ -193,8 +195,8 @@ def test_a_given_upstream_never_merges_with_one_of_the_file(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["server", "models", "upstreams", "keys"])
 def test_other_sources_do_not_hide_that_the_file_has_no_table_there(tmp_path: Path, name: str) -> None:
-    told = mistakes(tmp_path, f"{name} = 1", {"AM_KEY": "k"}, port="1", upstream="http://x")
-    assert [word.partition(" must be a ")[0] for word in told] == [f"config.toml:1: {name}:"]
+    printed = mistakes(tmp_path, f"{name} = 1", {"AM_KEY": "k"}, port="1", upstream="http://x")
+    assert [word.partition(" must be a ")[0] for word in printed] == [f"config.toml:1: {name}:"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.test", "[::]"])  # noqa: S104 — nothing listens
@@ -260,6 +262,6 @@ def test_an_allowed_host_is_a_bare_name(tmp_path: Path, host: str) -> None:
 def test_callers_keys_are_passed_on_only_where_nothing_else_opens_the_door(
     tmp_path: Path, table: str, words: str
 ) -> None:
-    told = mistakes(tmp_path, f'[upstreams.u]\n{table}\n[models.m]\nupstream = "u"\n')
-    assert len(told) == 1
-    assert told[0].endswith(words)
+    printed = mistakes(tmp_path, f'[upstreams.u]\n{table}\n[models.m]\nupstream = "u"\n')
+    assert len(printed) == 1
+    assert printed[0].endswith(words)

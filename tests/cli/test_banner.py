@@ -35,18 +35,18 @@ def test_a_terminal_gets_its_first_line_in_colour_and_the_rest_plain() -> None:
 
 def test_with_keys_the_examples_send_one_and_the_keys_go_by_name() -> None:
     keys = tuple(Key(f"key{number}", bytes([number])) for number in range(9))
-    told = banner(Settings(keys=keys, file="proxy.toml"), 1)
-    assert "  keys    needed: key0, key1, key2, key3, key4, key5, key6, key7 and others\n" in told
-    assert "  config  proxy.toml\n" in told
-    assert '/responses -H "Authorization: Bearer $AM_KEY" -H "Content-Type' in told
-    assert 'api_key="YOUR_KEY"' in told
+    printed = banner(Settings(keys=keys, file="proxy.toml"), 1)
+    assert "  keys    needed: key0, key1, key2, key3, key4, key5, key6, key7 and others\n" in printed
+    assert "  config  proxy.toml\n" in printed
+    assert '/responses -H "Authorization: Bearer $AM_KEY" -H "Content-Type' in printed
+    assert 'api_key="YOUR_KEY"' in printed
 
 
 UPSTREAMS = {"x": Upstream(base_url="http://x.test/v1"), "y": Upstream(provider="deepseek")}
 
 
 @pytest.mark.parametrize(
-    ("models", "told", "example"),
+    ("models", "printed", "example"),
     [
         ({"*": "x"}, "any name, sent to http://x.test/v1", "YOUR-MODEL"),
         ({"*": "y"}, "any name, sent to deepseek", "YOUR-MODEL"),
@@ -55,14 +55,14 @@ UPSTREAMS = {"x": Upstream(base_url="http://x.test/v1"), "y": Upstream(provider=
         ({"demo": "x"}, "demo", "demo"),
     ],
 )
-def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str], told: str, example: str) -> None:
+def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str], printed: str, example: str) -> None:
     entries = {name: Model(upstream=upstream) for name, upstream in models.items()}
     lines = banner(Settings(upstreams=UPSTREAMS, models=entries), 1).splitlines()
-    assert lines[1] == f"  models  {told}"
+    assert lines[1] == f"  models  {printed}"
     assert f'"model": "{example}"' in lines[7]
 
 
-def test_an_open_door_is_told_in_capitals() -> None:
+def test_a_server_without_keys_is_announced_in_capitals() -> None:
     settings = Settings(server=Server(host="0.0.0.0", insecure_no_auth=True))  # noqa: S104 — nothing listens
     assert "  keys    NONE NEEDED: everyone who can reach this address can use it (--insecure-no-auth)\n" in banner(
         settings, 1
@@ -84,8 +84,8 @@ def test_the_url_is_one_that_a_client_here_can_use(host: str, url: str) -> None:
 
 
 def test_json_logs_get_one_line_of_json() -> None:
-    told = banner(Settings(server=Server(log_format="json")), 8080)
-    assert json.loads(told) == {
+    printed = banner(Settings(server=Server(log_format="json")), 8080)
+    assert json.loads(printed) == {
         "event": "ready",
         "url": "http://127.0.0.1:8080/v1",
         "version": "0.1.0",

@@ -147,15 +147,15 @@ def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets
     monkeypatch.setenv("AM_SEAL_KEY", "s" * 32)
     monkeypatch.setenv("AM_MAX_ITEMS", "7")
     assert main(["check", "--strict"]) == 0
-    told = capsys.readouterr()
-    assert told.out == CHECKED
-    assert told.err == ""
+    printed = capsys.readouterr()
+    assert printed.out == CHECKED
+    assert printed.err == ""
 
 
 def test_what_it_prints_is_a_configuration_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
-    told = tomllib.loads(capsys.readouterr().out)
-    assert (list(told), told["models"]["demo"]["upstream"]) == (["server", "seal", "upstreams", "models"], "demo")
+    printed = tomllib.loads(capsys.readouterr().out)
+    assert (list(printed), printed["models"]["demo"]["upstream"]) == (["server", "seal", "upstreams", "models"], "demo")
 
 
 def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,22 +166,22 @@ def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("command", ["check", "serve"])
 def test_mistakes_go_to_stderr_and_the_exit_code_is_2(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--port", "x", "--log-format", "xml"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines() == [
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
         "--log-format: server.log_format: must be one of auto, text, json",
         "--port: server.port: must be a whole number",
     ]
 
 
-def test_a_note_is_told_and_does_no_harm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_note_is_printed_and_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("AM_HOTS", "::")
     assert main(["check"]) == 0
     assert capsys.readouterr().err == "note: AM_HOTS is not a setting (did you mean AM_HOST?)\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "printed"),
     [
         (["--version"], 0, "am-proxy 0.1.0\n"),
         (["--help"], 0, "am-proxy serve --upstream http://localhost:11434/v1"),
@@ -192,12 +192,12 @@ def test_a_note_is_told_and_does_no_harm(monkeypatch: pytest.MonkeyPatch, capsys
     ],
 )
 def test_the_command_line_explains_itself(
-    arguments: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == code
-    assert told in "".join(capsys.readouterr())
+    assert printed in "".join(capsys.readouterr())
 
 
 def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from tests.support.script import chunk, counts, says, stops
 from tests.support.servers import Ask, ChatUpstream, Script, Status, Step
 from tests.support.serving import serving
 
-KEY = "sk-the-key-that-nobody-may-see"
+KEY = "sk-a-key-that-must-stay-secret"
 CALL = chunk(
     {
         "index": 0,
@@ -68,10 +68,10 @@ def seen(
     """The exit code, each step with its mark and words, and all advice."""
     (folder / "config.toml").write_text(CONFIG.format(url=url, key='api_key = "env:THE_KEY"' if key else ""))
     code = main(["doctor"])
-    told = capsys.readouterr().out
-    assert KEY not in told
-    steps = re.findall(r"^  ([✓!✗·]) (\S.*?)(?: {2,}(.*))?$", told, re.MULTILINE)
-    advice = " ".join(re.findall(r"→ (.*)$", told, re.MULTILINE))
+    printed = capsys.readouterr().out
+    assert KEY not in printed
+    steps = re.findall(r"^  ([✓!✗·]) (\S.*?)(?: {2,}(.*))?$", printed, re.MULTILINE)
+    advice = " ".join(re.findall(r"→ (.*)$", printed, re.MULTILINE))
     return code, {title: f"{mark} {re.sub(r'[0-9]+ ms', 'N ms', words)}" for mark, title, words in steps}, advice
 
 
@@ -99,10 +99,10 @@ def test_a_key_that_is_a_common_word_is_left_in_the_doctors_own_words(
     with answering() as server:
         (folder / "config.toml").write_text(CONFIG.format(url=server.url, key=f'api_key = "{key}"'))
         assert main(["doctor"]) == 0
-    told = capsys.readouterr().out
-    assert "…" not in told
-    assert re.search(r"^  ✓ key +accepted$", told, re.MULTILINE)
-    assert re.search(r"^  ✓ streams +first word after [0-9]+ ms, 2 pieces$", told, re.MULTILINE)
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    assert re.search(r"^  ✓ key +accepted$", printed, re.MULTILINE)
+    assert re.search(r"^  ✓ streams +first word after [0-9]+ ms, 2 pieces$", printed, re.MULTILINE)
 
 
 REFUSED = Status(401, {"error": {"message": f"wrong key {KEY}", "type": "invalid_request_error", "code": None}})
@@ -111,7 +111,7 @@ UNKNOWN = [Status(404, {"error": {"message": "no", "code": "model_not_found"}})]
 
 
 @pytest.mark.parametrize(
-    ("words", "tools", "step", "told", "advice"),
+    ("words", "tools", "step", "printed", "advice"),
     [
         ([REFUSED], [], "key", "✗ no: it is refused", "Look at api_key"),
         (
@@ -129,23 +129,23 @@ UNKNOWN = [Status(404, {"error": {"message": "no", "code": "model_not_found"}})]
         (SAYS, [Status(400, {"error": {"message": "no tools here"}})], "calls tools", "! no: ", "Agents need"),
     ],
 )
-def test_what_is_wrong_is_told_with_what_to_do(
+def test_what_is_wrong_is_printed_with_advice(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     words: Script,
     tools: Script,
     step: str,
-    told: str,
+    printed: str,
     advice: str,
 ) -> None:
     with answering(words, tools) as server:
         code, steps, advised = seen(server.url, folder, capsys, key=True)
-    assert steps[step].startswith(told)
+    assert steps[step].startswith(printed)
     assert advice in advised
-    assert code == (1 if told.startswith("✗") else 0)
+    assert code == (1 if printed.startswith("✗") else 0)
 
 
-def test_where_nothing_listens_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_without_a_server_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     code, steps, advice = seen(f"http://127.0.0.1:{port}/v1", folder, capsys)
@@ -153,7 +153,7 @@ def test_where_nothing_listens_is_told(folder: Path, capsys: pytest.CaptureFixtu
     assert "Is it running?" in advice
 
 
-def test_a_name_that_does_not_resolve_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_does_not_resolve_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, steps, advice = seen("http://nowhere.invalid/v1", folder, capsys)
     assert (code, steps) == (1, {"name resolves": "✗ no: nowhere.invalid"})
     assert "base_url" in advice
@@ -189,7 +189,7 @@ def test_a_proxy_is_not_used_for_this_machine(
 
 @pytest.fixture(scope="module")
 def impostor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a TLS server whose certificate nobody signed."""
+    """The port of a TLS server with a certificate that no authority signed."""
     folder = tmp_path_factory.mktemp("tls")
     made = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
     subprocess.run(made.split(), cwd=folder, check=True, capture_output=True)
@@ -214,7 +214,7 @@ def impostor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     listener.close()
 
 
-def test_a_certificate_that_is_not_trusted_is_told(
+def test_a_certificate_that_is_not_trusted_is_reported(
     impostor: int, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, steps, advice = seen(f"https://127.0.0.1:{impostor}/v1", folder, capsys)
@@ -222,7 +222,7 @@ def test_a_certificate_that_is_not_trusted_is_told(
     assert "certificate must be one" in advice
 
 
-def test_tls_where_there_is_none_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tls_where_there_is_none_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as url:
         code, steps, advice = seen(f"{url.replace('http:', 'https:')}/v1", folder, capsys)
     assert (code, steps["TLS"].startswith("✗ no: ")) == (1, True)
@@ -237,10 +237,10 @@ def test_a_server_that_speaks_responses_is_asked_in_its_own_language(
             f'[upstreams.it]\nvia = "responses"\nbase_url = "{url}/v1"\n[models.demo]\nupstream = "it"\n'
         )
         assert main(["doctor", "it"]) == 0
-    told = capsys.readouterr().out
-    assert "✓ streams" in told
-    assert "✓ calls tools" in told
-    assert told.endswith("everything is well\n")
+    printed = capsys.readouterr().out
+    assert "✓ streams" in printed
+    assert "✓ calls tools" in printed
+    assert printed.endswith("everything is well\n")
 
 
 def test_the_demo_is_well_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,6 +248,6 @@ def test_the_demo_is_well_without_a_network(capsys: pytest.CaptureFixture[str]) 
     assert "upstreams.demo  via demo, inside this server" in capsys.readouterr().out
 
 
-def test_an_upstream_nobody_configured_is_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_name_of_an_unknown_upstream_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "other"]) == 2
     assert capsys.readouterr().err == "there is no upstream named other; there is demo\n"

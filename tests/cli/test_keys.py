@@ -40,8 +40,8 @@ def test_no_two_keys_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " bob", "b\x1bob"])
-def test_a_name_that_nobody_could_read_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_a_name_with_invisible_characters_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main(["keys", "create", "--name", name]) == 2
-    told = capsys.readouterr()
-    assert "is not a name" in told.err
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert "is not a name" in printed.err
+    assert printed.out == ""

@@ -13,7 +13,7 @@ from app.cli import logs
 from app.observers.redaction import blotted, without_secrets
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> str:
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
     logging.getLogger("am_proxy.turn").info(
         "turn", extra={"fields": {"model": "demo", "error": "it broke", "empty": ""}, "request_id": "req_1"}
     )
@@ -22,7 +22,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("text")
-    assert told(capsys)[9:] == 'INFO turn model=demo error="it broke" empty="" request_id=req_1\n'
+    assert printed(capsys)[9:] == 'INFO turn model=demo error="it broke" empty="" request_id=req_1\n'
 
 
 def test_what_a_client_wrote_stays_within_its_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,7 +33,7 @@ def test_what_a_client_wrote_stays_within_its_line(capsys: pytest.CaptureFixture
 
 def test_a_line_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("json")
-    line = json.loads(told(capsys))
+    line = json.loads(printed(capsys))
     assert line.pop("time").endswith("Z")
     assert line == {
         "level": "info",
@@ -76,7 +76,7 @@ def test_auto_looks_where_it_writes(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr("time.strftime", lambda *_: "12:00:00")
     logs.configure("auto")
-    assert told(capsys)[0] == first
+    assert printed(capsys)[0] == first
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

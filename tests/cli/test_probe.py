@@ -15,7 +15,7 @@ from tests.support.servers import Ask, ChatUpstream, End, Hang, Json, ResponsesU
 from tests.support.servers.responses import answer, begins, ends, hosted, message, response
 from tests.support.serving import serving
 
-KEY = "sk-the-key-that-nobody-may-see"
+KEY = "sk-a-key-that-must-stay-secret"
 QUESTION = "Count from one to thirty, in words."
 SAYS = [says("one"), says(", two"), stops("length"), counts(7, 16)]
 CUT: Json = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
@@ -36,7 +36,7 @@ def listing(*names: str) -> Status:
 
 
 class Server(ChatUpstream):
-    """A server of several paths, each with its script; what it is not told it does not know."""
+    """A server of several paths, each with its script; all other paths are unknown to it."""
 
     def __init__(
         self, *, models: Script = (NO_PATH,), chat: Script = (NO_PATH,), responses: Script = (NO_PATH,)
@@ -51,7 +51,7 @@ class Server(ChatUpstream):
 
     def _all_faults(self, ask: Ask) -> list[str]:
         if ask.path == "/v1/models":
-            return [] if ask.raw == b"" else ["a body that nobody asked for"]
+            return [] if ask.raw == b"" else ["a body in a GET request"]
         return self._native.faults(ask) if ask.path == "/v1/responses" else super()._all_faults(ask)
 
     def frame(self, step: Json, ask: Ask) -> bytes:
@@ -69,25 +69,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def probed(url: str, capsys: pytest.CaptureFixture[str], via: str = "chat", *flags: str) -> tuple[int, dict[str, str]]:
     """The exit code, and what is said of this server, by its titles."""
     code = main(["check", "--probe", "--upstream", url, "--via", via, "--upstream-key", "env:THE_KEY", *flags])
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert KEY not in told.out
-    first, title, *lines = told.out.splitlines()
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert KEY not in printed.out
+    first, title, *lines = printed.out.splitlines()
     assert (first, title) == ("# no file: no errors", f"upstreams.upstream: {url}")
     return code, {line[:20].strip(): line[20:] for line in lines}
 
 
 YES_CHAT = "yes: streamed, with usage, finish reason length"
 YES_RESPONSES = f"yes: {len(TALKS)} events from response.created to response.incomplete, with usage"
-NOBODY = "default (neither [models] nor the server names one)"
+NO_MODEL = "default (neither [models] nor the server names one)"
 NOWHERE = "no: there is no such path, or no such model"
 
 
-def test_a_server_of_chat_completions_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_of_chat_completions_is_recognized(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(models=[listing("text-embedding-3", "qwen3")], chat=SAYS) as server:
-        told = probed(server.url, capsys)
+        printed = probed(server.url, capsys)
         asked = [(ask.path, ask.headers.get("authorization"), ask.body) for ask in server.asks]
-    assert told == (
+    assert printed == (
         0,
         {
             "reachable": "yes",
@@ -117,9 +117,9 @@ def test_a_server_of_chat_completions_is_told_as_one(capsys: pytest.CaptureFixtu
 
 def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as url:
-        code, told = probed(f"{url}/v1", capsys, "responses")
-    assert told.pop("Responses").endswith("with usage; but it does not keep to the limit of an answer")  # the demo
-    assert (code, told) == (
+        code, printed = probed(f"{url}/v1", capsys, "responses")
+    assert printed.pop("Responses").endswith("with usage; but it does not keep to the limit of an answer")  # the demo
+    assert (code, printed) == (
         0,
         {
             "reachable": "yes",
@@ -142,7 +142,7 @@ def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
 # no file: no errors
 upstreams.upstream: {server.url}
   reachable         yes
-  asked for         {NOBODY}
+  asked for         {NO_MODEL}
   chat completions  {YES_CHAT}
   Responses         {YES_RESPONSES}
   through litellm   {YES_CHAT}
@@ -156,8 +156,8 @@ def test_a_lane_that_does_not_work_is_an_exit_code_of_1_though_another_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with Server(chat=SAYS) as server:
-        code, told = probed(server.url, capsys, "responses")
-    assert (code, told["suits it"], told["configured"]) == (
+        code, printed = probed(server.url, capsys, "responses")
+    assert (code, printed["suits it"], printed["configured"]) == (
         1,
         'via = "chat"',
         'via = "responses", which does not work',
@@ -220,16 +220,16 @@ LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server
     ],
     ids=["key", "html", "nothing", "405", "failing", "without an end", "empty", "without items"],
 )
-def test_why_nothing_works_is_told(
+def test_why_nothing_works_is_reported(
     paths: dict[str, list[Step]], responses: str, chat: str, suits: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Server(**paths) as server:
-        told = probed(server.url, capsys)
-    assert told == (
+        printed = probed(server.url, capsys)
+    assert printed == (
         1,
         {
             "reachable": "yes",
-            "asked for": NOBODY,
+            "asked for": NO_MODEL,
             "Responses": responses,
             "chat completions": chat,
             "suits it": suits,
@@ -238,7 +238,7 @@ def test_why_nothing_works_is_told(
     )
 
 
-def test_a_server_that_wants_a_key_is_told_apart_from_one_that_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_key_is_distinguished_from_a_refused_one(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(chat=[Status(401)], responses=[Status(401)]) as server:
         assert main(["check", "--probe", "--upstream", server.url, "--via", "chat"]) == 1
     assert "  chat completions  no: it wants a key, and no api_key is set\n" in capsys.readouterr().out
@@ -254,8 +254,8 @@ def whole(ask: Ask) -> list[Step]:
 
 def test_a_server_that_neither_limits_nor_streams_nor_counts_works(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(chat=whole) as server:
-        code, told = probed(server.url, capsys)
-    assert (code, told["chat completions"]) == (
+        code, printed = probed(server.url, capsys)
+    assert (code, printed["chat completions"]) == (
         0,
         (
             "yes: not streamed, all in one piece, without usage, which is then estimated, finish reason stop; "
@@ -320,9 +320,9 @@ def test_responses_that_clients_would_stumble_over_are_not_recommended(
 ) -> None:
     """llama.cpp, vLLM and transformers speak Responses, each with some of these."""
     with Server(chat=SAYS, responses=responses) as server:
-        code, told = probed(server.url, capsys, "responses")
-    assert told["Responses"].endswith(f"with usage; but {', '.join(faults)}")
-    assert (code, told["suits it"], told["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
+        code, printed = probed(server.url, capsys, "responses")
+    assert printed["Responses"].endswith(f"with usage; but {', '.join(faults)}")
+    assert (code, printed["suits it"], printed["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
 
 
 @pytest.mark.parametrize("usage", [None, {**SPENT, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])
@@ -340,8 +340,8 @@ def test_a_server_that_counts_nothing_is_judged_by_its_last_word(
     talks = answer(message("msg_1", "one", text), **cut, usage=usage)
     chat = [says("one"), says(text), stops("length" if cut else "stop")]
     with Server(chat=chat, responses=speaks(talks)) as server:
-        _, told = probed(server.url, capsys)
-    faults = [told[title].partition("; but ")[2] or None for title in ("chat completions", "Responses")]
+        _, printed = probed(server.url, capsys)
+    faults = [printed[title].partition("; but ")[2] or None for title in ("chat completions", "Responses")]
     assert faults == [fault, fault]
 
 
@@ -359,12 +359,12 @@ def test_a_server_that_never_ends_is_given_up(
 ) -> None:
     monkeypatch.setattr(probe, "PATIENCE", 0.2)
     with Server(models=[Hang()], chat=[says("Hi"), Hang()], responses=[Hang()]) as server:
-        code, told = probed(server.url, capsys)
+        code, printed = probed(server.url, capsys)
     late = "no: It did not end its answer within 0.2 seconds."
-    assert (code, told["reachable"], told["chat completions"], told["Responses"]) == (1, "yes", late, late)
+    assert (code, printed["reachable"], printed["chat completions"], printed["Responses"]) == (1, "yes", late, late)
 
 
-def test_a_port_where_nobody_listens_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_without_a_server_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     assert probed(f"http://127.0.0.1:{port}/v1", capsys) == (
@@ -377,10 +377,10 @@ def test_a_port_where_nobody_listens_is_told(capsys: pytest.CaptureFixture[str])
     )
 
 
-def test_https_where_there_is_none_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_https_where_there_is_none_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as url:
-        code, told = probed(f"{url.replace('http:', 'https:')}/v1", capsys)
-    assert (code, told["TLS"][:4], told[""]) == (1, "no: ", "→ Perhaps it speaks plain http: look at base_url.")
+        code, printed = probed(f"{url.replace('http:', 'https:')}/v1", capsys)
+    assert (code, printed["TLS"][:4], printed[""]) == (1, "no: ", "→ Perhaps it speaks plain http: look at base_url.")
 
 
 FILE = """\
@@ -395,7 +395,7 @@ d.upstream = "demo"
 """
 
 
-def test_every_upstream_of_the_file_is_told_of_and_asked_for_its_own_models(
+def test_every_upstream_of_the_file_is_reported_and_asked_for_its_own_models(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Server(models=[listing("a", "b", "c", "d")], chat=SAYS) as server:
@@ -424,8 +424,8 @@ def test_of_an_upstream_on_the_command_line_only_that_is_asked(
 ) -> None:
     with Server(chat=SAYS) as server, Server(chat=SAYS) as other:
         (folder / "config.toml").write_text(FILE.format(url=other.url))
-        code, told = probed_beside_a_file(server.url, capsys)
-        assert (code, list(told), other.asks) == (0, [f"upstreams.upstream: {server.url}"], [])
+        code, printed = probed_beside_a_file(server.url, capsys)
+        assert (code, list(printed), other.asks) == (0, [f"upstreams.upstream: {server.url}"], [])
 
 
 def probed_beside_a_file(url: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
@@ -439,14 +439,14 @@ def probed_beside_a_file(url: str, capsys: pytest.CaptureFixture[str]) -> tuple[
 )
 def test_a_list_of_models_that_is_none_does_no_harm(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     with Server(models=[Status(200, body)], chat=SAYS) as server:
-        code, told = probed(server.url, capsys)
-    assert (code, told["asked for"]) == (0, NOBODY)
+        code, printed = probed(server.url, capsys)
+    assert (code, printed["asked for"]) == (0, NO_MODEL)
 
 
 def test_a_server_that_says_the_key_wherever_it_can_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(models=[listing(KEY)], chat=[says("Hi", finish=KEY)], responses=[{"type": KEY}, End()]) as server:
-        code, told = probed(server.url, capsys)
-    assert (code, told["asked for"][:1], told["chat completions"].partition(";")[0][-1:]) == (0, "…", "…")
+        code, printed = probed(server.url, capsys)
+    assert (code, printed["asked for"][:1], printed["chat completions"].partition(";")[0][-1:]) == (0, "…", "…")
 
 
 def test_the_flag_is_of_check_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,7 +118,7 @@ def test_a_stream_that_runs_goes_on_at_its_upstream(tmp_path: Path) -> None:
         assert "event: response.completed" in rest
 
 
-def test_a_mistake_changes_nothing_and_is_told_at_its_line(tmp_path: Path) -> None:
+def test_a_mistake_changes_nothing_and_is_reported_at_its_line(tmp_path: Path) -> None:
     with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
         (line,) = server.reload(config(one.url, "b", more="[server]\nkeep_alive = -1"))
         assert line["level"] == "error"
@@ -187,7 +187,7 @@ def test_who_watches_turns_comes_again_under_the_new_settings(tmp_path: Path) ->
         assert httpx.get(feed).status_code == 404
 
 
-def test_old_connections_are_closed_when_nobody_uses_them(tmp_path: Path) -> None:
+def test_old_connections_are_closed_when_they_are_no_longer_used(tmp_path: Path) -> None:
     with (
         ChatUpstream([says("one"), Pause(0.01), stops(), counts(1, 1)]) as one,
         saying("two") as two,

@@ -85,7 +85,7 @@ STARTED_WITH: dict[str, Any] = {
 }
 
 
-def test_each_setting_that_the_server_was_started_with_is_told_and_no_other() -> None:
+def test_each_setting_that_the_server_was_started_with_is_reported_and_no_other() -> None:
     """Those are what uvicorn and the listening socket were given; whoever gives them more adds to the list."""
     text = "".join((ROOT / "app" / file).read_text() for file in ("cli/serve.py", "transports/websocket_guard.py"))
     text += inspect.getsource(build_http_guard)

@@ -7,7 +7,7 @@ import pytest
 from app.cli.rows import show
 from app.settings import Secret, Upstream
 
-KEY = "sk-the-key-that-nobody-may-see"
+KEY = "sk-a-key-that-must-stay-secret"
 UPSTREAM = Upstream(via="chat", base_url="http://127.0.0.1:1/v1", api_key=Secret(KEY))
 
 

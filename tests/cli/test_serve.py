@@ -96,7 +96,7 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
         (socket.gaierror(-2, "Name or service not known"), "there is no such address"),
     ],
 )
-def test_whatever_the_system_says_is_told_with_advice(
+def test_every_error_of_the_system_is_reported_with_advice(
     error: OSError, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(_host: str, _port: int, **_options: float) -> socket.socket:
@@ -138,7 +138,7 @@ def asking(url: str, body: Mapping[str, object], answers: list[httpx.Response]) 
     return thread
 
 
-def test_a_server_that_is_told_to_stop_first_says_so_and_ends_what_takes_too_long(tmp_path: Path) -> None:
+def test_a_server_that_has_to_stop_first_reports_it_and_ends_what_takes_too_long(tmp_path: Path) -> None:
     """Not ready, and yet serving; then no new connections; then what still runs is ended in the client's own words."""
     streamed: list[httpx.Response] = []
     whole: list[httpx.Response] = []
@@ -255,7 +255,7 @@ def test_a_request_that_never_arrives_whole_does_not_keep_the_server(tmp_path: P
     assert b"This server is being stopped." in answer
 
 
-def test_a_stream_that_runs_when_the_server_is_told_to_stop_comes_to_its_end(tmp_path: Path) -> None:
+def test_a_stream_that_runs_when_the_server_has_to_stop_comes_to_its_end(tmp_path: Path) -> None:
     body = {"model": "demo", "input": "slow and steady", "stream": True, "text": {"format": {"type": "json_object"}}}
     with (
         running(folder=tmp_path) as server,
