@@ -1,12 +1,12 @@
 """The first events of a turn, and its keep-alives until an upstream answers: made of the request alone."""
 
-from msgspec.structs import replace
-
+from app.emitter.lifecycle_events import Lifecycle
 from app.emitter.opening_response import opening_response
-from app.protocol.events import Event, ResponseCreated, ResponseFailed, ResponseInProgress
+from app.emitter.rules import ENDINGS
+from app.protocol.events import Event
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity, Response, ResponseError, Sent
+from app.protocol.response import Identity, Sent
 
 
 class RequestOpening:
@@ -27,31 +27,27 @@ class RequestOpening:
 
     def begin(self) -> list[Event]:
         """The first two events."""
-        response = self._response()
-        return [
-            ResponseCreated(sequence_number=self._next(), response=response),
-            ResponseInProgress(sequence_number=self._next(), response=response),
-        ]
+        return self._lifecycle().begin()
 
     def keep_alive(self) -> list[Event]:
         """The second event once more."""
-        return [ResponseInProgress(sequence_number=self._next(), response=self._response())]
+        return [self._lifecycle().in_progress([])]
 
     def fail(self, problem: Problem) -> list[Event]:
         """The last event of a turn that no upstream has answered."""
         self.problem = problem
-        error = ResponseError(code=problem.shape.failed_code, message=problem.failed_message)
-        response = replace(self._response(), status="failed", error=error)
-        return [ResponseFailed(sequence_number=self._next(), response=response)]
+        return [self._lifecycle().last(ENDINGS["failure"], output=[], usage=None, problem=problem)]
 
     def hand_over(self) -> Sent:
         """What was sent, for the turn that continues the response."""
         self._request = None
         return Sent(self._sent)
 
-    def _response(self) -> Response:
+    def _lifecycle(self) -> Lifecycle:
         assert self._request is not None  # noqa: S101 — our own misuse: another turn goes on
-        return opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
+        created_at = self._identity.created_at
+        response = opening_response(self._request, id=self._identity.id, created_at=created_at)
+        return Lifecycle(response, next_number=self._next, now=lambda: created_at)
 
     def _next(self) -> int:
         number, self._sent = self._sent, self._sent + 1
