@@ -9,7 +9,17 @@ from dataclasses import replace
 from typing import Final
 
 from app.options import Format
-from app.providers.provider import LEVELS, AskFacts, Json, Litellm, ModelFacts, Parser, Provider, Translation
+from app.providers.provider import (
+    LEVELS,
+    AskFacts,
+    ErrorWords,
+    Json,
+    Litellm,
+    ModelFacts,
+    Parser,
+    Provider,
+    Translation,
+)
 
 _VERSION: Final = re.compile(r"claude-(?:[a-z]{1,20}-)?(\d{1,2})(?!\d)")
 """The name of a Claude, and its version."""
@@ -116,6 +126,7 @@ PROVIDERS: Final = (
         name="anthropic",
         one_maker=True,
         needs_tools=True,
+        error_words=ErrorWords(too_long=("exceed context limit",), quota=("credit balance is too low",)),
         litellm=Litellm(
             any_key=True,
             fetches_images="http",

@@ -4,7 +4,7 @@ from typing import Final
 
 from app.options import ChatCompat
 from app.providers.openai import efforts
-from app.providers.provider import Litellm, Provider, SetupFault, Translation
+from app.providers.provider import ErrorWords, Litellm, Provider, SetupFault, Translation
 
 _FILE: Final = frozenset({"file"})
 
@@ -15,6 +15,7 @@ PROVIDERS: Final = (
         takes_hints=True,
         call_ids="plain40",
         compat=ChatCompat(reasoning_field="none"),
+        error_words=ErrorWords(policy=("content management policy", "ResponsibleAIPolicy")),
         litellm=Litellm(
             asks_responses=True,
             facts_of="openai",

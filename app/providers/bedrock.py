@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.providers.anthropic import CLAUDE, formats_beside_tools
-from app.providers.provider import Litellm, ModelFacts, Provider, SetupFault, Translation
+from app.providers.provider import ErrorWords, Litellm, ModelFacts, Provider, SetupFault, Translation
 
 
 def _drops_parallel_calls(facts: ModelFacts) -> bool:
@@ -25,6 +25,7 @@ PROVIDERS: Final = (
     Provider(
         name="bedrock",
         needs_tools=True,
+        error_words=ErrorWords(too_long=("input is too long", "input tokens exceeded")),
         litellm=Litellm(
             own_credentials=True,
             fetches_images="always",

@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.options import ChatCompat
-from app.providers.provider import LEVELS, Litellm, Provider, Translation
+from app.providers.provider import LEVELS, ErrorWords, Litellm, Provider, Translation
 
 PROVIDERS: Final = (
     Provider(
@@ -12,6 +12,7 @@ PROVIDERS: Final = (
         key_variable="CEREBRAS_API_KEY",
         speaks_chat=True,
         compat=ChatCompat(reasoning_field="none"),
+        error_words=ErrorWords(too_long=("current length is.{0,40}while limit is",)),
         litellm=Litellm(any_key=True),
         translation=Translation(efforts=LEVELS),
     ),

@@ -14,6 +14,7 @@ from typing import Any, Final
 from app.providers.provider import (
     LEVELS,
     AskFacts,
+    ErrorWords,
     Json,
     Litellm,
     ModelFacts,
@@ -195,6 +196,10 @@ PROVIDERS: Final = (
     Provider(
         name="gemini",
         one_maker=True,
+        error_words=ErrorWords(
+            too_long=("input token count.{0,60}exceeds", "maximum number of tokens allowed"),
+            bad_key=("API_KEY_INVALID", "API key not valid"),
+        ),
         litellm=Litellm(any_key=True, fetches_images="always", address=_address, parser=PARSER),
         translation=GEMINI,
     ),

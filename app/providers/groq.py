@@ -4,7 +4,7 @@ from typing import Final
 
 from app.options import ChatCompat
 from app.providers.capabilities import Capabilities
-from app.providers.provider import LEVELS, Litellm, Provider, Translation, formats_of_map
+from app.providers.provider import LEVELS, ErrorWords, Litellm, Provider, Translation, formats_of_map
 
 PROVIDERS: Final = (
     Provider(
@@ -13,6 +13,7 @@ PROVIDERS: Final = (
         key_variable="GROQ_API_KEY",
         speaks_chat=True,
         compat=ChatCompat(reasoning_field="none"),
+        error_words=ErrorWords(model_failed=("tool_use_failed",)),
         can=Capabilities(structured_output=()),
         litellm=Litellm(any_key=True, chat_parsers=("GroqChatCompletionStreamingHandler",)),
         translation=Translation(

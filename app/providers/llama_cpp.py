@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from app.providers.provider import Provider
+from app.providers.provider import ErrorWords, Provider
 
 PROVIDERS: Final = (
     Provider(
         name="llama_cpp",
         speaks_chat=True,
+        error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
         named_tool_choice="required",
         takes_image_urls=False,
     ),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.options import ChatCompat
-from app.providers.provider import LEVELS, Litellm, ModelFacts, Parser, Provider, Translation
+from app.providers.provider import LEVELS, ErrorWords, Litellm, ModelFacts, Parser, Provider, Translation
 
 _LOST: Final = frozenset({"file", "input_audio"})
 
@@ -20,6 +20,7 @@ PROVIDERS: Final = (
         named_tool_choice="required",
         compat=ChatCompat(reasoning_field="reasoning"),
         takes_image_urls=False,
+        error_words=ErrorWords(too_long=("exceeded max context",)),
         litellm=Litellm(fetches_images="always"),
         translation=Translation(lost_parts=_LOST, tools_as_prompt=True, efforts=_efforts),
     ),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.options import ChatCompat
-from app.providers.provider import LEVELS, Litellm, ModelFacts, Provider, SetupFault, Translation
+from app.providers.provider import LEVELS, ErrorWords, Litellm, ModelFacts, Provider, SetupFault, Translation
 
 
 def efforts(facts: ModelFacts) -> tuple[str, ...] | None:
@@ -24,6 +24,7 @@ OPENAI: Final = Provider(
     takes_hints=True,
     call_ids="plain40",
     compat=ChatCompat(max_tokens_field="max_completion_tokens", reasoning_field="none"),
+    error_words=ErrorWords(too_long=("input tokens exceed the configured",)),
     litellm=Litellm(
         own_hosts=".openai.com",
         any_key=True,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import LEVELS, Litellm, Provider, Translation
+from app.providers.provider import LEVELS, ErrorWords, Litellm, Provider, Translation
 
 PROVIDERS: Final = (
     Provider(
@@ -10,6 +10,7 @@ PROVIDERS: Final = (
         base_url="https://api.perplexity.ai",
         key_variable="PERPLEXITY_API_KEY",
         speaks_chat=True,
+        error_words=ErrorWords(too_long=("total length of all messages is too long",)),
         litellm=Litellm(any_key=True),
         translation=Translation(efforts=LEVELS),
     ),

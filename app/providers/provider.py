@@ -113,6 +113,27 @@ class Parser:
     """Corrects a choice that has a finish reason, by the gathered lines. Returns the error that it stands for."""
 
 
+class ErrorWords(NamedTuple):
+    """How a provider's server words some errors, as regular expressions without regard to case.
+
+    They are looked for in the errors of every upstream, since a gateway passes on the words of the server behind it.
+    """
+
+    too_long: tuple[str, ...] = ()
+    """The input is longer than the model's context."""
+    policy: tuple[str, ...] = ()
+    """The content policy forbids the input."""
+    quota: tuple[str, ...] = ()
+    """The quota is used up."""
+    bad_key: tuple[str, ...] = ()
+    """The key is not valid."""
+    model_failed: tuple[str, ...] = ()
+    """The model wrote a call that its server could not read: the request is correct and may be repeated."""
+
+
+_NO_WORDS: Final = ErrorWords()
+
+
 class SetupFault(NamedTuple):
     """An error that the operator of this server must correct, raised before any request."""
 
@@ -189,6 +210,8 @@ class Provider:
     given none either."""
     takes_image_urls: bool = True
     """Its server fetches images by URL."""
+    error_words: ErrorWords = _NO_WORDS
+    """How its server words some errors."""
     can: Capabilities = ANYTHING
     """What its models take when they are asked directly, as far as that is the same for all of them."""
 

@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from app.protocol.problems import Problem
+from app.providers.lookup import PROVIDERS
 from app.upstreams.error_body import ErrorBody, body_of, quotable, read
 from app.upstreams.error_keys import without_keys
 
@@ -24,22 +25,38 @@ _LONGEST_SEARCHED: Final = 1500
 """Characters of a message in which addresses and keys are looked for."""
 _MOST_READ: Final = 20_000
 
+_WORDS: Final = tuple(provider.error_words for provider in PROVIDERS)
+
+
+def _any_of(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
 _TOO_LONG: Final = re.compile(
-    r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|exceed_context_size"
-    r"|prompt (is )?too long|input token count.{0,60}exceeds|input is too long|too many (input )?tokens"
-    r"|exceeded max context|total length of all messages is too long|input tokens exceeded"
-    r"|exceed context limit|maximum context limit|longer than the model'?s context|input tokens exceed the configured"
-    r"|`inputs` tokens \+ `max_new_tokens` must be|available context size|maximum number of tokens allowed"
-    r"|current length is.{0,40}while limit is|maximum input length is.{0,40}tokens",
+    _any_of(
+        r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|prompt (is )?too long",
+        r"too many (input )?tokens|maximum context limit|longer than the model'?s context",
+        r"`inputs` tokens \+ `max_new_tokens` must be|maximum input length is.{0,40}tokens",
+        *(pattern for words in _WORDS for pattern in words.too_long),
+    ),
     re.IGNORECASE,
 )
 _POLICY: Final = re.compile(
-    r"content_policy_violation|content_filter|content management policy|ResponsibleAIPolicy|safety system",
+    _any_of(
+        "content_policy_violation|content_filter|safety system",
+        *(pattern for words in _WORDS for pattern in words.policy),
+    ),
     re.IGNORECASE,
 )
-_MODEL_FAILED: Final = re.compile(r"tool_use_failed", re.IGNORECASE)
-"""Groq's 400 for a call that its model wrote wrongly: the request is correct and may be repeated."""
-_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_MODEL_FAILED: Final = re.compile(
+    _any_of(*(pattern for words in _WORDS for pattern in words.model_failed)), re.IGNORECASE
+)
+_QUOTA: Final = re.compile(
+    _any_of(
+        "insufficient_quota|exceeded your current quota", *(pattern for words in _WORDS for pattern in words.quota)
+    ),
+    re.IGNORECASE,
+)
 _UNSUPPORTED: Final = re.compile(
     r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b", re.IGNORECASE
 )
@@ -51,7 +68,10 @@ _WAIT: Final = re.compile(
 )
 """A time to wait, as Google and others write it into an error."""
 _TOO_LARGE: Final = re.compile(r"request_too_large|exceeds the maximum size|(entity|payload) too large", re.IGNORECASE)
-_BAD_KEY: Final = re.compile(r"API_KEY_INVALID|API key not valid|invalid.api.key|incorrect api key", re.IGNORECASE)
+_BAD_KEY: Final = re.compile(
+    _any_of("invalid.api.key|incorrect api key", *(pattern for words in _WORDS for pattern in words.bad_key)),
+    re.IGNORECASE,
+)
 
 _NAMED: Final = {
     "insufficient_quota": 429,

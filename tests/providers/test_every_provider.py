@@ -16,6 +16,8 @@ from app.providers.lookup import PROVIDERS, provider_of
 from app.providers.provider import EVERY_PART, Provider, Translation
 from app.settings import Upstream
 from app.settings.values import is_loopback
+from app.upstreams.error_body import ErrorBody
+from app.upstreams.faults import problem_of_status
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import load, providers
@@ -165,6 +167,43 @@ def test_an_error_of_a_providers_own_library_says_what_is_not_configured() -> No
     for fault in faults:
         kind = type(fault.error, (Exception,), {}) if fault.error.isidentifier() else ValueError
         assert operator_problem(kind(fault.error)) == Problem(code=fault.code, message=f"This server {fault.words}")
+
+
+TOO_LONG: Final = "context_length_exceeded"
+REFUSALS: Final = {
+    ("anthropic", "input length and `max_tokens` exceed context limit: 9 > 8"): TOO_LONG,
+    ("anthropic", "Your credit balance is too low to access the API."): "insufficient_quota",
+    ("azure", "The response was filtered by the content management policy."): "content_policy_violation",
+    ("azure", "innererror: ResponsibleAIPolicyViolation"): "content_policy_violation",
+    ("bedrock", "Input is too long for requested model."): TOO_LONG,
+    ("bedrock", "Input Tokens Exceeded: Number of input tokens exceeds maximum length"): TOO_LONG,
+    ("cerebras", "Please reduce the length. Current length is 9 while limit is 8"): TOO_LONG,
+    (
+        "gemini",
+        "The input token count (9) exceeds the maximum number of tokens allowed (8).",
+    ): TOO_LONG,
+    ("gemini", "API key not valid. Please pass a valid API key. API_KEY_INVALID"): "upstream_auth_error",
+    ("groq", "Failed to call a function. tool_use_failed"): "upstream_error",
+    (
+        "llama_cpp",
+        "the request exceeds the available context size; exceed_context_size_error",
+    ): TOO_LONG,
+    ("ollama", "prompt too long; exceeded max context length by 12 tokens"): TOO_LONG,
+    ("openai", "Input tokens exceed the configured limit of 8 tokens."): TOO_LONG,
+    ("perplexity", "The total length of all messages is too long."): TOO_LONG,
+}
+"""What a provider's server said with status 400, and the code of the problem that it is to a client."""
+
+
+@every
+def test_the_words_of_its_errors_are_understood(provider: Provider) -> None:
+    said = {text: code for (name, text), code in REFUSALS.items() if name == provider.name}
+    for text, code in said.items():
+        problem = problem_of_status(400, ErrorBody(text), model="m", headers={}, secret=None)
+        assert problem.code == code, text
+    patterns = [pattern for patterns in provider.error_words for pattern in patterns]
+    assert [pattern for pattern in patterns if not any(re.search(pattern, text, re.IGNORECASE) for text in said)] == []
+    assert bool(said) == bool(patterns)
 
 
 def test_an_overloaded_server_may_be_asked_again_whatever_litellm_calls_the_error() -> None:
