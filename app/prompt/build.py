@@ -34,16 +34,14 @@ class BuiltPrompt(NamedTuple):
     warnings: list[ClientWarning]
 
 
-def build(
-    request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm, table: BridgeTable | None = None
-) -> BuiltPrompt:
-    """The prompt. `state_form` says how the dialect writes provider state; `table` holds the tools if they are known.
+def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm) -> BuiltPrompt:
+    """The prompt for this model. `state_form` says how the dialect writes provider state.
 
     Raises `ProblemError` where the request cannot be put to this model.
     """
     request = expanded(request, rules.sealer)
     _refuse_audio(request.raw)
-    table = tools_of(request, rules) if table is None else table
+    table = _table(request, rules)
     warnings = [*request.warnings, *table.warnings]
     limits = ModelLimits(rules)
     offered, choice = _offered(table, rules)
@@ -81,7 +79,7 @@ def build(
     return BuiltPrompt(prompt, table, warnings)
 
 
-def tools_of(request: CreateResponse, rules: PromptRules) -> BridgeTable:
+def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
     """The tools of a request, each with the function that carries it."""
     return BridgeTable(
         request.tools,
@@ -91,11 +89,6 @@ def tools_of(request: CreateResponse, rules: PromptRules) -> BridgeTable:
         web_search=rules.model.web_search,
         image_output=rules.model.image_output,
     )
-
-
-def wants_logprobs(request: CreateResponse) -> bool:
-    """Whether the client asks for log probabilities."""
-    return bool(request.top_logprobs) or "message.output_text.logprobs" in request.include
 
 
 def _refuse_audio(raw: dict[str, Any]) -> None:
@@ -139,7 +132,7 @@ def _sampling(request: CreateResponse) -> Sampling:
         presence_penalty=request.presence_penalty,
         frequency_penalty=request.frequency_penalty,
         max_tokens=request.max_output_tokens,
-        logprobs=wants_logprobs(request),
+        logprobs=bool(request.top_logprobs) or "message.output_text.logprobs" in request.include,
         top_logprobs=request.top_logprobs or None,
     )
 

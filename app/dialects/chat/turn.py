@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.compaction.window import expanded
 from app.dialects.chat.ask_length import CHARACTERS_PER_TOKEN, tokens_of
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
@@ -12,7 +11,7 @@ from app.dialects.chat.provider_state import FORM
 from app.emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
 from app.emitter.opening_response import opening_response
-from app.prompt.build import build, tools_of, wants_logprobs
+from app.prompt.build import build
 from app.prompt.sealed_state import HIDDEN, seal_for
 from app.protocol.events import Event
 from app.protocol.ids import NewId
@@ -36,21 +35,19 @@ class ChatTurn:
         now: Callable[[], int],
         for_codex: bool = False,
     ) -> None:
-        request = expanded(request, options.sealer)
-        table = tools_of(request, options)
-        built = build(request, rules=options, model=model, state_form=FORM, table=table)
+        built = build(request, rules=options, model=model, state_form=FORM)
         chat = encode(built.prompt, model=model, options=options)
         self.ask = chat.body
         """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
         self._asked = 0
         self.warnings: Sequence[ClientWarning] = (*built.warnings, *chat.warnings)
-        self._table = table
+        self._table = built.table
         self._max_answer_bytes = options.server.max_answer_bytes
-        self._dropped_tools = len(table.warnings)
+        self._dropped_tools = len(built.table.warnings)
         self._usage_is_estimated = False
         seal = seal_for(request, options, model, FORM)
         self._reader = ChunkReader(
-            think_tags=options.model.think_tags, logprobs=wants_logprobs(request), keeps=seal is not None
+            think_tags=options.model.think_tags, logprobs=built.prompt.sampling.logprobs, keeps=seal is not None
         )
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
