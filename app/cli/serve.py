@@ -21,7 +21,7 @@ from app.main import TracingUnavailableError, build_app, build_http_guard
 from app.observers.body_log import WARNING
 from app.sealing import SealingUnavailableError
 from app.settings import Settings
-from app.transports.websocket_guard import DrainingSocket, socket_options
+from app.transports.websocket_guard import WebSocketGuard, socket_options
 
 log = logging.getLogger("am_proxy")
 
@@ -195,7 +195,7 @@ class ReloadingServer(uvicorn.Server):
         """
         for connection in list(self.server_state.connections):
             flow = getattr(connection, "flow", None)  # of HTTP alone
-            if isinstance(connection, DrainingSocket) or (flow is not None and flow.write_paused):
+            if isinstance(connection, WebSocketGuard) or (flow is not None and flow.write_paused):
                 connection.transport.abort()
 
     def _cut(self) -> None:

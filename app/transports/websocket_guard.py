@@ -59,7 +59,7 @@ class FrameBudget:
         return self._left >= 0
 
 
-class DrainingSocket(WebSocketsSansIOProtocol):
+class WebSocketGuard(WebSocketsSansIOProtocol):
     """Tells the application when the server stops instead of closing, and drops connections that are not read."""
 
     _drop: asyncio.TimerHandle | None = None
@@ -196,4 +196,4 @@ def is_offer(head: bytes) -> bool:
 
 def socket_options(server: Server) -> dict[str, Any]:
     """The options of uvicorn for websockets. No compression: it gains little on events that are sent one by one."""
-    return {"ws": DrainingSocket, "ws_max_size": server.max_body_bytes, "ws_per_message_deflate": False}
+    return {"ws": WebSocketGuard, "ws_max_size": server.max_body_bytes, "ws_per_message_deflate": False}
