@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from app.compaction.prompt import SUM_UP
+from app.compaction.summary_prompt import SUM_UP
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.plain_messages import user_message
 

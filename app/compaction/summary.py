@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from app.bridges.table import BridgeTable
-from app.compaction.prompt import SUM_UP, Window, sealed_window
+from app.compaction.summary_prompt import SUM_UP, Window, sealed_window
 from app.compaction.window import LETTER, SET_UP, Parted, fits_a_window, parted, triggered, whole_window
 from app.compaction.written_summary import written_summary
 from app.emitter.deltas import Compacted, Stopped, UsageReported

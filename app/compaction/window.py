@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.prompt import TOLD, Window, opened_window
+from app.compaction.summary_prompt import TOLD, Window, opened_window
 from app.parsing.items import parse_item
 from app.protocol.ids import NewId
 from app.protocol.request.create_response import CreateResponse

@@ -4,7 +4,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from app.compaction.prompt import CUT
+from app.compaction.summary_prompt import CUT
 from app.json_text import json_value
 from app.protocol.events import LastEvent, RelayedLast
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.prompt import SUM_UP
+from app.compaction.summary_prompt import SUM_UP
 from app.protocol.problems import Problem
 from app.upstreams.demo_json import sample
 from app.upstreams.port import UpstreamRefused

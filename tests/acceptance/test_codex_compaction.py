@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.prompt import SUM_UP, TOLD
+from app.compaction.summary_prompt import SUM_UP, TOLD
 from app.settings import Model, Settings, Upstream
 from tests.support.codex import Codex, modules_with
 from tests.support.script import calls, counts, more, opens, stops, talk

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from app.compaction.prompt import TOLD, Window, sealed_window
 from app.compaction.summary import SummaryContext, SummaryTurn, first_turn
+from app.compaction.summary_prompt import TOLD, Window, sealed_window
 from app.compaction.window import expanded
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn

@@ -10,7 +10,7 @@ from openai import OpenAI
 from openai.types.responses.compacted_response import CompactedResponse
 from websockets.sync.client import connect
 
-from app.compaction.prompt import SUM_UP, TOLD
+from app.compaction.summary_prompt import SUM_UP, TOLD
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests.support import grammar
 from tests.support.script import opens, says, talk, turn

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compaction.prompt import SUM_UP, opened_window
 from app.compaction.summary import SummaryTurn
+from app.compaction.summary_prompt import SUM_UP, opened_window
 from app.compaction.window import LETTER
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
