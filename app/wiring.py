@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
 
 FETCHED_FOR: Final = frozenset({"chat", "litellm"})
-"""Upstreams that cannot fetch a file, and not always an image."""
+"""Ways to ask an upstream in which it fetches no files, and not always images."""
 GRACE: Final = 5
 """Seconds by which a timeout of the HTTP client is longer than ours, whose message is better."""
 
@@ -46,7 +46,7 @@ def build_catalogue(
     sealers: Sealers | None = None,
     fetcher: "Fetcher | None" = None,
 ) -> Catalogue:
-    """Models as the settings name them, each with its upstreams."""
+    """Make an entry for every model of the settings, with its upstreams in order."""
     breakers = {name: _breaker(name, settings) for name in settings.upstreams}
 
     def entry(model: Model, name: str, others: tuple[Entry, ...] = ()) -> Entry:
@@ -152,13 +152,13 @@ def _hints(upstream: Upstream) -> frozenset[str]:
 
 
 def _origin(upstream: Upstream) -> str:
-    """What tells an upstream from others in every replica and after every change of its key or name."""
+    """Identifies an upstream: the same in every process, and after a change of its key or name."""
     provider = upstream.provider if upstream.via == "litellm" else None  # any other is known by its address
     return " ".join(word for word in (upstream.via, provider, upstream.base_url) if word)
 
 
 def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
-    """The upstream as it is configured. Whoever has asked for it closes it."""
+    """Make the upstream that is configured. The caller closes it."""
     api_key = None if upstream.api_key is None else upstream.api_key.reveal()
     connection: dict[str, Any] = {
         "connect": upstream.connect_timeout,
@@ -181,6 +181,6 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
 
 
 def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> AnyUpstream:
-    from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library costs those who use it 0.15 s and 7 MB
+    from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
 
     return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)
