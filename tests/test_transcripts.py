@@ -14,51 +14,24 @@ Each folder of `tests/transcripts` is one behaviour of a real chat server:
 
 import json
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
-from pydantic import TypeAdapter
 
-from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
-from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.problems import Problem
-from app.protocol.response import Identity
 from app.upstreams.chat_lines import Progress
 from app.upstreams.faults import problem_in_stream
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
-from tests.support.stage import OpenBook
+from tests.support.transcripts import each_transcript, lines, new_turn
 from tests.support.warned import sentences
 
-FOLDERS = sorted(folder for folder in (Path(__file__).parent / "transcripts").iterdir() if folder.is_dir())
 PRICED = ("completed", "incomplete")
-
-each_transcript = pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
-
-
-def new_turn(folder: Path) -> ChatTurn:
-    """The turn this transcript is about: counted ids, a clock that ticks once per look."""
-    options = folder / "options.json"
-    written = options.read_bytes() if options.exists() else b"{}"
-    known = msgspec.json.decode(
-        written, type=ChatOptions, dec_hook=lambda kind, value: TypeAdapter(kind).validate_python(value)
-    )
-    ticks, numbers = count(1_700_000_000), count(2)
-    return ChatTurn(
-        parse_request((folder / "request.json").read_bytes()),
-        model="upstream-model",
-        options=replace(known, sealer=OpenBook()),
-        identity=Identity("resp_AM-1", next(ticks)),
-        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
-        now=lambda: next(ticks),
-    )
 
 
 def replayed(turn: ChatTurn, chunks: list[Any]) -> Iterator[Event]:
@@ -85,11 +58,6 @@ def replayed(turn: ChatTurn, chunks: list[Any]) -> Iterator[Event]:
 def plain(events: Iterator[Event]) -> list[dict[str, Any]]:
     """Events as a client reads them."""
     return [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
-
-
-def lines(file: Path) -> list[Any]:
-    """The JSON values of a file, one a line."""
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
 
 
 @each_transcript

@@ -12,8 +12,8 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.port import UpstreamBroke, UpstreamPort, UpstreamRefused
 from tests.support.servers import Ask, ChatUpstream, Cut, Pause, Step
+from tests.support.transcripts import each_transcript, lines, new_turn
 from tests.support.upstream_asks import KEY
-from tests.test_transcripts import each_transcript, lines, new_turn
 
 Json = dict[str, Any]
 

@@ -1,0 +1,46 @@
+"""The transcripts of real chat servers, and a turn for each."""
+
+import json
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from pydantic import TypeAdapter
+
+from app.dialects.chat.chat_options import ChatOptions
+from app.dialects.chat.turn import ChatTurn
+from app.parsing.request_body import parse_request
+from app.protocol.response import Identity
+from tests.support.running import ROOT
+from tests.support.stage import OpenBook
+
+FOLDERS = sorted(folder for folder in (ROOT / "tests" / "transcripts").iterdir() if folder.is_dir())
+
+
+each_transcript = pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+
+
+def new_turn(folder: Path) -> ChatTurn:
+    """The turn this transcript is about: counted ids, a clock that ticks once per look."""
+    options = folder / "options.json"
+    written = options.read_bytes() if options.exists() else b"{}"
+    known = msgspec.json.decode(
+        written, type=ChatOptions, dec_hook=lambda kind, value: TypeAdapter(kind).validate_python(value)
+    )
+    ticks, numbers = count(1_700_000_000), count(2)
+    return ChatTurn(
+        parse_request((folder / "request.json").read_bytes()),
+        model="upstream-model",
+        options=replace(known, sealer=OpenBook()),
+        identity=Identity("resp_AM-1", next(ticks)),
+        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
+        now=lambda: next(ticks),
+    )
+
+
+def lines(file: Path) -> list[Any]:
+    """The JSON values of a file, one a line."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
