@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ReasoningDelta, Stopped, TextDelta
-from tests.bridges.test_every_bridge import CASES, tool_of
+from tests.support.bridge_cases import CASES, tool_of
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
