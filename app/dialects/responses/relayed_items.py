@@ -125,8 +125,9 @@ class OpenRelayedItem:
     def missing(self, name: str, event: Json) -> Json | None:
         """The event that begins the part which this event is about. None if it was begun, or cannot be known."""
         kind = _DELTAS.get(name) or _TEXTS_DONE.get(name)
-        lists = PART_LISTS.get(str(self.added.get("type")), ())
-        if kind is None or kind.list_key not in lists or (kind.index_key, event.get(kind.index_key)) in self.begun:
+        if kind is None or (kind.index_key, event.get(kind.index_key)) in self.begun:
+            return None
+        if kind.list_key not in PART_LISTS.get(str(self.added.get("type")), ()):
             return None
         empty: Json = {"type": next(name for name, known in PART_KINDS.items() if known is kind), kind.text_key: ""}
         if kind is PART_KINDS["output_text"]:
