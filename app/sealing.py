@@ -1,14 +1,14 @@
-"""The envelope in which a client carries what only this server may read. Needs the package `cryptography`.
+"""Encrypts content that clients carry and only this server can read. Needs the package `cryptography`.
 
     "AM2." base64url( id of the key (4) | nonce (12) | AES-256-GCM( how | time and content ) with its tag (16) )
 
-The first byte of the sealed text says how it is packed: 0 as it is, 1 compressed. What is compressed to less than an
-eighth of what it costs to hold is padded to that: an envelope never holds much more than its length says, and opening
-those of a request takes time and memory in proportion to the request. The beginning, the kind, the key's id and
-the scope (one owner, or all that share) are authenticated with it, so that an envelope opens only as what it was sealed
-as, and for whom. The text of an envelope has one spelling: a bit flipped anywhere in it is noticed.
+The first byte of the plain text is its packing: 0 is uncompressed, 1 compressed. If the compressed text is shorter than
+an eighth of the memory that its content needs, it is padded to that length, so that opening the envelopes of a request
+takes time and memory in proportion to the request. The version, the kind, the key's id and the scope (one owner, or all
+that share) are authenticated with the text, so that an envelope opens only for its kind and its owner. An envelope has
+exactly one spelling, so that a changed bit is noticed at any position.
 
-Envelopes that begin with "AM1." name no scope. They open where seals are shared.
+Envelopes that begin with "AM1." have no scope. They open only if seals are shared.
 """
 
 import zlib
@@ -25,7 +25,7 @@ from app.protocol.problems import ProblemError, refuse
 from app.protocol.seals import ENVELOPES, FORMER, VERSION, Kind
 
 MOST_OPENED: Final = 32 * 1024 * 1024
-"""Bytes that the envelopes of one request may hold in all, where nothing else is said."""
+"""The default of the bytes that all envelopes of one request may hold."""
 
 _KEY_ID: Final = 4
 _NONCE: Final = 12
@@ -33,25 +33,25 @@ _TAG: Final = 16
 _PLAIN: Final = b"\x00"
 _COMPRESSED: Final = b"\x01"
 _WORTH_COMPRESSING: Final = 64
-"""Bytes below which compressing makes longer."""
+"""Bytes below which compression makes the text longer."""
 _LONG: Final = 256 * 1024
-"""Bytes from which samples are looked at before all of it is compressed."""
+"""Bytes from which samples are compressed before the whole text is."""
 _SAMPLES: Final = 16
 _SAMPLE: Final = 1024
 _DENSE: Final = 0.6
-"""What of the samples is left by compression where it is not worth its time. Of base64 it is three quarters."""
+"""The ratio of compressed samples above which compression is not worth its time. For base64 it is 0.75."""
 _DENSEST: Final = 8
-"""How many bytes of memory one byte of compressed text may stand for. Prose and code compress to a third."""
+"""Bytes of memory that one byte of compressed text may need. Prose and code compress to a third."""
 _COSTS: Final = {b'{"': 192, b"{}": 64, b"[": 64, b',"': 48, b",": 16}
-"""Bytes that values count for beside their text, by how they begin: so much memory they take when they are read. Quotes
-within a string are escaped, and are not among these."""
+"""Bytes of memory that a decoded value needs in addition to its text, by its first characters. Quotes within a string
+are escaped, and do not match."""
 _SHARED: Final = b"shared"
 _SKEW: Final = 300
-"""Seconds by which another replica's clock may run ahead."""
+"""Seconds by which another replica's clock may be ahead."""
 
 
 class SealingUnavailableError(RuntimeError):
-    """Sealing was asked for, and its package is not installed. Nothing is ever carried as plain text instead."""
+    """Sealing is configured, but its package is not installed. Content is never sent unencrypted instead."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -61,18 +61,18 @@ class SealingUnavailableError(RuntimeError):
 
 
 class _Sealed(msgspec.Struct, array_like=True, frozen=True):
-    """What is inside: when it was sealed, in seconds, and what."""
+    """The content of an envelope, and the time of sealing in seconds."""
 
     at: int
     content: dict[str, Any]
 
 
 class EnvelopeSealer:
-    """Seals with the first key, opens with any: so keys are rotated, and replicas that share them read each other.
+    """Seals with the first key and opens with any key, so that keys can be rotated and shared by replicas.
 
-    `chance` gives random bytes, `now` seconds. Envelopes older than `max_age` seconds do not open; without it all do.
-    What the envelopes of one request hold may be `most_opened` bytes in all. `shared`: callers open each other's.
-    Refuses to be made without a key, or without `cryptography`.
+    `chance` returns random bytes, `now` seconds. Envelopes older than `max_age` seconds do not open; without it all do.
+    All envelopes of one request may hold `most_opened` bytes. `shared`: callers can open each other's envelopes.
+    Raises an error without a key, or without `cryptography`.
     """
 
     def __init__(
@@ -108,15 +108,15 @@ class EnvelopeSealer:
         return RequestSealer(self, scopes, self._most_opened)
 
     def encrypted(self, kind: Kind, content: dict[str, Any], scope: bytes) -> str:
-        """An envelope. Its length tells how much it holds, and nothing else."""
+        """An envelope with this content."""
         plain = msgspec.json.encode(_Sealed(int(self._now()), content))
         nonce = self._chance(_NONCE)
-        closed = self._ciphers[self._first].encrypt(nonce, _packed(plain), _bound(kind, self._first, scope))
+        closed = self._ciphers[self._first].encrypt(nonce, _packed(plain), _associated(kind, self._first, scope))
         return VERSION + urlsafe_b64encode(self._first + nonce + closed).rstrip(b"=").decode()
 
     def decrypted(self, kind: Kind, envelope: str, scopes: Sequence[bytes]) -> bytes | None:
-        """The packed text of an envelope of one of these scopes, or None: why, an attacker must not know."""
-        version, raw = _spelled(envelope)
+        """The packed text of an envelope of one of these scopes; None, without the reason, if it does not open."""
+        version, raw = _parsed(envelope)
         if len(raw) <= _KEY_ID + _NONCE + _TAG:
             return None
         key_id, nonce, closed = raw[:_KEY_ID], raw[_KEY_ID : _KEY_ID + _NONCE], raw[_KEY_ID + _NONCE :]
@@ -127,36 +127,36 @@ class EnvelopeSealer:
             scopes = [b""] if _SHARED in scopes else []
         for scope in scopes:
             with suppress(self._invalid):
-                return cipher.decrypt(nonce, closed, _bound(kind, key_id, scope))
+                return cipher.decrypt(nonce, closed, _associated(kind, key_id, scope))
         return None
 
     def content_of(self, plain: bytes) -> dict[str, Any] | None:
-        """The content of a text that was unpacked. None if it is too old."""
+        """The content of an unpacked text; None if it is too old."""
         sealed = msgspec.json.decode(plain, type=_Sealed)
         age = self._now() - sealed.at
         return sealed.content if self._max_age is None or -_SKEW <= age <= self._max_age else None
 
 
 class RequestSealer:
-    """Seals in the first of its scopes, opens what was sealed in any. It counts what it opens."""
+    """Seals for the first of its scopes, opens envelopes of any of them, and counts the opened bytes."""
 
     def __init__(self, sealer: EnvelopeSealer, scopes: Sequence[bytes], most_opened: int) -> None:
         self._sealer = sealer
         self._scopes = scopes
         self._most_opened = most_opened
         self._left = most_opened
-        """What may still be opened, in bytes; a value counts for some more than it is long."""
+        """Bytes that may still be opened; each value counts for its memory."""
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
-        """An envelope around this content."""
+        """An envelope with this content."""
         return self._sealer.encrypted(kind, content, self._scopes[0])
 
     def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
-        """What is inside, or None. Raises `ProblemError` where the envelopes of this request hold too much."""
+        """The content, or None. Raises `ProblemError` if the envelopes of this request hold too much."""
         packed = self._sealer.decrypted(kind, envelope, self._scopes)
         if packed is None:
             return None
-        # from here on it is our own writing, but the client chose what was written, and how often it is sent
+        # this server wrote the text, but the client chose its content and sends it as often as it likes
         plain = _unpacked(packed, self._left)
         if plain is None or (cost := _cost(plain)) > self._left:
             raise self._too_much(path)
@@ -164,7 +164,7 @@ class RequestSealer:
         return self._sealer.content_of(plain)
 
     def fresh(self) -> "RequestSealer":
-        """The same sealer with nothing opened yet."""
+        """The same sealer with its whole budget."""
         return RequestSealer(self._sealer, self._scopes, self._most_opened)
 
     def _too_much(self, path: str) -> ProblemError:
@@ -183,7 +183,7 @@ def _packed(plain: bytes) -> bytes:
 
 
 def _compressed(plain: bytes) -> bytes:
-    """A picture in base64 repeats nothing, and looking takes a second for 32 MiB: only letters are coded."""
+    """Text in which samples do not repeat (an image in base64) is only Huffman-coded: a full search takes a second."""
     strategy = zlib.Z_DEFAULT_STRATEGY
     if len(plain) > _LONG:
         step = len(plain) // _SAMPLES
@@ -195,7 +195,7 @@ def _compressed(plain: bytes) -> bytes:
 
 
 def _unpacked(packed: bytes, most: int) -> bytes | None:
-    """The plain text. None if it is longer than `most` bytes, of which no more are made."""
+    """The plain text; None if it is longer than `most` bytes. At most one byte more is decompressed."""
     if packed[:1] != _COMPRESSED:
         return packed[1:] if len(packed) - 1 <= most else None
     unpacking = zlib.decompressobj()
@@ -204,24 +204,24 @@ def _unpacked(packed: bytes, most: int) -> bytes | None:
 
 
 def _cost(plain: bytes) -> int:
-    """What it costs to hold this text and to read it."""
+    """The memory that this text needs, encoded and decoded."""
     return len(plain) + sum(cost * plain.count(begin) for begin, cost in _COSTS.items())
 
 
 def _derived(key: str, purpose: str) -> bytes:
-    """32 bytes of a key of any length, others for each purpose."""
+    """32 bytes derived from a key of any length, different for each purpose."""
     return digest(sha256(key.encode()).digest(), b"am-proxy seal " + purpose.encode(), "sha256")
 
 
-def _bound(kind: Kind, key_id: bytes, scope: bytes) -> bytes:
-    """What is authenticated beside the text. Without a scope it is of the former version."""
+def _associated(kind: Kind, key_id: bytes, scope: bytes) -> bytes:
+    """The associated data of an envelope. Without a scope it is that of the former version."""
     if not scope:
         return b"|".join((FORMER.encode(), kind.encode(), key_id))
     return b"|".join((VERSION.encode(), kind.encode(), key_id, scope))
 
 
-def _spelled(envelope: str) -> tuple[str, bytes]:
-    """How an envelope begins and its bytes, of which there are none unless this is how we would have spelled them."""
+def _parsed(envelope: str) -> tuple[str, bytes]:
+    """The version of an envelope and its bytes; no bytes if it is not spelled as we would spell it."""
     version, body = envelope[: len(VERSION)], envelope[len(VERSION) :]
     if version not in ENVELOPES or not envelope.isascii():
         return version, b""
