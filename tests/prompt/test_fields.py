@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from app.options import HINTS
 from app.parsing.request_body import parse_request
 from app.prompt.build import BuiltPrompt, build
 from app.prompt.nouns import Hints, Prompt
@@ -72,6 +73,10 @@ def changed(prompt: Prompt, other: Prompt) -> list[str]:
 
 def test_every_field_has_its_place() -> None:
     assert set(FIELDS) == KNOWN
+
+
+def test_a_prompt_holds_every_hint_that_may_be_configured() -> None:
+    assert Hints.__struct_fields__ == HINTS
 
 
 @pytest.mark.parametrize(
