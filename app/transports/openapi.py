@@ -13,6 +13,7 @@ from app.protocol.output_items import OutputItem
 from app.protocol.problems import ERROR_SHAPES
 from app.protocol.request.create_response import KNOWN, CreateResponse
 from app.protocol.request.shape import Shape
+from app.protocol.request.tool_items import ToolItem
 from app.protocol.response import Response
 
 Json = dict[str, Any]
@@ -206,6 +207,7 @@ def _requests() -> Json:
     items = {"type": "array", "items": {"anyOf": [refs[shape, "validation"] for shape in item_shapes()]}}
     request["properties"]["input"]["anyOf"] = [{"type": "string"}, items]
     request["required"] = ["model", "input"]
+    del schemas[ToolItem.__name__]  # a base class: `input` names the shapes made of it
     schemas["Tool"] = {"anyOf": [refs[shape, "validation"] for shape in tool_shapes()]}
     return schemas
 

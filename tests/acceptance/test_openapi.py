@@ -50,6 +50,13 @@ def test_every_operation_is_described(described: Any) -> None:
     assert sorted(told) == sorted(OPERATIONS)
 
 
+def test_every_schema_is_used(described: Any) -> None:
+    """What only the server keeps of a request is no part of the description."""
+    written = json.dumps(described)
+    unused = [name for name in described["components"]["schemas"] if f'/schemas/{name}"' not in written]
+    assert unused == []
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_whatever_the_description_allows_is_answered_as_it_promises(
     demo_url: str, described: Any, operation: str

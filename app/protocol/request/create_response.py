@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
+from pydantic.json_schema import SkipJsonSchema
 
 from app.options import Effort
 from app.protocol.request.input_items import InputItem
@@ -79,7 +80,7 @@ class CreateResponse(Shape, extra="ignore"):
     """The body as it was posted, for upstreams that speak Responses themselves."""
     size: int = 0
     """Bytes of the body, which say how long it takes to translate."""
-    warnings: Annotated[tuple[ClientWarning, ...], SkipValidation] = ()
+    warnings: Annotated[tuple[ClientWarning, ...], SkipValidation, SkipJsonSchema()] = ()
     """What was posted and has no effect here."""
 
     @property
