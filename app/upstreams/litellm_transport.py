@@ -6,12 +6,15 @@ A few kilobytes of compressed text may be as much, so servers are asked not to c
 No import of litellm here.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any, Final
 
 from app.upstreams.litellm_connect import never_connected
+
+Pieces = AsyncIterator[bytes]
 
 _begun: Final[ContextVar[list[bool] | None]] = ContextVar("am_proxy_requests_begun", default=None)
 
@@ -19,6 +22,8 @@ TRANSPORT: Final = "litellm.llms.custom_httpx.aiohttp_transport"
 """The module of litellm that holds it."""
 MOST_OF_AN_ERROR: Final = 64 * 1024
 """Bytes of an error's body that are read."""
+AT_ONCE: Final = 64 * 1024
+"""Bytes of an answer that are read before other tasks have their turn."""
 
 
 def note_requests() -> list[bool]:
@@ -32,19 +37,15 @@ def restrain(module: Any) -> None:
     """Make this module's transport ignore redirects, cut errors short and repeat requests that no server read."""
     import httpx  # noqa: PLC0415 — litellm's own library, which nothing needs without it
 
-    class Beginning(httpx.AsyncByteStream):
-        """The beginning of a body."""
+    class Body(httpx.AsyncByteStream):
+        """A body as `read` gives it."""
 
-        def __init__(self, whole: httpx.AsyncByteStream) -> None:
+        def __init__(self, whole: httpx.AsyncByteStream, read: Callable[[AsyncIterable[bytes]], Pieces]) -> None:
             self._whole = whole
+            self._read = read
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MOST_OF_AN_ERROR
-            async for piece in self._whole:
-                yield piece[:left]
-                left -= len(piece)
-                if left <= 0:
-                    return
+        def __aiter__(self) -> Pieces:
+            return self._read(self._whole)
 
         async def aclose(self) -> None:
             await self._whole.aclose()
@@ -59,11 +60,33 @@ def restrain(module: Any) -> None:
         answer: httpx.Response = await _sent(lambda: _asked(ask, self, request))
         answer.headers.pop("location", None)  # without one it is an error like any other
         answer.headers.pop("content-encoding", None)  # without one it is not decompressed
-        if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES and isinstance(answer.stream, httpx.AsyncByteStream):
-            answer.stream = Beginning(answer.stream)
+        if isinstance(answer.stream, httpx.AsyncByteStream):
+            is_error = answer.status_code >= HTTPStatus.MULTIPLE_CHOICES
+            answer.stream = Body(answer.stream, _beginning if is_error else _in_turns)
         return answer
 
     transport.handle_async_request = handle_async_request
+
+
+async def _beginning(pieces: AsyncIterable[bytes]) -> Pieces:
+    """The beginning of a body."""
+    left = MOST_OF_AN_ERROR
+    async for piece in pieces:
+        yield piece[:left]
+        left -= len(piece)
+        if left <= 0:
+            return
+
+
+async def _in_turns(pieces: AsyncIterable[bytes]) -> Pieces:
+    """A whole body. What has come at once is read in turns with other tasks."""
+    read = 0
+    async for piece in pieces:
+        yield piece
+        read += len(piece)
+        if read >= AT_ONCE:
+            read = 0
+            await asyncio.sleep(0)
 
 
 async def _asked(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any) -> Any:

@@ -4,16 +4,19 @@ Warnings are errors in these tests: one of aiohttp's would end the ask.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+import httpx
 import pytest
 from aiohttp.base_protocol import BaseProtocol
 
 from app.upstreams.connections import LARGE as PIECE
 from app.upstreams.connections import in_pieces
 from app.upstreams.http_server import ResponseBody
+from app.upstreams.litellm_transport import restrain
 from tests.support.upstream_asks import answers
 from tests.support.upstream_lanes import LANES, client, greeting, server
 
@@ -63,3 +66,29 @@ async def test_an_answer_that_is_there_at_once_is_read_in_pieces() -> None:
     waiting.cancel()
     assert [len(piece) for piece in pieces] == [PIECE] * 10
     assert turns >= len(pieces)
+
+
+async def test_an_answer_behind_litellm_that_is_there_at_once_is_read_in_turns_with_others() -> None:
+    class AtOnce(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for _ in range(40):
+                yield b"\n" * (PIECE // 4)
+
+    class Transport:
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, request=request, stream=AtOnce())
+
+    restrain(SimpleNamespace(LiteLLMAiohttpTransport=Transport))
+    answer = await Transport().handle_async_request(httpx.Request("POST", "http://127.0.0.1/v1"))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    waiting = asyncio.create_task(others())
+    size = sum([len(piece) async for piece in answer.aiter_bytes()])
+    waiting.cancel()
+    assert (size, turns >= 10) == (10 * PIECE, True)
