@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 import msgspec
 
 from app.codex_catalog import ModelCard
-from app.compaction.own_summary import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
+from app.compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
 from app.compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
 from app.compaction.window import expanded
 from app.dialects.chat.chat_options import ChatOptions
@@ -103,7 +103,7 @@ class Route(NamedTuple):
     def ways(self, request: CreateResponse) -> list["Route"]:
         """The routes to try for this request, in this order."""
         routes = [self, *self.others]
-        if not request.compacts:
+        if not request.summary_only:
             return routes
         return [way for route in routes for way in _ways_to_summary(route)]
 
@@ -151,7 +151,7 @@ class Route(NamedTuple):
                     return await off_loop(
                         request.size, RelayedObject, request, OWN_SUMMARY, model=model, options=own, notes=NOTES
                     )
-                if request.compacts:
+                if request.summary_only:
                     request = for_written_summary(request)
                     return await off_loop(request.size, partial(summary_alone, request, relay, context))
                 return await off_loop(request.size, relay, request, sealer)

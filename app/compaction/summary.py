@@ -15,10 +15,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from app.bridges.table import BridgeTable
-from app.compaction.summary_prompt import SUM_UP, Window, sealed_window
-from app.compaction.window import LETTER, SET_UP, Parted, fits_a_window, parted, triggered, whole_window
+from app.compaction.summary_prompt import SUM_UP
+from app.compaction.window import (
+    LETTER,
+    SET_UP,
+    Parted,
+    Window,
+    compaction_item,
+    fits_a_window,
+    parted,
+    triggered,
+    whole_window,
+)
 from app.compaction.written_summary import written_summary
-from app.emitter.deltas import Compacted, Stopped, UsageReported
+from app.emitter.deltas import Stopped, UsageReported
 from app.emitter.emitter import Emitter
 from app.emitter.opening_response import opening_response
 from app.parsing.items import parse_item
@@ -26,7 +36,8 @@ from app.protocol.events import Event, LastEvent, RelayedLast
 from app.protocol.ids import NewId
 from app.protocol.problems import Problem, refuse
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import CompactionTriggerItem, InputItem, MessageItem
+from app.protocol.request.input_items import InputItem, MessageItem
+from app.protocol.request.summaries import SummaryTrigger
 from app.protocol.request.text_format import PlainFormat
 from app.protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from app.protocol.seals import Sealer
@@ -85,7 +96,7 @@ class SummaryContext(NamedTuple):
 
 def may_be_summarized(request: CreateResponse) -> bool:
     """Whether a summary may be wanted for this request, whichever upstream it is for."""
-    return triggered(request) or request.compact_threshold is not None
+    return triggered(request) or request.summary_threshold is not None
 
 
 def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryContext) -> "TurnT | SummaryTurn":
@@ -96,7 +107,7 @@ def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryConte
     if triggered(request):
         return summary_alone(request, make, context)
     turn = make(request, context.sealer)
-    threshold = request.compact_threshold
+    threshold = request.summary_threshold
     if threshold is None or turn.length <= threshold:
         return turn
     parts = parted(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
@@ -225,7 +236,7 @@ class SummaryTurn:
         summary = written_summary(self._last)
         if not summary.text:
             return self.fail(_refused(summary.refusal) if summary.refusal else NO_SUMMARY)
-        events = self.emitter.feed([Compacted(sealed_window(self._window(summary.text), self._sealer))])
+        events = self.emitter.feed([compaction_item(self._window(summary.text), self._sealer)])
         events += self._report_usage()
         if self._parts is None:
             return [*events, *self.emitter.feed([Stopped(summary.ending)]), *self.emitter.end()]
@@ -257,7 +268,7 @@ def _refused(words: str) -> Problem:
 
 def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
     """The request for a summary of these items. Its tools stay, so that prompt caches hold, but none may be called."""
-    kept = [item for item in items if not isinstance(item, CompactionTriggerItem)]
+    kept = [item for item in items if not isinstance(item, SummaryTrigger)]
     update = {
         "input": [*kept, MessageItem(role="user", content=SUM_UP)],
         "tool_choice": "none",
@@ -270,4 +281,4 @@ def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> 
 
 def _most_kept(request: CreateResponse) -> int:
     """How many characters of the user's messages are kept beside a summary: a quarter of the room there is."""
-    return min(KEPT, (request.compact_threshold or 0) * CHARACTERS_PER_TOKEN // 4)
+    return min(KEPT, (request.summary_threshold or 0) * CHARACTERS_PER_TOKEN // 4)

@@ -1,11 +1,6 @@
-"""What a compaction item holds, and the words with which a model is asked for it and told of it."""
+"""The words with which a model is asked for a summary, and with which it is told of one."""
 
-from typing import Any, Final
-
-import msgspec
-
-from app.protocol.request.plain_messages import user_message
-from app.protocol.seals import Sealer
+from typing import Final
 
 SUM_UP: Final = """\
 This conversation is about to be replaced by a summary, because it has grown long. Write that summary now. Whoever \
@@ -29,30 +24,3 @@ TOLD: Final = (
     "What was said and done up to here was replaced by this summary. Go on from it, and do not mention it unless asked."
 )
 CUT: Final = "[The summary ends here: its writer had no more room.]"
-
-
-class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is left of a conversation."""
-
-    summary: str
-    whole: bool = False
-    """Whether it stands for all that came before it, with these items around the summary. Otherwise the client has
-    kept beside it what it wants to keep."""
-    before: list[dict[str, Any]] = []
-    after: list[dict[str, Any]] = []
-
-    @property
-    def items(self) -> list[dict[str, Any]]:
-        """All of it, as input items."""
-        return [*self.before, user_message(f"{TOLD}\n\n{self.summary}"), *self.after]
-
-
-def sealed_window(window: Window, sealer: Sealer) -> str:
-    """The `encrypted_content` of a compaction item."""
-    return sealer.seal("compaction", msgspec.to_builtins(window))
-
-
-def opened_window(envelope: str, sealer: Sealer | None, path: str) -> Window | None:
-    """What is in it. None if it cannot be read here. Raises `ProblemError` as `Sealer.open` does."""
-    content = None if sealer is None else sealer.open("compaction", envelope, path)
-    return None if content is None else msgspec.convert(content, Window)

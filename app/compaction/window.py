@@ -18,24 +18,61 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.summary_prompt import TOLD, Window, opened_window
+from app.compaction.summary_prompt import TOLD
+from app.emitter.deltas import ItemWritten
 from app.parsing.items import parse_item
-from app.protocol.ids import NewId
+from app.protocol.output_items import OutputItem
 from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import CompactionItem, CompactionTriggerItem, InputItem, MessageItem
+from app.protocol.request.input_items import InputItem, MessageItem
 from app.protocol.request.plain_messages import role_of, user_message
+from app.protocol.request.summaries import SUMMARY_TYPES, SummaryItem, SummaryTrigger
 from app.protocol.seals import Sealer
 
 Json = dict[str, Any]
 
-FOLDED: Final = frozenset({"compaction", "compaction_summary"})
-"""What compaction items are called; Codex knew the latter name first."""
-KEPT: Final = 256_000
-"""Characters of a user's messages that a client is told to keep: about 64,000 tokens."""
 LETTER: Final = 4_096
 """Items that a window may hold to the letter. A window goes into the next one: without a bound they would grow."""
 SET_UP: Final = frozenset({"additional_tools", "configuration_update"})
 """Items that are no part of what was said."""
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is left of a conversation."""
+
+    summary: str
+    whole: bool = False
+    """Whether it stands for all that came before it, with these items around the summary. Otherwise the client has
+    kept beside it what it wants to keep."""
+    before: list[dict[str, Any]] = []
+    after: list[dict[str, Any]] = []
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """All of it, as input items."""
+        return [*self.before, user_message(f"{TOLD}\n\n{self.summary}"), *self.after]
+
+
+def sealed_window(window: Window, sealer: Sealer) -> str:
+    """The `encrypted_content` of a compaction item."""
+    return sealer.seal("compaction", msgspec.to_builtins(window))
+
+
+def opened_window(envelope: str, sealer: Sealer | None, path: str) -> Window | None:
+    """What is in it. None if it cannot be read here. Raises `ProblemError` as `Sealer.open` does."""
+    content = None if sealer is None else sealer.open("compaction", envelope, path)
+    return None if content is None else msgspec.convert(content, Window)
+
+
+class Compaction(OutputItem, frozen=True, kw_only=True, tag="compaction"):
+    """What is left of a conversation, sealed. The wire gives it no status."""
+
+    encrypted_content: str = ""
+
+
+def compaction_item(window: Window, sealer: Sealer) -> ItemWritten:
+    """The item that holds it."""
+    sealed = Compaction(id="", encrypted_content=sealed_window(window, sealer))
+    return ItemWritten("cmp", added=Compaction(id=""), item=sealed)
 
 
 class Unfolded(NamedTuple):
@@ -50,7 +87,7 @@ def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
 
     Raises `ProblemError` as `Sealer.open` does.
     """
-    if request.positions is not None or CompactionItem not in map(type, request.items):
+    if request.positions is not None or SummaryItem not in map(type, request.items):
         return request
     found = unfolded(request.items, lambda item: parse_item(item, "input"), sealer)
     return request.model_copy(update={"input": found.items, "positions": found.seats})
@@ -79,7 +116,7 @@ def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Wind
     """The last compaction item that can be read here, and what it holds."""
     for seat in range(len(items) - 1, -1, -1):
         item = items[seat]
-        if _get(item, "type") in FOLDED and isinstance(envelope := _get(item, "encrypted_content"), str):
+        if _get(item, "type") in SUMMARY_TYPES and isinstance(envelope := _get(item, "encrypted_content"), str):
             window = opened_window(envelope, sealer, f"input[{seat}].encrypted_content")
             if window is not None and len(window.before) + len(window.after) <= LETTER:
                 return seat, window
@@ -88,7 +125,7 @@ def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Wind
 
 def triggered(request: CreateResponse) -> bool:
     """Whether the client wants nothing but a summary."""
-    return bool(request.items) and isinstance(request.items[-1], CompactionTriggerItem)
+    return bool(request.items) and isinstance(request.items[-1], SummaryTrigger)
 
 
 class Parted(NamedTuple):
@@ -134,25 +171,6 @@ def whole_window(parts: Parted, summary: str, most: int) -> Window:
 def fits_a_window(parts: Parted, most: int) -> bool:
     """Whether a window may hold what would be kept to the letter."""
     return len(_kept(parts.head, most)) + len(parts.tail) <= LETTER
-
-
-def kept_messages(request: CreateResponse, new_id: NewId) -> list[Json]:
-    """The newest messages of the user as they were posted, for the client to keep beside a summary."""
-    items = request.raw["input"]
-    room = KEPT
-    kept: list[Json] = []
-    for item in reversed(items):
-        if _get(item, "type") in FOLDED:
-            break  # what is before it is not the client's to keep any longer, or is kept already
-        if role_of(item) != "user":
-            continue
-        room -= len(msgspec.json.encode(item))
-        if room < 0:
-            break
-        content = item["content"]
-        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-        kept.append({"id": item.get("id") or new_id("msg"), **user_message(parts), "status": "completed"})
-    return kept[::-1]
 
 
 def _kept(items: Sequence[InputItem], most: int) -> list[InputItem]:

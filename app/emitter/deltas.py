@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
 from app.protocol.response import Usage
 
@@ -59,10 +60,12 @@ class ProviderStateAdded(msgspec.Struct, frozen=True):
     key: int | None = None
 
 
-class Compacted(msgspec.Struct, frozen=True):
-    """The conversation was summed up: its summary, sealed."""
+class ItemWritten(msgspec.Struct, frozen=True):
+    """A whole item that no model wrote. `added` is how it is announced; both get an id with this prefix."""
 
-    encrypted_content: str
+    id_prefix: str
+    added: OutputItem
+    item: OutputItem
 
 
 class CallOpened(msgspec.Struct, frozen=True):
@@ -109,7 +112,7 @@ Delta = (
     | AnnotationAdded
     | ProviderStateAdded
     | ImageWritten
-    | Compacted
+    | ItemWritten
     | CallOpened
     | CallArguments
     | UsageReported

@@ -14,7 +14,8 @@ from typing import assert_never
 from app.emitter import deltas as d
 from app.emitter import rules
 from app.emitter.call_register import CallRegister, Carriers, RuledOut
-from app.emitter.finished_items import compaction, image
+from app.emitter.earlier_usage import used_together
+from app.emitter.finished_items import image, whole_item
 from app.emitter.for_codex import client_rules
 from app.emitter.ledger import Ledger
 from app.emitter.lifecycle_events import Lifecycle
@@ -25,7 +26,7 @@ from app.protocol import events as e
 from app.protocol.ids import NewId
 from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
-from app.protocol.response import NOTHING_SENT, Response, Sent, Usage, used_together
+from app.protocol.response import NOTHING_SENT, Response, Sent, Usage
 
 
 class Emitter:
@@ -160,8 +161,8 @@ class Emitter:
                 return self._add_state(delta)
             case d.ImageWritten():
                 return self._make_room(delta) + self._add("ig", partial(image, delta=delta))
-            case d.Compacted():
-                return self._make_room(delta) + self._add("cmp", partial(compaction, delta=delta))
+            case d.ItemWritten():
+                return self._make_room(delta) + self._add(delta.id_prefix, partial(whole_item, delta=delta))
             case d.UsageReported():
                 self._usage = delta.usage
                 return []

@@ -1,11 +1,12 @@
-"""Output items that come whole: an image, and what is left of a conversation that was summed up."""
+"""Output items that come whole: an image, and an item that no model wrote."""
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from app.emitter.deltas import Compacted, ImageWritten
+from app.emitter.deltas import ImageWritten, ItemWritten
 from app.emitter.open_items import ItemPosition
 from app.protocol import events as e
-from app.protocol.output_items import Compaction, ImageGenerationCall
+from app.protocol.output_items import ImageGenerationCall, OutputItem
 
 
 def image(position: ItemPosition, delta: ImageWritten) -> tuple[ImageGenerationCall, list[e.Event]]:
@@ -23,8 +24,7 @@ def image(position: ItemPosition, delta: ImageWritten) -> tuple[ImageGenerationC
     ]
 
 
-def compaction(position: ItemPosition, delta: Compacted) -> tuple[Compaction, list[e.Event]]:
-    """A compaction item and its events."""
-    item = Compaction(id=position.id, encrypted_content=delta.encrypted_content)
-    added = Compaction(id=position.id)
+def whole_item(position: ItemPosition, delta: ItemWritten) -> tuple[OutputItem, list[e.Event]]:
+    """An item and its two events."""
+    added, item = (replace(each, id=position.id) for each in (delta.added, delta.item))
     return item, [position.item(e.OutputItemAdded, item=added), position.item(e.OutputItemDone, item=item)]

@@ -70,11 +70,11 @@ CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
     d.ReasoningDelta: frozenset({MESSAGE, WHOLE_CALL}),
     d.CallOpened: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
     d.ImageWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
-    d.Compacted: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
+    d.ItemWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
 }
 """What a delta closes when it opens an item. A delta without a row never opens one."""
 
-DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.Compacted})
+DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.ItemWritten})
 """Deltas behind which white space that waits for text is not text any more: it is dropped."""
 
 STATE_COMES_FIRST: Final = frozenset({d.TextDelta, d.RefusalTextDelta, d.AnnotationAdded, d.CallOpened})

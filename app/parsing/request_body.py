@@ -13,7 +13,6 @@ from app.parsing.validation import an_array, an_object, missing, validated
 from app.protocol.problems import ProblemError, refuse
 from app.protocol.request.create_response import KNOWN, CreateResponse
 from app.protocol.request.input_items import InputItem
-from app.protocol.request.plain_messages import as_items
 from app.protocol.request.text_format import TextConfig
 from app.protocol.request.tool_items import ToolsItem
 from app.protocol.request.tools import NamespaceTool, Tool
@@ -54,16 +53,7 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
     known["raw"] = raw
     known["size"] = size
     request = validated(CreateResponse, known)
-    return request.model_copy(update={"warnings": warnings_about(given, KNOWN, request.include)})
-
-
-def parse_compaction(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
-    """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
-    items = as_items(raw.get("input"))
-    if isinstance(items, list):
-        raw = {**raw, "input": [*items, {"type": "compaction_trigger"}]}
-    request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1), size)
-    return request.model_copy(update={"compacts": True})
+    return request.model_copy(update={"warnings": warnings_about(given, KNOWN, request)})
 
 
 def _parse_text(raw: object) -> TextConfig:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from app.parsing.validation import SHOWN
 from app.protocol.problems import refuse
-from app.protocol.request.create_response import SERVICE_TIERS
+from app.protocol.request.create_response import SERVICE_TIERS, CreateResponse
 from app.protocol.warnings import ClientWarning
 
 STEERING: Final = frozenset(
@@ -76,7 +76,7 @@ def refuse_stateful(given: dict[str, Any]) -> None:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def warnings_about(given: dict[str, Any], known: Container[str], include: list[str]) -> tuple[ClientWarning, ...]:
+def warnings_about(given: dict[str, Any], known: Container[str], request: CreateResponse) -> tuple[ClientWarning, ...]:
     """A warning for each parameter whose effect a client could miss."""
     unknown = [key for key in given if key not in known and key not in QUIET]
     warnings = [_unknown(key[:SHOWN], f"'{key[:SHOWN]}' has no effect on this server.") for key in unknown[:MOST_NAMED]]
@@ -86,15 +86,15 @@ def warnings_about(given: dict[str, Any], known: Container[str], include: list[s
     if given.get("truncation") == "auto":
         details = "'truncation: auto' has no effect on this server: an input that is too long is an error."
         warnings.append(ClientWarning("truncation", "truncation", details))
-    for index, entry in enumerate(given.get("context_management") or ()):
-        if entry["type"] != "compaction" or entry.get("compact_threshold") is None:
+    for index, entry in enumerate(request.context_management):
+        if entry.threshold is None:
             path = f"context_management[{index}]"
-            details = f"'{path}' has no effect: it is no compaction with a threshold."
+            details = f"'{path}' has no effect: {entry.no_effect}"
             warnings.append(ClientWarning(path, "context_management", details))
     if given.get("service_tier", "auto") not in SERVICE_TIERS:
         details = "'service_tier' names a tier that this server does not know."
         warnings.append(ClientWarning("service_tier", "service_tier", details))
-    for index, name in enumerate(include):
+    for index, name in enumerate(request.include):
         if name not in EFFECTIVE_INCLUDES:
             path = f"include[{index}]"
             warnings.append(ClientWarning(path, "include", f"'{path}' has no effect on this server."))

@@ -25,14 +25,13 @@ from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import (
     AgentMessageItem,
-    CompactionItem,
-    CompactionTriggerItem,
     ConfigurationUpdateItem,
     InputItem,
     MessageItem,
     ReasoningItem,
     UnknownItem,
 )
+from app.protocol.request.summaries import ServerItem
 from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
 from app.protocol.warnings import ClientWarning
 
@@ -143,12 +142,8 @@ class _ItemReader:
                 return self._read_agent(item, path)
             case AdditionalToolsItem() | ConfigurationUpdateItem():
                 return []  # their tools are among the turn's, and the last update is among its settings
-            case CompactionItem():
-                details = f"{path} was left out: only the server that summed this conversation up can read it."
-                return [ClientWarning(path, "compaction", details)]
-            case CompactionTriggerItem():
-                details = f"{path} was left out: it has its effect only at the end of 'input'."
-                return [ClientWarning(path, "compaction", details)]
+            case ServerItem():
+                return [ClientWarning(path, item.type, f"{path} was left out: {item.left_out}")]
             case UnknownItem():
                 return self._read_unknown(item, path)
             case _:

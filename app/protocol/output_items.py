@@ -75,9 +75,3 @@ class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
     summary: list[SummaryText] = []
     content: list[ReasoningText] | UnsetType = UNSET
     encrypted_content: str | UnsetType = UNSET
-
-
-class Compaction(OutputItem, frozen=True, kw_only=True, tag="compaction"):
-    """What is left of a conversation, sealed. The wire gives it no status."""
-
-    encrypted_content: str = ""

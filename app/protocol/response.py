@@ -4,7 +4,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
 
 from app.protocol.output_items import OutputItem
 
@@ -25,7 +24,7 @@ class OutputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens used. Clients decide from it when to compact their context: it must be true."""
+    """Tokens used. Clients decide from it when to shorten their context: it must be true."""
 
     input_tokens: int
     output_tokens: int
@@ -54,27 +53,6 @@ class Sent(NamedTuple):
 
 
 NOTHING_SENT: Final = Sent()
-
-
-def used_together(one: Usage | None, other: Usage | None) -> Usage | None:
-    """What two asks used. None where neither counted."""
-    if one is None or other is None:
-        return other if one is None else one
-    both = replace(
-        other,
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        total_tokens=one.total_tokens + other.total_tokens,
-        input_tokens_details=InputTokensDetails(
-            cached_tokens=one.input_tokens_details.cached_tokens + other.input_tokens_details.cached_tokens,
-            cache_write_tokens=one.input_tokens_details.cache_write_tokens
-            + other.input_tokens_details.cache_write_tokens,
-        ),
-        output_tokens_details=OutputTokensDetails(
-            reasoning_tokens=one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens
-        ),
-    )
-    return replace(both, estimated=True) if one.estimated is True else both
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Seals: content that a client carries from turn to turn and can neither read nor change."""
 
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 FORMER: Final = "AM1."
 """How envelopes began that any caller of a server could open."""
@@ -9,7 +9,7 @@ VERSION: Final = "AM2."
 ENVELOPES: Final = (FORMER, VERSION)
 """How an envelope of an AM Proxy may begin, of this one or another."""
 
-Kind = Literal["reasoning", "compaction"]
+Kind = str
 """What is sealed. A seal of one kind never opens as another."""
 
 

@@ -16,8 +16,8 @@ from app.codex_catalog import codex_model
 from app.protocol.problems import refuse
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.http_turns import CompactEndpoint, CountEndpoint, CreateEndpoint
-from app.transports.openapi import document
+from app.transports.http_turns import CountEndpoint, CreateEndpoint, SummaryEndpoint
+from app.transports.openapi import SUMMARY_PATH, document
 from app.transports.receiving import Bodies
 from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.turns.service import TurnService
@@ -117,8 +117,8 @@ class Http:
 
 
 def _turn_endpoints(service: TurnService, auth: Auth, bodies: Bodies, server: Server) -> dict[str, ASGIApp]:
-    create, compact, count = (
-        kind(service, auth, bodies, server) for kind in (CreateEndpoint, CompactEndpoint, CountEndpoint)
+    create, summary, count = (
+        kind(service, auth, bodies, server) for kind in (CreateEndpoint, SummaryEndpoint, CountEndpoint)
     )
-    endpoints = {"": create, "/": create, "/compact": compact, "/input_tokens": count}  # some write a slash too many
+    endpoints = {"": create, "/": create, SUMMARY_PATH: summary, "/input_tokens": count}  # some write a slash too many
     return {f"{prefix}/responses{rest}": each for prefix in ("/v1", "") for rest, each in endpoints.items()}

@@ -21,11 +21,11 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.compaction.endpoint import summary_body
 from app.emitter.event_sizes import size_of
 from app.off_loop import off_loop
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.response import Response
 from app.protocol.warnings import ClientWarning
 from app.settings import Server
 from app.transports import sse
@@ -127,8 +127,8 @@ class CreateEndpoint(TurnEndpoint):
         return _json(body, in_header([*running.warnings, *running.late_warnings]))
 
 
-class CompactEndpoint(TurnEndpoint):
-    """POST /v1/responses/compact: a turn that only sums up. One that failed is an HTTP error."""
+class SummaryEndpoint(TurnEndpoint):
+    """The endpoint for a summary alone. A turn that failed is an HTTP error."""
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         running, kept = await self._begin(turn, scope, receive)
@@ -141,14 +141,14 @@ class CompactEndpoint(TurnEndpoint):
             turn.log.note(status=HTTPStatus.OK.value)
             cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
             size = size_of(last, running.size) + running.size  # with what is kept of the request
-            body = await off_loop(size, _compaction, last, kept)
+            body = await off_loop(size, summary_body, last, kept)
             return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
 
     async def _begin(
         self, turn: TurnLifecycle, scope: Scope, receive: Receive
     ) -> tuple[RunningTurn, list[dict[str, Any]]]:
         async with self._body(turn, scope, receive) as (body, _):
-            create = await self._service.read_compaction(body, turn)
+            create = await self._service.read_for_summary(body, turn)
             running = await self._service.begin(create, turn, originator="")
             return running, await self._service.kept(create)
 
@@ -198,22 +198,6 @@ async def _body_of(last: LastEvent | RelayedLast, echoed: int) -> bytes:
     if isinstance(last, RelayedLast):
         return last.body
     return await off_loop(size_of(last, echoed), msgspec.json.encode, last.response)
-
-
-def _compaction(last: LastEvent | RelayedLast, kept: list[dict[str, Any]]) -> bytes:
-    """What a client goes on with: what is kept of the conversation, and its summary."""
-    if isinstance(last, RelayedLast):
-        return last.body
-    response: Response = last.response
-    return msgspec.json.encode(
-        {
-            "id": response.id,
-            "object": "response.compaction",
-            "created_at": response.created_at,
-            "output": [*kept, *response.output],
-            "usage": response.usage,
-        }
-    )
 
 
 def _json(body: bytes, headers: dict[str, str]) -> HttpResponse:

@@ -38,6 +38,8 @@ _MODELS: Final[Json] = {
         "models": {"description": "The same, as Codex wants them described.", "type": "array"},
     },
 }
+SUMMARY_PATH: Final = "/compact"
+"""Where a summary alone is asked for, below the path of responses."""
 _COMPACTION: Final[Json] = {
     "type": "object",
     "required": ["id", "object", "created_at", "output", "usage"],
@@ -148,7 +150,7 @@ def _paths() -> Json:
                 "responses": _upgrade_responses(),
             },
         },
-        "/v1/responses/compact": {"post": _like_a_turn("compactResponse", "Sum a conversation up", _COMPACTION)},
+        f"/v1/responses{SUMMARY_PATH}": {"post": _like_a_turn("compactResponse", "Sum a conversation up", _COMPACTION)},
         "/v1/responses/input_tokens": {"post": _like_a_turn("countInput", "Count what a model would read", _COUNT)},
         "/v1/models": {
             "get": {

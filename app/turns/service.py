@@ -6,15 +6,15 @@ from functools import partial
 from typing import Any, Final
 
 from app.catalogue import AnyTurn, Catalogue, Counted, Route
+from app.compaction.endpoint import kept_messages, parse_summary_request
 from app.compaction.summary import SummaryTurn, may_be_summarized
-from app.compaction.window import kept_messages
 from app.emitter.opening_response import opening_response
 from app.emitter.prepared import prepared
 from app.fetching.url_policy import is_data_uri
 from app.off_loop import off_loop
 from app.parsing.bounds import Bounds
 from app.parsing.json_object import decode_object
-from app.parsing.request_body import parse_compaction, parse_object
+from app.parsing.request_body import parse_object
 from app.protocol.events import Event
 from app.protocol.ids import NewId
 from app.protocol.problems import refuse
@@ -94,10 +94,10 @@ class TurnService:
             return create
         return create.model_copy(update={"previous_response_id": previous_response_id})
 
-    async def read_compaction(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
+    async def read_for_summary(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
         raw = await self.decode(body)
-        create = await off_loop(len(body), parse_compaction, raw, self._bounds, len(body))
+        create = await off_loop(len(body), parse_summary_request, raw, self._bounds, len(body))
         turn.log.note(model=create.model[:LOGGED_NAME], stream=False)
         return create
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from app.compaction.summary_prompt import Window, sealed_window
+from app.compaction.window import Window, sealed_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn

@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.compaction.window import Compaction
 from app.emitter.deltas import (
     AnnotationAdded,
     Broke,
     CallArguments,
     CallOpened,
-    Compacted,
     Delta,
     ImageWritten,
+    ItemWritten,
     ProviderStateAdded,
     ReasoningDelta,
     RefusalTextDelta,
@@ -43,7 +44,7 @@ deltas_of_all_kinds = st.one_of(
     texts.map(ReasoningDelta),
     st.builds(AnnotationAdded, st.just(CITATION), st.integers(0, 5), st.integers(0, 5)),
     st.just(ImageWritten("aGk=", "png")),
-    st.just(Compacted("AM1.sealed")),
+    st.just(ItemWritten("cmp", Compaction(id=""), Compaction(id="", encrypted_content="AM1.sealed"))),
     st.builds(CallOpened, keys, st.sampled_from(["f", "g", FORBIDDEN]), st.sampled_from(["", "c", "d"]), fields),
     st.builds(ProviderStateAdded, fields, st.none() | keys),
     st.builds(CallArguments, keys, texts),

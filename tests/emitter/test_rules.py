@@ -4,14 +4,15 @@ from typing import Any, get_args
 
 import pytest
 
+from app.compaction.window import Compaction
 from app.emitter.deltas import (
     AnnotationAdded,
     Broke,
     CallArguments,
     CallOpened,
-    Compacted,
     Delta,
     ImageWritten,
+    ItemWritten,
     ProviderStateAdded,
     ReasoningDelta,
     RefusalTextDelta,
@@ -60,7 +61,7 @@ BEHIND: dict[type[Delta], Delta] = {
     ReasoningDelta: ReasoningDelta("so"),
     CallOpened: CallOpened(7, "f"),
     ImageWritten: ImageWritten("aGk=", "png"),
-    Compacted: Compacted("AM1.sealed"),
+    ItemWritten: ItemWritten("cmp", Compaction(id=""), Compaction(id="", encrypted_content="AM1.sealed")),
     CallArguments: CallArguments(0, " "),
     ProviderStateAdded: ProviderStateAdded({"signature": "s"}),
     UsageReported: UsageReported(USAGE),
@@ -78,7 +79,7 @@ EXPECTED: dict[type[Delta], tuple[str, str, str, str, str]] = {
     ReasoningDelta: (X, o, X, o, o),
     CallOpened: (X, X, X, o, o),
     ImageWritten: (X, X, X, o, o),
-    Compacted: (X, X, X, o, o),
+    ItemWritten: (X, X, X, o, o),
     CallArguments: (o, o, o, o, o),
     ProviderStateAdded: (o, o, o, o, o),
     UsageReported: (o, o, o, o, o),

@@ -11,7 +11,6 @@ FUNCTIONS = {
     "no_effect": "makes a warning",
     "refuse": "makes the error of a problem",
     "role_of": "reads the role of a message",
-    "used_together": "the sum of two usages",
     "user_message": "makes a message",
 }
 LIBRARIES = {"collections", "dataclasses", "enum", "msgspec", "pydantic", "typing"}

@@ -2,7 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from app.compaction.summary_prompt import TOLD, Window, sealed_window
+from app.compaction.summary_prompt import TOLD
+from app.compaction.window import Window, sealed_window
 from app.emitter.open_reasoning import StatePiece
 from app.prompt.sealed_state import StateSealer
 from tests.support.chat_requests import call, output, user

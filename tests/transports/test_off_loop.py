@@ -36,7 +36,7 @@ LONG: Final = "word " * (ENOUGH // 4)
 STEPS: Final = [
     (app.turns.service, "decode_object"),
     (app.turns.service, "parse_object"),
-    (app.turns.service, "parse_compaction"),
+    (app.turns.service, "parse_summary_request"),
     (app.transports.websocket, "conversation_of"),
     (app.catalogue, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
@@ -77,7 +77,7 @@ def ran(thread: str, *steps: str) -> Seen:
         ("/v1/responses", ("decode_object", "parse_object", "ChatTurn")),
         ("/v1/responses/input_tokens", ("decode_object", "parse_object", "ChatTurn")),
         ("/inspector/ask", ("decode_object", "parse_object", "ChatTurn")),
-        ("/v1/responses/compact", ("decode_object", "parse_compaction", "ChatTurn")),
+        ("/v1/responses/compact", ("decode_object", "parse_summary_request", "ChatTurn")),
     ],
 )
 def test_over_http(seen: Seen, text: str, thread: str, path: str, steps: tuple[str, ...]) -> None:

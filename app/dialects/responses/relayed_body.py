@@ -12,12 +12,13 @@ this server summed up is sent as plain text.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from app.compaction.window import FOLDED, unfolded
+from app.compaction.window import unfolded
 from app.dialects.responses.marked_ids import original
 from app.dialects.responses.marked_seals import original_seal, tag_of
 from app.dialects.responses.relay_options import RelayOptions
 from app.fetching.url_policy import check_url, is_data_uri
 from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.summaries import SUMMARY_TYPES
 from app.protocol.seals import ENVELOPES
 from app.protocol.warnings import ClientWarning
 
@@ -65,8 +66,8 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
 def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
     """The item as this upstream can read it; None if it can read nothing of it."""
     sealed = item.get("encrypted_content")
-    if item.get("type") in FOLDED and str(sealed).startswith(ENVELOPES) and options.ids == "am":
-        return None, ClientWarning(param, "compaction", f"{param} was left out: {UNREADABLE_SUMMARY}")
+    if item.get("type") in SUMMARY_TYPES and str(sealed).startswith(ENVELOPES) and options.ids == "am":
+        return None, ClientWarning(param, str(item.get("type")), f"{param} was left out: {UNREADABLE_SUMMARY}")
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
         return item, None
     sealer = options.sealer

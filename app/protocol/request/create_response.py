@@ -8,6 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from app.options import Effort
 from app.protocol.request.input_items import InputItem
 from app.protocol.request.shape import Shape
+from app.protocol.request.summaries import ContextManagement
 from app.protocol.request.text_format import TextConfig
 from app.protocol.request.tool_choice import ToolChoice
 from app.protocol.request.tools import Tool
@@ -26,13 +27,6 @@ class ReasoningConfig(Shape):
 
     effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
-
-
-class ContextManagement(Shape):
-    """What the server is to do with a conversation that grows too long."""
-
-    type: str
-    compact_threshold: Annotated[int, Field(ge=1)] | None = None
 
 
 class CreateResponse(Shape, extra="ignore"):
@@ -72,10 +66,10 @@ class CreateResponse(Shape, extra="ignore"):
     user: str | None = None
     previous_response_id: str | None = None
     """The response that this one continues on its connection, repeated here: its items are in `input` already."""
-    compacts: bool = False
+    summary_only: bool = False
     """It was posted to be summed up, and for nothing else."""
     positions: Annotated[list[int] | None, SkipValidation] = None
-    """The position that each item had in the `input` that was posted, where a compaction item was expanded."""
+    """The position that each item had in the `input` that was posted, where an item was expanded."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
     """The body as it was posted, for upstreams that speak Responses themselves."""
     size: int = 0
@@ -84,9 +78,9 @@ class CreateResponse(Shape, extra="ignore"):
     """What was posted and has no effect here."""
 
     @property
-    def compact_threshold(self) -> int | None:
+    def summary_threshold(self) -> int | None:
         """How many tokens the conversation may have before it is to be summed up."""
-        wanted = [entry.compact_threshold for entry in self.context_management if entry.type == "compaction"]
+        wanted = (entry.threshold for entry in self.context_management)
         return next((threshold for threshold in wanted if threshold is not None), None)
 
     @property
@@ -96,7 +90,7 @@ class CreateResponse(Shape, extra="ignore"):
 
 
 _OURS: Final = {
-    "compacts", "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "size", "warnings",
+    "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "size", "summary_only", "warnings",
 }  # fmt: skip
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 """The parameters that a client may post."""

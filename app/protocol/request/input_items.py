@@ -7,6 +7,7 @@ from pydantic import Field
 from app.options import Effort
 from app.protocol.request.input_parts import ParsedContent
 from app.protocol.request.shape import Shape
+from app.protocol.request.summaries import SERVER_ITEMS, ServerItem
 from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
 
 
@@ -61,20 +62,6 @@ class ConfigurationUpdateItem(Shape):
     reasoning: Configuration | None = None
 
 
-class CompactionItem(Shape):
-    """What is left of a conversation, sealed for the server that summed it up."""
-
-    type: Literal["compaction", "compaction_summary"] = "compaction"
-    encrypted_content: str
-    id: str | None = None
-
-
-class CompactionTriggerItem(Shape):
-    """At the end: nothing is wanted but a compaction item."""
-
-    type: Literal["compaction_trigger"] = "compaction_trigger"
-
-
 class UnknownItem(Shape):
     """An item of a type without a shape of its own, all its keys kept; a dialect decides what becomes of it."""
 
@@ -88,8 +75,7 @@ InputItem = (
     | AdditionalToolsItem
     | AgentMessageItem
     | ConfigurationUpdateItem
-    | CompactionItem
-    | CompactionTriggerItem
+    | ServerItem
     | UnknownItem
 )
 
@@ -97,10 +83,8 @@ ITEMS: Final[dict[str, type[InputItem]]] = {
     "message": MessageItem,
     "additional_tools": AdditionalToolsItem,
     "agent_message": AgentMessageItem,
-    "compaction": CompactionItem,
-    "compaction_summary": CompactionItem,
-    "compaction_trigger": CompactionTriggerItem,
     "configuration_update": ConfigurationUpdateItem,
     "reasoning": ReasoningItem,
+    **SERVER_ITEMS,
 }
 """Every item that is not about a tool, by its `type`."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.compaction.summary_prompt import CUT, SUM_UP, Window, opened_window
+from app.compaction.summary_prompt import CUT, SUM_UP
+from app.compaction.window import Window, opened_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import assistant, call, output, user

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.compaction.summary import SummaryTurn
-from app.compaction.summary_prompt import SUM_UP, opened_window
-from app.compaction.window import LETTER
+from app.compaction.summary_prompt import SUM_UP
+from app.compaction.window import LETTER, opened_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.sealing import EnvelopeSealer

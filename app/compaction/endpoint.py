@@ -1,0 +1,105 @@
+"""`POST /v1/responses/compact`: a request for a summary alone, how it is answered, and what the client goes on with.
+
+An upstream that speaks Responses itself may sum up in its own way, at an address of its own. Where it has none, its
+model is asked for a summary as any model is.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from app.compaction.summary_prompt import SUM_UP
+from app.parsing.bounds import BOUNDS, Bounds
+from app.parsing.request_body import parse_object
+from app.protocol.events import LastEvent, RelayedLast
+from app.protocol.ids import NewId
+from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.plain_messages import as_items, role_of, user_message
+from app.protocol.request.summaries import SUMMARY_TYPES, SummaryTrigger
+from app.protocol.response import Response
+
+Json = dict[str, Any]
+
+KEPT: Final = 256_000
+"""Characters of a user's messages that a client is told to keep: about 64,000 tokens."""
+NOTES: Final[Json] = {"compaction": "asked for"}
+"""For the log of such a turn."""
+
+
+class OwnSummary(NamedTuple):
+    """The address at which a server sums up in its own way, what a request may hold there, and what it answers."""
+
+    path: str = "compact"
+    members: tuple[str, ...] = (
+        "model",
+        "input",
+        "instructions",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "service_tier",
+    )
+    object: str = "response.compaction"
+
+
+OWN_SUMMARY: Final = OwnSummary()
+
+
+def for_own_summary(request: CreateResponse) -> CreateResponse:
+    """The request as it was posted to us: the trigger at its end is our own."""
+    return request.model_copy(update={"raw": {**request.raw, "input": request.raw["input"][:-1]}})
+
+
+def for_written_summary(request: CreateResponse) -> CreateResponse:
+    """The request of a turn whose model is to write the summary."""
+    members = (*OWN_SUMMARY.members, "tools", "reasoning")
+    raw = {name: value for name, value in request.raw.items() if name in members}
+    raw["input"] = [*request.raw["input"][:-1], user_message(SUM_UP)]
+    raw |= {"store": False, "stream": True}
+    if raw.get("tools"):
+        raw["tool_choice"] = "none"
+    return request.model_copy(update={"raw": raw})
+
+
+def parse_summary_request(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
+    """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
+    items = as_items(raw.get("input"))
+    if isinstance(items, list):
+        raw = {**raw, "input": [*items, {"type": SummaryTrigger().type}]}
+    request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1), size)
+    return request.model_copy(update={"summary_only": True})
+
+
+def kept_messages(request: CreateResponse, new_id: NewId) -> list[Json]:
+    """The newest messages of the user as they were posted, for the client to keep beside a summary."""
+    items = request.raw["input"]
+    room = KEPT
+    kept: list[Json] = []
+    for item in reversed(items):
+        if item.get("type") in SUMMARY_TYPES:
+            break  # what is before it is not the client's to keep any longer, or is kept already
+        if role_of(item) != "user":
+            continue
+        room -= len(msgspec.json.encode(item))
+        if room < 0:
+            break
+        content = item["content"]
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        kept.append({"id": item.get("id") or new_id("msg"), **user_message(parts), "status": "completed"})
+    return kept[::-1]
+
+
+def summary_body(last: LastEvent | RelayedLast, kept: list[Json]) -> bytes:
+    """The answer as JSON: what the client keeps of the conversation, and the summary."""
+    if isinstance(last, RelayedLast):
+        return last.body
+    response: Response = last.response
+    return msgspec.json.encode(
+        {
+            "id": response.id,
+            "object": OWN_SUMMARY.object,
+            "created_at": response.created_at,
+            "output": [*kept, *response.output],
+            "usage": response.usage,
+        }
+    )

@@ -1,0 +1,55 @@
+"""What a request may hold about summaries of its conversation: its compaction items, and when one is wanted."""
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from app.protocol.request.shape import Shape
+
+
+class ServerItem(Shape):
+    """An item for this server, not for the model."""
+
+    left_out: ClassVar[str]
+    """Why the model does not get it, where it has no effect."""
+    type: str
+
+
+class SummaryItem(ServerItem):
+    """What is left of a conversation, sealed for the server that summed it up."""
+
+    left_out: ClassVar[str] = "only the server that summed this conversation up can read it."
+    type: Literal["compaction", "compaction_summary"] = "compaction"
+    encrypted_content: str
+    id: str | None = None
+
+
+class SummaryTrigger(ServerItem):
+    """At the end: nothing is wanted but a summary."""
+
+    left_out: ClassVar[str] = "it has its effect only at the end of 'input'."
+    type: Literal["compaction_trigger"] = "compaction_trigger"
+
+
+SUMMARY_TYPES: Final = frozenset({"compaction", "compaction_summary"})
+"""What items with a summary are called; Codex knew the latter name first."""
+SERVER_ITEMS: Final[dict[str, type[ServerItem]]] = {
+    "compaction": SummaryItem,
+    "compaction_summary": SummaryItem,
+    "compaction_trigger": SummaryTrigger,
+}
+"""By their `type`."""
+
+
+class ContextManagement(Shape):
+    """What the server is to do with a conversation that grows too long."""
+
+    no_effect: ClassVar[str] = "it is no compaction with a threshold."
+    """Why an entry without a threshold has no effect."""
+    type: str
+    compact_threshold: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def threshold(self) -> int | None:
+        """How many tokens the conversation may have before it is to be summed up. None where that is not asked for."""
+        return self.compact_threshold if self.type == "compaction" else None
