@@ -1,61 +1,25 @@
 """`am-proxy check --probe` against servers of every kind, on real sockets."""
 
 import socket
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.__main__ import main
 from app.cli import probe
+from tests.support.probed_server import KEY, SAYS, TALKS, Server, probed, speaks
 from tests.support.running import run
-from tests.support.script import counts, says, stops
-from tests.support.servers import Ask, ChatUpstream, End, Hang, Json, ResponsesUpstream, Script, Status, Step
-from tests.support.servers.responses import answer, begins, ends, hosted, message, response
+from tests.support.script import says
+from tests.support.servers import Ask, End, Hang, Status, Step
+from tests.support.servers.responses import begins, ends
 from tests.support.serving import serving
 
-KEY = "sk-a-key-that-must-stay-secret"
 QUESTION = "Count from one to thirty, in words."
-SAYS = [says("one"), says(", two"), stops("length"), counts(7, 16)]
-CUT: Json = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-SPENT = {**response(status="completed")["usage"], "output_tokens": 16}
-TALKS = answer(message("msg_1", "one", ", two"), **CUT, usage=SPENT)
-CALLS = answer(hosted("custom_tool_call", "ctc_1", call_id="call_1", name="answer", input="yes"))
-NO_PATH = Status(404, {"error": {"message": "not found"}})
 HTML = Status(200, b"<html><body>It works</body></html>", {"content-type": "text/html"})
-
-
-def speaks(talks: Sequence[Step] = TALKS, calls: Sequence[Step] = CALLS) -> Script:
-    """A server of Responses: what it says, and how it calls a custom tool."""
-    return lambda ask: calls if "tools" in ask.body else talks
 
 
 def listing(*names: str) -> Status:
     return Status(200, {"object": "list", "data": [{"id": name} for name in names]})
-
-
-class Server(ChatUpstream):
-    """A server of several paths, each with its script; all other paths are unknown to it."""
-
-    def __init__(
-        self, *, models: Script = (NO_PATH,), chat: Script = (NO_PATH,), responses: Script = (NO_PATH,)
-    ) -> None:
-        self._paths = {"/v1/models": models, "/v1/chat/completions": chat, "/v1/responses": responses}
-        self._native = ResponsesUpstream.__new__(ResponsesUpstream)  # what it finds and frames, without its socket
-        super().__init__(self._steps)
-
-    def _steps(self, ask: Ask) -> list[Step]:
-        script = self._paths[ask.path]
-        return list(script(ask) if callable(script) else script)
-
-    def _all_faults(self, ask: Ask) -> list[str]:
-        if ask.path == "/v1/models":
-            return [] if ask.raw == b"" else ["a body in a GET request"]
-        return self._native.faults(ask) if ask.path == "/v1/responses" else super()._all_faults(ask)
-
-    def frame(self, step: Json, ask: Ask) -> bytes:
-        return self._native.frame(step, ask) if ask.path == "/v1/responses" else super().frame(step, ask)
 
 
 @pytest.fixture(autouse=True)
@@ -64,17 +28,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("THE_KEY", KEY)
     return tmp_path
-
-
-def probed(url: str, capsys: pytest.CaptureFixture[str], via: str = "chat", *flags: str) -> tuple[int, dict[str, str]]:
-    """The exit code, and what is said of this server, by its titles."""
-    code = main(["check", "--probe", "--upstream", url, "--via", via, "--upstream-key", "env:THE_KEY", *flags])
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    assert KEY not in printed.out
-    first, title, *lines = printed.out.splitlines()
-    assert (first, title) == ("# no file: no errors", f"upstreams.upstream: {url}")
-    return code, {line[:20].strip(): line[20:] for line in lines}
 
 
 YES_CHAT = "yes: streamed, with usage, finish reason length"
@@ -262,96 +215,6 @@ def test_a_server_that_neither_limits_nor_streams_nor_counts_works(capsys: pytes
             "but it refuses the limit of an answer"
         ),
     )
-
-
-def changed(events: Sequence[Json], kind: str, **fields: Any) -> list[Json]:
-    """The events with these fields in each whose name begins so; None takes one off."""
-    return [
-        {key: value for key, value in {**event, **fields}.items() if value is not None}
-        if str(event["type"]).startswith(kind)
-        else event
-        for event in events
-    ]
-
-
-COMPLETED = answer(message("msg_1", "one", ", two"), usage=SPENT)
-LONGER = answer(message("msg_1", "one", ", two"), usage={**SPENT, "output_tokens": 40})
-REFUSES_LIMIT = Status(400, {"error": {"message": "max_output_tokens is not known"}})
-SILENT_LIMIT = "it does not say that the limit cut the answer"
-NO_GRAMMAR = "it makes no call of a custom tool with a grammar"
-NO_CUSTOM_TOOLS = Status(400, {"error": {"message": "Custom tools with a grammar format are not supported."}})
-
-
-def about_response(**fields: Any) -> list[Json]:
-    """What it says, with these fields in its first response."""
-    first, *others = TALKS
-    return [{**first, "response": {**first["response"], **fields}}, *others]
-
-
-def refuses_limits(ask: Ask) -> Sequence[Step]:
-    """A server of Responses that knows no `max_output_tokens`."""
-    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else CALLS if "tools" in ask.body else TALKS
-
-
-FAULTS: list[tuple[Script, list[str]]] = [
-    (speaks(changed(TALKS, "response.output", output_index=None)), ["no output_index"]),
-    (speaks(changed(TALKS, "response.content", content_index=None)), ["no content_index"]),
-    (speaks(about_response(created_at=1.5)), ["created_at is no whole number"]),
-    (speaks(about_response(id="resp_2")), ["the response's id changes"]),
-    (speaks(changed(TALKS, "response.output_text.delta", item_id="msg_2")), ["ids of items change"]),
-    (speaks(COMPLETED), [SILENT_LIMIT]),
-    (speaks(LONGER), ["it does not keep to the limit of an answer"]),
-    (
-        speaks(changed(TALKS, "response.incomplete", type="response.completed")),
-        ["a status that its last event contradicts"],
-    ),
-    (speaks(about_response(output=None)), ["no output in response.created"]),
-    (refuses_limits, ["it refuses the limit of an answer"]),
-    (speaks(calls=[NO_CUSTOM_TOOLS]), ["it refuses custom tools with a grammar"]),
-    (speaks(calls=TALKS), [NO_GRAMMAR]),
-    (speaks(calls=[Status(500, {})]), [NO_GRAMMAR]),
-    (speaks(COMPLETED, TALKS), [SILENT_LIMIT, NO_GRAMMAR]),
-]
-
-
-@pytest.mark.parametrize(("responses", "faults"), FAULTS)
-def test_responses_that_clients_would_stumble_over_are_not_recommended(
-    responses: Script, faults: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """llama.cpp, vLLM and transformers speak Responses, each with some of these."""
-    with Server(chat=SAYS, responses=responses) as server:
-        code, printed = probed(server.url, capsys, "responses")
-    assert printed["Responses"].endswith(f"with usage; but {', '.join(faults)}")
-    assert (code, printed["suits it"], printed["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
-
-
-@pytest.mark.parametrize("usage", [None, {**SPENT, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])
-@pytest.mark.parametrize(
-    ("text", "cut", "fault"),
-    [
-        (", two", {}, SILENT_LIMIT),
-        (" to thirty", {}, "it does not keep to the limit of an answer"),
-        (", two", CUT, None),
-    ],
-)
-def test_a_server_that_counts_nothing_is_judged_by_its_last_word(
-    text: str, cut: Json, fault: str | None, usage: Json | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    talks = answer(message("msg_1", "one", text), **cut, usage=usage)
-    chat = [says("one"), says(text), stops("length" if cut else "stop")]
-    with Server(chat=chat, responses=speaks(talks)) as server:
-        _, printed = probed(server.url, capsys)
-    faults = [printed[title].partition("; but ")[2] or None for title in ("chat completions", "Responses")]
-    assert faults == [fault, fault]
-
-
-def test_responses_without_a_fault_are_recommended_where_chat_is_not_spoken_or_not_right(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    loose = [says("one"), stops("stop"), counts(7, 40)]
-    with Server(responses=speaks()) as alone, Server(chat=loose, responses=speaks()) as beside:
-        suits = [probed(server.url, capsys)[1]["suits it"] for server in (alone, beside)]
-    assert suits == ['via = "responses"'] * 2
 
 
 def test_a_server_that_never_ends_is_given_up(

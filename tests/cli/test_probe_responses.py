@@ -1,0 +1,120 @@
+"""What `am-proxy check --probe` says of a server's Responses: which faults clients would stumble over."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.probed_server import CALLS, CUT, KEY, SAYS, SPENT, TALKS, Server, probed, speaks
+from tests.support.script import counts, says, stops
+from tests.support.servers import Ask, Json, Script, Status, Step
+from tests.support.servers.responses import answer, message
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("THE_KEY", KEY)
+    return tmp_path
+
+
+def changed(events: Sequence[Json], kind: str, **fields: Any) -> list[Json]:
+    """The events with these fields in each whose name begins so; None takes one off."""
+    return [
+        {key: value for key, value in {**event, **fields}.items() if value is not None}
+        if str(event["type"]).startswith(kind)
+        else event
+        for event in events
+    ]
+
+
+COMPLETED = answer(message("msg_1", "one", ", two"), usage=SPENT)
+
+
+LONGER = answer(message("msg_1", "one", ", two"), usage={**SPENT, "output_tokens": 40})
+
+
+REFUSES_LIMIT = Status(400, {"error": {"message": "max_output_tokens is not known"}})
+
+
+SILENT_LIMIT = "it does not say that the limit cut the answer"
+
+
+NO_GRAMMAR = "it makes no call of a custom tool with a grammar"
+
+
+NO_CUSTOM_TOOLS = Status(400, {"error": {"message": "Custom tools with a grammar format are not supported."}})
+
+
+def about_response(**fields: Any) -> list[Json]:
+    """What it says, with these fields in its first response."""
+    first, *others = TALKS
+    return [{**first, "response": {**first["response"], **fields}}, *others]
+
+
+def refuses_limits(ask: Ask) -> Sequence[Step]:
+    """A server of Responses that knows no `max_output_tokens`."""
+    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else CALLS if "tools" in ask.body else TALKS
+
+
+FAULTS: list[tuple[Script, list[str]]] = [
+    (speaks(changed(TALKS, "response.output", output_index=None)), ["no output_index"]),
+    (speaks(changed(TALKS, "response.content", content_index=None)), ["no content_index"]),
+    (speaks(about_response(created_at=1.5)), ["created_at is no whole number"]),
+    (speaks(about_response(id="resp_2")), ["the response's id changes"]),
+    (speaks(changed(TALKS, "response.output_text.delta", item_id="msg_2")), ["ids of items change"]),
+    (speaks(COMPLETED), [SILENT_LIMIT]),
+    (speaks(LONGER), ["it does not keep to the limit of an answer"]),
+    (
+        speaks(changed(TALKS, "response.incomplete", type="response.completed")),
+        ["a status that its last event contradicts"],
+    ),
+    (speaks(about_response(output=None)), ["no output in response.created"]),
+    (refuses_limits, ["it refuses the limit of an answer"]),
+    (speaks(calls=[NO_CUSTOM_TOOLS]), ["it refuses custom tools with a grammar"]),
+    (speaks(calls=TALKS), [NO_GRAMMAR]),
+    (speaks(calls=[Status(500, {})]), [NO_GRAMMAR]),
+    (speaks(COMPLETED, TALKS), [SILENT_LIMIT, NO_GRAMMAR]),
+]
+
+
+@pytest.mark.parametrize(("responses", "faults"), FAULTS)
+def test_responses_that_clients_would_stumble_over_are_not_recommended(
+    responses: Script, faults: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """llama.cpp, vLLM and transformers speak Responses, each with some of these."""
+    with Server(chat=SAYS, responses=responses) as server:
+        code, printed = probed(server.url, capsys, "responses")
+    assert printed["Responses"].endswith(f"with usage; but {', '.join(faults)}")
+    assert (code, printed["suits it"], printed["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
+
+
+@pytest.mark.parametrize("usage", [None, {**SPENT, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])
+@pytest.mark.parametrize(
+    ("text", "cut", "fault"),
+    [
+        (", two", {}, SILENT_LIMIT),
+        (" to thirty", {}, "it does not keep to the limit of an answer"),
+        (", two", CUT, None),
+    ],
+)
+def test_a_server_that_counts_nothing_is_judged_by_its_last_word(
+    text: str, cut: Json, fault: str | None, usage: Json | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talks = answer(message("msg_1", "one", text), **cut, usage=usage)
+    chat = [says("one"), says(text), stops("length" if cut else "stop")]
+    with Server(chat=chat, responses=speaks(talks)) as server:
+        _, printed = probed(server.url, capsys)
+    faults = [printed[title].partition("; but ")[2] or None for title in ("chat completions", "Responses")]
+    assert faults == [fault, fault]
+
+
+def test_responses_without_a_fault_are_recommended_where_chat_is_not_spoken_or_not_right(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    loose = [says("one"), stops("stop"), counts(7, 40)]
+    with Server(responses=speaks()) as alone, Server(chat=loose, responses=speaks()) as beside:
+        suits = [probed(server.url, capsys)[1]["suits it"] for server in (alone, beside)]
+    assert suits == ['via = "responses"'] * 2
