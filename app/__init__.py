@@ -4,44 +4,49 @@ The map
 -------
     __main__.py, cli/   the command line
     main.py             composition root: `build_app(settings)`; the only file that knows every room
-    application.py      what serves under one configuration, and the change to another
+    application.py      the application of one configuration, and the change to another one
     shared_state.py     what outlives a reload of the settings
     wiring.py           from settings to upstreams and catalogue
     settings/           config.toml, environment and flags -> frozen `Settings`
     options.py          options of servers and models, declared once and shared
-    providers/          what is known of each provider: one file for each
+    providers/          how each provider differs: address and key if asked directly, what litellm loses otherwise
     catalogue.py        public model name -> route
-    codex_catalog.py    a model as Codex wants it described
-    sealing.py          the envelope in which clients carry what only this server may read
-    json_text.py        JSON as bytes and back, and how many values it holds
-    off_loop.py         work that takes long, in threads
-    own_thread.py       calls that block, such as looking up names
-    loop_delay.py       how late this process runs what is due
-    fair_slots.py       slots that many callers want, shared out fairly
+    codex_catalog.py    describes a model for Codex's catalogue
+    sealing.py          encrypts content that clients carry and only this server can read
+    json_text.py        JSON as bytes and back, and the number of values in it
+    off_loop.py         runs long work in threads
+    own_thread.py       runs blocking calls, such as looking up names, in threads of their own
+    loop_delay.py       measures how late the timers of this process are
+    fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)
     inspector/          the page at `/`
-    observers/          metrics, tracing, the log of bodies, and the ring buffer behind the inspector
+    observers/          metrics, tracing, the log of bodies, and the inspector's ring buffer
     transports/         how requests come in and events travel to the client
-    turns/              the life of a turn: limits, choice of the upstream, breaker, pump, log line
-    upstreams/          the servers that run the models
-    dialects/           what an upstream understands: requests become asks, payloads become deltas
+    turns/              the life of a turn: service (start here), limits, choice of the upstream, pump, log line
+    upstreams/          the servers that run the models, and their circuit breakers
+    dialects/           what an upstream understands: prompts become asks, payloads become deltas
     prompt/             what a model is asked, in no dialect: conversation, tools, settings, and the rules for them
-    compaction/         summing a conversation up, and going on from the summary
-    parsing/            from a posted body to nouns, or to a refusal by the exact path of the first fault
-    bridges/            one file per tool type: how it rides on a function
+    compaction/         summarizing a conversation, and continuing from the summary
+    parsing/            a posted body becomes nouns, or a refusal with the exact path of the first fault
+    bridges/            tools carried by functions: names, choice, and one file for each tool type in tool_types/
     emitter/            deltas in, events out
-    fetching/           which addresses may be fetched, and pictures and files from there
+    fetching/           which URLs may be fetched, and fetching images and files
     protocol/           nouns of the Responses API
 
 The walk
 --------
-    POST -> transports/http_turns  who calls, what is asked (a websocket's frames: transports/websocket)
-         -> turns/lifecycle        slot, log line; closes whatever the turn opens
-         -> catalogue              which upstream, under which name
-         -> prompt/build           the request as a prompt in no dialect; warnings
-         -> dialects/chat/turn     the prompt as a body for the upstream; the first events
-         -> upstreams/*.open(ask)  payloads -- nothing has been sent to the client yet
-         -> turns/pump             payload -> reader -> deltas -> emitter -> events
-         -> transports/sse         bytes
+    POST -> transports/http_turns   the caller; a slot; then the body (websocket: transports/websocket)
+            turns/lifecycle         around all that follows: holds slot and log line, closes the upstream
+         -> turns/service           conducts the turn, from the body to an upstream that is asked
+         -> parsing/request_body    the body as nouns, or a refusal
+         -> catalogue               the route: upstream, model name, fallbacks; makes the turn in its dialect
+         -> dialects/chat/turn      calls prompt/build (prompt and warnings) and chat/encode (the ask);
+                                    for a Responses upstream dialects/responses/relay, without a prompt
+         -> turns/pump              starts a task that asks and draws payloads
+         -> turns/attempts          upstreams/*.open(ask): breaker, retries, fallbacks up to the first payload;
+                                    a refusal is an HTTP status, unless `first_payload_wait` has passed:
+                                    then turns/opening has sent the first events
+         -> turns/pump              payload -> chat/decode -> deltas -> emitter -> events
+         -> transports/sse          bytes; the slot is given back before the last event
 
-`docs/decisions/` says why it is so.
+`docs/decisions/` records the reasons.
 """

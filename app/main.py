@@ -24,8 +24,8 @@ from app.transports.auth import Auth
 from app.transports.hosts import HostGuard
 from app.transports.http import Http
 from app.transports.http_turns import DirectEndpoints
+from app.transports.middleware import RequestId, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.receiving import Bodies
-from app.transports.request_id import RequestId, on_framework_error, on_problem, on_unknown_websocket
 from app.transports.websocket import PATHS, WebSockets
 from app.turns.service import TurnService
 from app.upstreams.litellm_chat import close_connections, warm

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from app.bridges.base import Bridge, Carrier, FunctionSpec, RetoldCall, RetoldOutput
 from app.bridges.choice import permits, read_choice
-from app.bridges.namespace import Member, members
+from app.bridges.namespace_members import Member, members
 from app.bridges.naming import Names, ToolName
 from app.bridges.registry import BRIDGES, wire_type
 from app.bridges.tool_types.function import FUNCTION, FunctionTool

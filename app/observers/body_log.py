@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.emitter.event_sizes import size_of
+from app.emitter.encoded_size import size_of
 from app.json_text import json_value
 from app.observers.in_order import BUSY, Backlog, InOrder
 from app.observers.redaction import LONGEST, brief, redacted, shown

@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 import msgspec
 
-from app.emitter.event_sizes import LONG, size_of
+from app.emitter.encoded_size import LONG, size_of
 from app.json_text import json_bytes, json_value
 from app.observers.in_order import BUSY, Backlog, InOrder
 from app.observers.redaction import LONGEST, brief, redacted, shown

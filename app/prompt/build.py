@@ -7,8 +7,8 @@ from app.bridges.base import FunctionSpec
 from app.bridges.choice import Choice
 from app.bridges.table import BridgeTable
 from app.compaction.window import expanded
-from app.prompt.conversation import to_conversation
 from app.prompt.effort import asked_effort, known_effort
+from app.prompt.item_reader import to_conversation
 from app.prompt.model_limits import ModelLimits
 from app.prompt.nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from app.prompt.output_format import instructed, read_format

@@ -11,8 +11,8 @@ from pydantic_core import ErrorDetails
 
 from app.options import Can, Table
 from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Model, Settings, Tables
-from app.settings.known_providers import complete_upstreams
 from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
+from app.settings.provider_keys import complete_upstreams
 from app.settings.server import KeyTable, Seal, Server
 from app.settings.sources import Sources
 from app.settings.upstream import Upstream

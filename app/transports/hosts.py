@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from app.protocol.problems import Problem
-from app.transports.request_id import error_response
+from app.transports.middleware import error_response
 
 _HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9_, -]{1,2000}")

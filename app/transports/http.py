@@ -17,9 +17,9 @@ from app.protocol.problems import refuse
 from app.settings import Key, Server
 from app.transports.auth import Auth
 from app.transports.http_turns import CountEndpoint, CreateEndpoint, SummaryEndpoint
+from app.transports.middleware import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.transports.openapi import SUMMARY_PATH, document
 from app.transports.receiving import Bodies
-from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.turns.service import TurnService
 
 STATELESS: Final = (

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.compaction.endpoint import summary_body
-from app.emitter.event_sizes import size_of
+from app.emitter.encoded_size import size_of
 from app.off_loop import off_loop
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
@@ -30,13 +30,13 @@ from app.protocol.warnings import ClientWarning
 from app.settings import Server
 from app.transports import sse
 from app.transports.auth import Auth
+from app.transports.middleware import error_response
 from app.transports.receiving import Bodies, UntilDisconnect
-from app.transports.request_id import error_response
 from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
 from app.turns.limits import LEAVING
 from app.turns.log import trace_of
 from app.turns.service import TurnService
-from app.turns.warning_texts import in_header
+from app.turns.warning_output import in_header
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says who counted."""

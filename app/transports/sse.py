@@ -9,11 +9,11 @@ import msgspec
 from sse_starlette import EventSourceResponse
 from starlette.types import Message
 
-from app.emitter.event_sizes import LONG, size_of
+from app.emitter.encoded_size import LONG, size_of
 from app.off_loop import off_loop
 from app.protocol.events import Event, Relayed
 from app.protocol.warnings import ClientWarning
-from app.turns.warning_texts import in_event
+from app.turns.warning_output import in_event
 
 DONE: Final = b"data: [DONE]\n\n"
 """The specification wants it; every client ignores it."""

@@ -29,14 +29,14 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from app.emitter.event_sizes import size_of
+from app.emitter.encoded_size import size_of
 from app.off_loop import off_loop
 from app.parsing.create_frame import Frame, parse_frame
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Server
 from app.transports.auth import Auth
-from app.transports.request_id import UPGRADE, UPGRADE_REQUIRED, error_response
+from app.transports.middleware import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.transports.sse import is_short
 from app.transports.websocket_frames import FULL, STOPPING, WaitingFrames, at_once, frames, frames_apart, warned
 from app.transports.websocket_guard import DRAIN, SHARE

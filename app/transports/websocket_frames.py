@@ -9,7 +9,7 @@ from app.protocol.problems import Problem
 from app.protocol.warnings import ClientWarning
 from app.transports import sse
 from app.turns.quota import Share
-from app.turns.warning_texts import in_event
+from app.turns.warning_output import in_event
 
 WAITING: Final = 64
 """Frames that may wait for their turn."""

@@ -6,7 +6,7 @@ from app.catalogue import AnyTurn, Route
 from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 from app.turns.log import TurnLog
-from app.turns.warning_texts import bounded
+from app.turns.warning_output import bounded
 from app.upstreams.clocks import Clocks
 
 

@@ -18,7 +18,7 @@ from app.catalogue import AnyTurn, Route
 from app.loop_delay import loop_delay
 from app.protocol.problems import Problem, ProblemError
 from app.turns.pump import SILENT, too_slow
-from app.turns.reader import Answer
+from app.turns.turn_protocols import Answer
 from app.upstreams.port import NoSuchAddressError, UpstreamRefused
 
 PATIENCE: Final = 5

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from app.protocol.events import Event
 from app.protocol.problems import Problem, ProblemError
-from app.turns.reader import Answer, Opening, Sender, Turn
+from app.turns.turn_protocols import Answer, Opening, Sender, Turn
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 

@@ -31,9 +31,9 @@ from app.turns.observer import Observer
 from app.turns.opening import RequestOpening
 from app.turns.pump import Pump
 from app.turns.quota import Quota
-from app.turns.reader import Answer
 from app.turns.summary_first import SummaryFirst
-from app.turns.warning_texts import bounded
+from app.turns.turn_protocols import Answer
+from app.turns.warning_output import bounded
 
 UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
 LOGGED_NAME: Final = 200

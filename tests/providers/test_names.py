@@ -20,7 +20,7 @@ ALLOWED: Final = {
     "observers/redaction.py": "how keys begin, whoever made them",
     "settings/upstream.py": "an example in the message of a mistake",
     "transports/hosts.py": "names of headers of the OpenAI API",
-    "transports/request_id.py": "a header of the OpenAI API",
+    "transports/middleware.py": "a header of the OpenAI API",
     "transports/websocket.py": "a header of the OpenAI API",
     "upstreams/error_keys.py": "how keys begin, whoever made them",
     "upstreams/litellm_chat.py": "OpenAI's library, which litellm imports late",

@@ -11,7 +11,7 @@ import pytest
 import app.transports.http_turns
 import app.transports.sse
 import app.transports.websocket as endpoint
-from app.emitter.event_sizes import _TEXTS, _VALUES, LONG, size_of
+from app.emitter.encoded_size import _TEXTS, _VALUES, LONG, size_of
 from app.emitter.opening_response import opening_response
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event, LifecycleEvent, Relayed, ResponseCompleted

@@ -17,7 +17,7 @@ from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Identity
 from app.turns.opening import RequestOpening
 from app.turns.pump import QUEUE, SILENT, Pump
-from app.turns.reader import Answer
+from app.turns.turn_protocols import Answer
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 

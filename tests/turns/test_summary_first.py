@@ -18,8 +18,8 @@ from app.protocol.response import Identity
 from app.protocol.seals import Sealer
 from app.turns.opening import RequestOpening
 from app.turns.pump import Pump
-from app.turns.reader import Answer
 from app.turns.summary_first import SummaryFirst
+from app.turns.turn_protocols import Answer
 from app.upstreams.clocks import Clocks
 from tests.support.script import says, stops
 from tests.support.stage import OpenBook, counted_ids

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
-from app.bridges.namespace import members
+from app.bridges.namespace_members import members
 from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_object
 from app.bridges.registry import BRIDGES

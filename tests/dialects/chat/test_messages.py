@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions, ServerOptions
-from app.prompt.conversation import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
+from app.prompt.item_reader import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
 from tests.support.chat_requests import (
     ask,
     assistant,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.prompt.conversation import UNREADABLE
+from app.prompt.item_reader import UNREADABLE
 from tests.support.sealed_answers import HOME, PSF, REDACTED, SIGNED, Json, answered, asked_again, call, calls, delta
 
 

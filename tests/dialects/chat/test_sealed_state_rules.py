@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
-from app.prompt.conversation import UNREADABLE
+from app.prompt.item_reader import UNREADABLE
 from app.sealing import EnvelopeSealer
 from tests.support.sealed_answers import (
     HOME,
