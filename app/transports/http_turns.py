@@ -21,7 +21,6 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.compaction.endpoint import summary_body
 from app.emitter.encoded_size import size_of
 from app.off_loop import off_loop
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
@@ -140,8 +139,7 @@ class SummaryEndpoint(TurnEndpoint):
                 raise ProblemError(running.problem or failed)
             turn.log.note(status=HTTPStatus.OK.value)
             cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
-            size = size_of(last, running.size) + running.size  # with what is kept of the request
-            body = await off_loop(size, summary_body, last, kept)
+            body = await self._service.summary_body(last, kept, running.size)
             return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
 
     async def _begin(

@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any, Final
 
 from app.catalogue import AnyTurn, Catalogue, Counted, Route
-from app.compaction.endpoint import kept_messages, parse_summary_request
+from app.compaction.endpoint import kept_messages, parse_summary_request, summary_body
 from app.compaction.summary import SummaryTurn, may_be_summarized
+from app.emitter.encoded_size import size_of
 from app.emitter.opening_response import opening_response
 from app.emitter.prepared import prepared
 from app.fetching.url_policy import is_data_uri
@@ -15,7 +16,7 @@ from app.off_loop import off_loop
 from app.parsing.bounds import Bounds
 from app.parsing.json_object import decode_object
 from app.parsing.request_body import parse_object
-from app.protocol.events import Event
+from app.protocol.events import Event, LastEvent, RelayedLast
 from app.protocol.ids import NewId
 from app.protocol.problems import refuse
 from app.protocol.request.create_response import CreateResponse
@@ -104,6 +105,11 @@ class TurnService:
     async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
         """What of a conversation its client is to keep beside the summary."""
         return await off_loop(create.size, kept_messages, create, self._new_id)
+
+    @staticmethod
+    async def summary_body(last: LastEvent | RelayedLast, kept: list[dict[str, Any]], size: int) -> bytes:
+        """The answer to a request of `size` bytes for a summary: what is kept, and the item in the last event."""
+        return await off_loop(size_of(last, size) + size, summary_body, last, kept)
 
     async def prepare(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> list[Event]:
         """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
