@@ -1,42 +1,33 @@
-"""An address at which a server says how many tokens an ask has. One that does not count is left alone for a while."""
+"""An address at which a server counts the tokens of an ask. An address that does not count is not asked for a while."""
 
 import asyncio
 from typing import Any, Final
 
 import msgspec
 
-from app.upstreams.http_server import CONNECT, NOT_THERE, HttpRefusedError, HttpServer, json_object
-from app.upstreams.port import KEEP, Counted, Keep
+from app.upstreams.http_server import NOT_THERE, HttpRefusedError, HttpServer, json_object
+from app.upstreams.port import Counted
 
 Json = dict[str, Any]
 
 PAUSE: Final = 600
 """Seconds for which an address that does not count is not asked again. The server may be another one by then."""
 MOST: Final = 2**53
-"""What no prompt reaches, and what every JSON reader still takes for a whole number."""
+"""Counts are below this: no prompt is as long, and every JSON reader still reads it as a whole number."""
 
 
 class CountingAddress:
     """One such address. `field` is the name of the count in its answer."""
 
-    def __init__(
-        self,
-        url: str,
-        field: str,
-        *,
-        api_key: str | None,
-        timeout: float = 300.0,
-        connect: float = CONNECT,
-        keep: Keep = KEEP,
-    ) -> None:
-        self._server = HttpServer(url, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
+    def __init__(self, server: HttpServer, field: str) -> None:
+        self._server = server
         self._field = field
         self._paused_until = 0.0
 
     async def count(self, body: Json, key: str | None = None) -> Counted | None:
         """The count; None where this address does not count. Raises one of `TROUBLE` for any other refusal.
 
-        Requests may come at once, so nothing is closed here: what one of them learns is a time and nothing else.
+        Several requests may run at once, so no connection is closed here: only the time of the next attempt changes.
         """
         clock = asyncio.get_running_loop().time
         if clock() < self._paused_until:
@@ -46,7 +37,7 @@ class CountingAddress:
         except HttpRefusedError as error:
             if error.status not in NOT_THERE:
                 raise
-            if not _names_the_model(error.text, str(body["model"])):  # one caller's wrong name says nothing of it
+            if not _names_the_model(error.text, str(body["model"])):  # else the address may still count
                 self._paused_until = clock() + PAUSE
             return None
         tokens = None if answer is None else answer.get(self._field)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -54,28 +55,14 @@ class HttpChat:
         keep: Keep = KEEP,
         compat: ChatCompat = COMPAT,
     ) -> None:
-        self._server = HttpServer(
-            f"{base_url.rstrip('/')}/chat/completions", api_key=api_key, timeout=timeout, connect=connect, keep=keep
-        )
+        server_at = partial(HttpServer, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
         root = base_url.rstrip("/")
-        self._llama_counter = CountingAddress(
-            f"{root}/chat/completions/input_tokens",
-            "input_tokens",
-            api_key=api_key,
-            timeout=timeout,
-            connect=connect,
-            keep=keep,
-        )
+        chat = f"{root}/chat/completions"
+        self._server = server_at(chat)
+        self._llama_counter = CountingAddress(server_at(f"{chat}/input_tokens"), "input_tokens")
         self._vllm_counter: CountingAddress | None = None
         if root.endswith(V1):
-            self._vllm_counter = CountingAddress(
-                f"{root.removesuffix(V1)}/tokenize",
-                "count",
-                api_key=api_key,
-                timeout=timeout,
-                connect=connect,
-                keep=keep,
-            )
+            self._vllm_counter = CountingAddress(server_at(f"{root.removesuffix(V1)}/tokenize"), "count")
         self._secret = api_key
         self._compat = compat
 

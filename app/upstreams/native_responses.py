@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -47,18 +48,11 @@ class NativeResponses:
         connect: float = CONNECT,
         keep: Keep = KEEP,
     ) -> None:
-        url = f"{base_url.rstrip('/')}/responses"
-
-        def server(url: str) -> HttpServer:
-            return HttpServer(url, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
-
-        self._server = server(url)
-        self._counter = CountingAddress(
-            f"{url}/input_tokens", "input_tokens", api_key=api_key, timeout=timeout, connect=connect, keep=keep
-        )
+        self._url = f"{base_url.rstrip('/')}/responses"
+        self._server_at = partial(HttpServer, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
+        self._server = self._server_at(self._url)
+        self._counter = CountingAddress(self._server_at(f"{self._url}/input_tokens"), "input_tokens")
         self._secret = api_key
-        self._server_at = server
-        self._url = url
         self._other_addresses: dict[str, _OtherAddress] = {}
 
     async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
