@@ -163,7 +163,7 @@ class HttpServer:
             await session.close()
 
     def problem(self, error: Exception, model: str, secret: str | None) -> Problem:  # noqa: PLR0911 — one line per kind of trouble
-        """Say what one of `TROUBLE` means to the client who asked for `model`. `secret` is the key that was sent."""
+        """One of `TROUBLE` as a problem for the client that asked for `model`. `secret` is the key that was sent."""
         match error:
             case HttpRefusedError():
                 return problem_of_status(error.status, error.text, model=model, headers=error.headers, secret=secret)
@@ -183,36 +183,22 @@ class HttpServer:
                 return _failed("The connection to the upstream broke off.")
 
     @staticmethod
-    def wait(error: Exception) -> float | None:
-        """Seconds after which asking again may help, if it may."""
+    def refused(error: Exception, problem: Problem) -> UpstreamRefused:
+        """The exception to raise if one of `TROUBLE` comes before the answer."""
+        wait: float | None = None
+        outage: Outage | None = None
         match error:
             case HttpRefusedError():
-                return retry_wait(error.status, error.headers, error.text)
-            case aiohttp.ClientSSLError():
-                return None
+                wait = retry_wait(error.status, error.headers, error.text)
+                outage = "unavailable" if error.status in OUTAGES else None
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-                return 0
-            case _:
-                return None
-
-    @staticmethod
-    def outage(error: Exception) -> Outage | None:
-        """Whether the server was not reached, or was silent or is away for now; None if neither."""
-        match error:
-            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-                return "unreached"
+                wait = None if isinstance(error, aiohttp.ClientSSLError) else 0
+                outage = "unreached"
             case TimeoutError():
-                return "unavailable"
-            case HttpRefusedError():
-                return "unavailable" if error.status in OUTAGES else None
+                outage = "unavailable"
             case _:
-                return None
-
-    @classmethod
-    def refused(cls, error: Exception, problem: Problem) -> UpstreamRefused:
-        """What to raise where one of `TROUBLE` comes before the answer."""
-        late = isinstance(error, TimeoutError)
-        return UpstreamRefused(problem, wait=cls.wait(error), outage=cls.outage(error), timed_out=late)
+                pass
+        return UpstreamRefused(problem, wait=wait, outage=outage, timed_out=isinstance(error, TimeoutError))
 
     async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
         if self._session is None:
