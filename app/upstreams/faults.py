@@ -25,38 +25,26 @@ _LONGEST_SEARCHED: Final = 1500
 """Characters of a message in which addresses and keys are looked for."""
 _MOST_READ: Final = 20_000
 
-_WORDS: Final = tuple(provider.error_words for provider in PROVIDERS)
 
-
-def _any_of(*patterns: str) -> str:
-    return "|".join(patterns)
+def _any_of(kind: str, *patterns: str) -> str:
+    """These patterns, and those of all providers for errors of this kind (a field of `ErrorWords`)."""
+    own = (pattern for provider in PROVIDERS for pattern in getattr(provider.error_words, kind))
+    return "|".join((*patterns, *own))
 
 
 _TOO_LONG: Final = re.compile(
     _any_of(
+        "too_long",
         r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|prompt (is )?too long",
         r"too many (input )?tokens|maximum context limit|longer than the model'?s context",
         r"`inputs` tokens \+ `max_new_tokens` must be|maximum input length is.{0,40}tokens",
-        *(pattern for words in _WORDS for pattern in words.too_long),
     ),
     re.IGNORECASE,
 )
-_POLICY: Final = re.compile(
-    _any_of(
-        "content_policy_violation|content_filter|safety system",
-        *(pattern for words in _WORDS for pattern in words.policy),
-    ),
-    re.IGNORECASE,
-)
-_MODEL_FAILED: Final = re.compile(
-    _any_of(*(pattern for words in _WORDS for pattern in words.model_failed)), re.IGNORECASE
-)
-_QUOTA: Final = re.compile(
-    _any_of(
-        "insufficient_quota|exceeded your current quota", *(pattern for words in _WORDS for pattern in words.quota)
-    ),
-    re.IGNORECASE,
-)
+_POLICY: Final = re.compile(_any_of("policy", "content_policy_violation|content_filter|safety system"), re.IGNORECASE)
+_MODEL_FAILED: Final = re.compile(_any_of("model_failed"), re.IGNORECASE)
+_QUOTA: Final = re.compile(_any_of("quota", "insufficient_quota|exceeded your current quota"), re.IGNORECASE)
+_BAD_KEY: Final = re.compile(_any_of("bad_key", "invalid.api.key|incorrect api key"), re.IGNORECASE)
 _UNSUPPORTED: Final = re.compile(
     r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b", re.IGNORECASE
 )
@@ -68,10 +56,6 @@ _WAIT: Final = re.compile(
 )
 """A time to wait, as Google and others write it into an error."""
 _TOO_LARGE: Final = re.compile(r"request_too_large|exceeds the maximum size|(entity|payload) too large", re.IGNORECASE)
-_BAD_KEY: Final = re.compile(
-    _any_of("invalid.api.key|incorrect api key", *(pattern for words in _WORDS for pattern in words.bad_key)),
-    re.IGNORECASE,
-)
 
 _NAMED: Final = {
     "insufficient_quota": 429,
