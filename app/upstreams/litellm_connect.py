@@ -4,7 +4,7 @@ litellm uses one time limit for everything, connecting included. No import of li
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextvars import ContextVar
 from typing import Any, Final
 from weakref import WeakSet
@@ -18,8 +18,8 @@ _connectors: Final[WeakSet[Any]] = WeakSet()
 
 _KINDS: Final = {"ClientConnectorError", "ConnectTimeout", "ConnectionTimeoutError"}
 
-LONGEST_CHAIN: Final = 20
-"""Causes of an error that are looked at: a chain is short, and must not be a circle."""
+_LONGEST_CHAIN: Final = 20
+"""Causes of an error that are looked at: a chain is short, but it could be a circle."""
 
 HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
 """The module of litellm that makes all connectors."""
@@ -56,7 +56,7 @@ def limit(handler: Any) -> None:
 def connect_within(seconds: float, keep: Keep = KEEP) -> None:
     """Limit the time for each connection that this task makes from now on.
 
-    `keep` says which idle connections are kept. It holds for the whole process, as litellm's pool does.
+    `keep` is the limit of idle connections. It applies to the whole process, as litellm's pool does.
     """
     _within.set(seconds)
     if _keep[0] != keep:
@@ -76,12 +76,20 @@ async def in_time(chunks: AsyncGenerator[dict[str, Any]], seconds: float) -> Asy
         yield chunk
 
 
-def never_connected(error: BaseException | None) -> bool:
-    """Whether this error, or one of its causes, says that no connection was made: in time, or at all."""
-    for _ in range(LONGEST_CHAIN):
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and its causes."""
+    for _ in range(_LONGEST_CHAIN):
         if error is None:
-            return False
-        if _KINDS & {kind.__name__ for kind in type(error).__mro__}:
-            return True
+            return
+        yield error
         error = error.__cause__ or error.__context__
-    return False
+
+
+def kinds_of(error: BaseException) -> set[str]:
+    """The names of the classes of this error."""
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def never_connected(error: BaseException) -> bool:
+    """Whether this error, or one of its causes, means that no connection was made: in time, or at all."""
+    return any(_KINDS & kinds_of(each) for each in chain_of(error))

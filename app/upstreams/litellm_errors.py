@@ -8,7 +8,7 @@ that no server sent, so the cause is looked for in the chain of errors (`__cause
 import json
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
@@ -18,11 +18,10 @@ from app.providers.lookup import PROVIDERS
 from app.providers.provider import SetupFault
 from app.upstreams.error_body import ErrorBody, body_of, is_page, read
 from app.upstreams.faults import OUTAGES, problem_of_status, retry_wait
-from app.upstreams.litellm_connect import LONGEST_CHAIN, never_connected
+from app.upstreams.litellm_connect import chain_of, kinds_of, never_connected
 from app.upstreams.port import Outage
 from app.upstreams.refused_param import with_param
 
-_MOST_CAUSES: Final = 10
 _GUESSED: Final = {
     "ContextWindowExceededError": "context_length_exceeded",
     "ContentPolicyViolationError": "content_policy_violation",
@@ -72,7 +71,7 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     error = _innermost(error)
     text = _text(error)
     body = _body(error)
-    kinds = _kinds(error)
+    kinds = kinds_of(error)
     guessed = next((code for kind, code in _GUESSED.items() if kind in kinds), None)
     if guessed is not None and body is None:
         return problem_of_status(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
@@ -145,11 +144,11 @@ def operator_problem(error: BaseException) -> Problem | None:
     """
     found: set[str] = set()
     plain: list[str] = []
-    for each in _chain(_innermost(error)):
+    for each in chain_of(_innermost(error)):
         if isinstance(each, ValueError):
             plain.append(str(each))
         if not type(each).__module__.startswith("litellm"):  # its own errors are made from those of the SDK
-            found |= _kinds(each)
+            found |= kinds_of(each)
     if found >= _SDK_ERRORS:
         found -= _SDK_ERRORS
     for fault in _SETUP_FAULTS:
@@ -160,7 +159,7 @@ def operator_problem(error: BaseException) -> Problem | None:
 
 def cause_of(error: BaseException) -> str:
     """The class of the error that was raised first."""
-    return [type(each).__name__ for each in _chain(_innermost(error))][-1]
+    return [type(each).__name__ for each in chain_of(_innermost(error))][-1]
 
 
 def _translation_problem(chain: set[str]) -> Problem:
@@ -175,24 +174,11 @@ def _innermost(error: BaseException) -> BaseException:
     return error
 
 
-def _kinds(error: BaseException) -> set[str]:
-    return {kind.__name__ for kind in type(error).__mro__}
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and its causes."""
-    for _ in range(LONGEST_CHAIN):
-        if error is None:
-            return
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _kinds_in_chain(error: BaseException) -> set[str]:
     """The names of the classes of this error and of its causes."""
     found: set[str] = set()
-    for each in _chain(error):
-        kinds = _kinds(each)
+    for each in chain_of(error):
+        kinds = kinds_of(each)
         if type(each).__module__.startswith("litellm"):
             kinds -= {"APIStatusError"}  # litellm's own errors are all made from it, whatever their cause
         found |= kinds
@@ -216,10 +202,10 @@ def _body(error: BaseException) -> ErrorBody | None:
 
     litellm guesses from single words what an error means, even from those of an HTML page.
     """
-    for each in reversed(list(_chain(error))):
+    for each in reversed(list(chain_of(error))):
         if text := _answered(each):
             return read(text)
-    for each in _chain(error):
+    for each in chain_of(error):
         if (body := getattr(each, "body", None)) and isinstance(body, dict):
             return body_of(body)
     text = _without_names(_text(error))
@@ -274,12 +260,11 @@ def _status(error: BaseException) -> int:
     return 500
 
 
-def _headers(error: BaseException | None) -> Mapping[str, str]:
+def _headers(error: BaseException) -> Mapping[str, str]:
     """The headers of the answer that caused this error. Not all of litellm's errors hold them themselves."""
-    for _ in range(_MOST_CAUSES):
-        for holder in (error, getattr(error, "response", None)):
+    for each in chain_of(error):
+        for holder in (each, getattr(each, "response", None)):
             for name in ("litellm_response_headers", "headers"):
                 if headers := getattr(holder, name, None):
                     return {str(key): str(value) for key, value in dict(headers).items()}
-        error = None if error is None else error.__cause__ or error.__context__
     return {}
