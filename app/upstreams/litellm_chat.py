@@ -6,6 +6,7 @@ litellm takes more than a second to import and hundreds of megabytes, so it is i
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import threading
 import warnings
@@ -20,17 +21,18 @@ from app.providers.capabilities import ANYTHING, Capabilities
 from app.providers.lookup import provider_of
 from app.providers.openai import OPENAI
 from app.providers.provider import AskFacts
+from app.upstreams import litellm_errors
 from app.upstreams.chat_lines import NotAStreamError
 from app.upstreams.faults import is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
 from app.upstreams.litellm_can import capabilities, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
 from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
-from app.upstreams.litellm_errors import is_translation_fault, outage_of, timed_out, wait_of
 from app.upstreams.litellm_facts import asks_for_a_response, info_of, settings_of
-from app.upstreams.litellm_log import logged_problem
 from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
 from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
+
+log = logging.getLogger("am_proxy")
 
 _ENVIRONMENT: Final = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
@@ -141,6 +143,14 @@ def _loop_of(client: Any) -> Any | None:
     return getattr(session, "_loop", None)
 
 
+def _logged_problem(error: Exception, provider: str | None, *, model: str, secret: str | None, asked: bool) -> Problem:
+    """The client's problem. If the operator must correct something, the error's class is logged, never its text."""
+    problem = litellm_errors.problem_of(error, model=model, secret=secret, asked=asked)
+    if not asked and litellm_errors.operator_problem(error) == problem:
+        log.warning("%s: %s %s", provider, litellm_errors.cause_of(error), problem.message)
+    return problem
+
+
 def _unknown(provider: str) -> Problem:
     """An unknown provider is the operator's mistake, not the client's: not a 4xx."""
     message = f"This server's configuration names the provider '{provider}', which litellm does not know."
@@ -211,9 +221,8 @@ class LitellmChat:
             use_default_image_token_count=True,  # otherwise it downloads every image
         )
         try:
-            return Counted(
-                int(await off_loop(SHORT + 1, counting))
-            )  # a short request may wait for a tokenizer to be read
+            # in a thread even for a short request: a tokenizer may have to be read first
+            return Counted(int(await off_loop(SHORT + 1, counting)))
         except Exception:  # noqa: BLE001 — there are parts that it cannot count; the caller has an estimate
             return None
 
@@ -255,16 +264,16 @@ class LitellmChat:
             if isinstance(error, NotAStreamError):
                 problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
             else:
-                problem = logged_problem(error, self._provider, model=model, secret=secret, asked=bool(begun))
+                problem = _logged_problem(error, self._provider, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
             if started:
                 raise UpstreamBroke(problem) from None
             raise UpstreamRefused(
                 problem,
-                wait=wait_of(error),
-                outage=outage_of(error),
-                elsewhere=is_translation_fault(error, asked=bool(begun)),
-                timed_out=timed_out(error),
+                wait=litellm_errors.wait_of(error),
+                outage=litellm_errors.outage_of(error),
+                elsewhere=litellm_errors.is_translation_fault(error, asked=bool(begun)),
+                timed_out=litellm_errors.timed_out(error),
             ) from None
         finally:
             if stream is not None:
