@@ -109,7 +109,20 @@ class ChatLines:
 
     def read(self, data: bytes) -> Iterator[Json]:
         """The chunks that end in this piece. Raises `NotAStreamError` after the last valid one."""
-        for line in self._feed(data):
+        try:
+            lines = self._lines.feed(data)
+        except TooLongError:
+            raise NotAStreamError(TOO_LONG) from None
+        return self._read_lines(lines)
+
+    def end(self) -> Iterator[Json]:
+        """The chunks that are left when no more bytes come."""
+        yield from self._read_lines([self._lines.rest(), b""])
+        if self._other and not self._found and not self.done:
+            yield from self._progress.take(whole(bytes(self._other)))
+
+    def _read_lines(self, lines: list[bytes]) -> Iterator[Json]:
+        for line in lines:
             if self.done:
                 return
             if line[:5] == b"data:":
@@ -119,25 +132,6 @@ class ChatLines:
                 yield error
             else:
                 yield from self._aside(line)
-
-    def end(self) -> Iterator[Json]:
-        """What is left when nothing more comes."""
-        for line in (self._lines.rest(), b""):
-            if line[:5] == b"data:" and not self.done:
-                yield from self._chunks(line[5:])
-            elif not self.done and line[:6] == _OLD_ERROR and (error := _old_error(line)) is not None:
-                self._found = True
-                yield error
-            elif not self.done:
-                yield from self._aside(line)
-        if self._other and not self._found and not self.done:
-            yield from self._progress.take(whole(bytes(self._other)))
-
-    def _feed(self, data: bytes) -> list[bytes]:
-        try:
-            return self._lines.feed(data)
-        except TooLongError:
-            raise NotAStreamError(TOO_LONG) from None
 
     def _chunks(self, data: bytes) -> list[Json]:
         """The chunk of this data line, if it is complete together with the lines before it."""
