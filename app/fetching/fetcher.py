@@ -27,9 +27,9 @@ import aiohttp
 from app.fair_slots import FairSlots
 from app.fetching.addresses import CheckedAddresses, LookUp, LookUps
 from app.fetching.media_types import is_text, sniffed
-from app.fetching.url_policy import check_url, is_public
+from app.fetching.url_policy import check_url, is_public, refuse_url
 from app.off_loop import off_loop
-from app.protocol.problems import Problem, ProblemError, refuse
+from app.protocol.problems import Problem, ProblemError
 
 MOST_REDIRECTS: Final = 3
 AT_ONCE: Final = 32
@@ -106,7 +106,7 @@ class Fetcher:
         kind = await off_loop(len(data), _kind, data, declared)
         if kind is None or (wanted == "image" and not kind.startswith("image/")):
             what = "an image (PNG, JPEG, GIF or WebP)" if wanted == "image" else "a PDF, an image or a text"
-            raise _refuse(path, f"what lies there is not {what}")
+            raise refuse_url(path, f"what lies there is not {what}")
         return Fetched(kind, data)
 
     async def _fetch(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
@@ -114,7 +114,7 @@ class Fetcher:
             async with asyncio.timeout(self._timeout):
                 return await self._get(url, path, budget, times)
         except (_CannotFetchError, aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
-            raise _refuse(path, "it could not be fetched") from None
+            raise refuse_url(path, "it could not be fetched") from None
 
     async def close(self) -> None:
         """Close every connection."""
@@ -180,8 +180,4 @@ def _kind(data: bytes, declared: str) -> str | None:
 
 
 def _too_large(path: str, times: int) -> ProblemError:
-    return _refuse(path, "what lies there is too large" + (f" to be sent {times} times" if times > 1 else ""))
-
-
-def _refuse(path: str, why: str) -> ProblemError:
-    return refuse("invalid_value", f"Invalid URL in '{path}': {why}.", path)
+    return refuse_url(path, "what lies there is too large" + (f" to be sent {times} times" if times > 1 else ""))

@@ -31,22 +31,22 @@ _UNICAST: Final = 0b001
 def check_url(url: str, path: str, *, allow_private: bool) -> None:
     """Refuses what is not plain http(s) to a public host."""
     if len(url) > _LONGEST_URL:  # the standard library remembers the last ones that it has split
-        raise _refuse(path, f"it is longer than {_LONGEST_URL} characters")
+        raise refuse_url(path, f"it is longer than {_LONGEST_URL} characters")
     if _UNSAFE.search(url):
-        raise _refuse(path, "it holds a space, a control character or a backslash")
+        raise refuse_url(path, "it holds a space, a control character or a backslash")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise _refuse(path, "it cannot be read as a URL") from None
+        raise refuse_url(path, "it cannot be read as a URL") from None
     if parts.scheme not in {"http", "https"}:
-        raise _refuse(path, "only http and https URLs and base64 data URIs are accepted")
+        raise refuse_url(path, "only http and https URLs and base64 data URIs are accepted")
     if "@" in parts.netloc:
-        raise _refuse(path, "it carries user information")
+        raise refuse_url(path, "it carries user information")
     if not host:
-        raise _refuse(path, "it names no host")
+        raise refuse_url(path, "it names no host")
     if not allow_private and _is_private(host):
-        raise _refuse(path, "it does not point to a public host")
+        raise refuse_url(path, "it does not point to a public host")
 
 
 def is_public(address: str) -> bool:
@@ -67,7 +67,8 @@ def is_data_uri(url: str) -> bool:
     return bool(comma) and head.lower().endswith(";base64")
 
 
-def _refuse(path: str, why: str) -> ProblemError:
+def refuse_url(path: str, why: str) -> ProblemError:
+    """The refusal of the URL at this path of the request."""
     return refuse("invalid_value", f"Invalid URL in '{path}': {why}.", path)
 
 
