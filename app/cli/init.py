@@ -126,7 +126,7 @@ def _upstream(ask: Ask) -> str:
 
 def _chat_server(ask: Ask, found: dict[str, str]) -> str:
     """The tables of a chat-completions server: of a known provider, or at an address."""
-    names = {provider.name for provider in PROVIDERS if provider.speaks_chat and provider.base_url} | found.keys()
+    names = {provider.name for provider in PROVIDERS if provider.base_url} | found.keys()
     usual = next(iter(found), "")
     question = f"At which address, or of which provider (groq, mistral, …)? [{usual or 'http://…/v1'}] "
     answer = _matching(ask, question, "|".join([_ADDRESS, *names]), usual)

@@ -10,7 +10,6 @@ PROVIDERS: Final = (
         name="cerebras",
         base_url="https://api.cerebras.ai/v1",
         key_variable="CEREBRAS_API_KEY",
-        speaks_chat=True,
         compat=ChatCompat(reasoning_field="none"),
         error_words=ErrorWords(too_long=("current length is.{0,40}while limit is",)),
         litellm=Litellm(any_key=True),

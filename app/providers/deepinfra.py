@@ -9,7 +9,6 @@ PROVIDERS: Final = (
         name="deepinfra",
         base_url="https://api.deepinfra.com/v1/openai",
         key_variable="DEEPINFRA_API_KEY",
-        speaks_chat=True,
         litellm=Litellm(any_key=True),
     ),
 )

@@ -14,7 +14,6 @@ PROVIDERS: Final = (
         name="deepseek",
         base_url="https://api.deepseek.com",
         key_variable="DEEPSEEK_API_KEY",
-        speaks_chat=True,
         one_maker=True,
         compat=ChatCompat(blank_reasoning=True),
         can=Capabilities(vision=False, files=False, audio=False, structured_output=_FORMATS),

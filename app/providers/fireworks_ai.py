@@ -10,7 +10,6 @@ PROVIDERS: Final = (
         aliases=("fireworks",),
         base_url="https://api.fireworks.ai/inference/v1",
         key_variable="FIREWORKS_API_KEY",
-        speaks_chat=True,
         litellm=Litellm(any_key=True, chat_parsers=("FireworksAIChatCompletionStreamingHandler",)),
         translation=Translation(
             drops_strict=True,

@@ -11,7 +11,6 @@ PROVIDERS: Final = (
         name="groq",
         base_url="https://api.groq.com/openai/v1",
         key_variable="GROQ_API_KEY",
-        speaks_chat=True,
         compat=ChatCompat(reasoning_field="none"),
         error_words=ErrorWords(model_failed=("tool_use_failed",)),
         can=Capabilities(structured_output=()),

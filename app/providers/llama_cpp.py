@@ -7,7 +7,7 @@ from app.providers.provider import ErrorWords, Provider
 PROVIDERS: Final = (
     Provider(
         name="llama_cpp",
-        speaks_chat=True,
+        at_any_address=True,
         error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
         named_tool_choice="required",
         takes_image_urls=False,

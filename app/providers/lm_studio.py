@@ -8,7 +8,6 @@ PROVIDERS: Final = (
     Provider(
         name="lm_studio",
         base_url="http://127.0.0.1:1234/v1",
-        speaks_chat=True,
         named_tool_choice="required",
     ),
 )

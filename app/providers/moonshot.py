@@ -9,7 +9,6 @@ PROVIDERS: Final = (
         name="moonshot",
         base_url="https://api.moonshot.ai/v1",
         key_variable="MOONSHOT_API_KEY",
-        speaks_chat=True,
         litellm=Litellm(any_key=True),
     ),
 )

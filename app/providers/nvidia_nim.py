@@ -10,7 +10,6 @@ PROVIDERS: Final = (
         aliases=("nvidia",),
         base_url="https://integrate.api.nvidia.com/v1",
         key_variable="NVIDIA_NIM_API_KEY",
-        speaks_chat=True,
         litellm=Litellm(any_key=True),
     ),
 )

@@ -16,7 +16,6 @@ PROVIDERS: Final = (
     Provider(
         name="ollama",
         base_url="http://127.0.0.1:11434/v1",
-        speaks_chat=True,
         named_tool_choice="required",
         compat=ChatCompat(reasoning_field="reasoning"),
         takes_image_urls=False,

@@ -9,7 +9,6 @@ PROVIDERS: Final = (
         name="perplexity",
         base_url="https://api.perplexity.ai",
         key_variable="PERPLEXITY_API_KEY",
-        speaks_chat=True,
         error_words=ErrorWords(too_long=("total length of all messages is too long",)),
         litellm=Litellm(any_key=True),
         translation=Translation(efforts=LEVELS),

@@ -193,8 +193,8 @@ class Provider:
     """The address of its chat completions. None: it has none, or each operator has another."""
     key_variable: str | None = None
     """The environment variable that holds its key. None: it needs none, or it is not asked directly."""
-    speaks_chat: bool = False
-    """It may be asked directly, with `via = "chat"`."""
+    at_any_address: bool = False
+    """Its server speaks chat completions at an address that only the operator knows."""
     one_maker: bool = False
     """All its models are of one maker: one model takes back what another one thought."""
     takes_hints: bool = False
@@ -219,6 +219,11 @@ class Provider:
     translation: Translation = Translation()
     claude: Translation | None = None
     """What holds for its Claude models instead of `translation`, where that differs."""
+
+    @property
+    def speaks_chat(self) -> bool:
+        """Whether it may be asked directly, with `via = "chat"`."""
+        return self.base_url is not None or self.at_any_address
 
     @property
     def settings(self) -> dict[str, Any]:

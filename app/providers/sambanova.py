@@ -9,7 +9,6 @@ PROVIDERS: Final = (
         name="sambanova",
         base_url="https://api.sambanova.ai/v1",
         key_variable="SAMBANOVA_API_KEY",
-        speaks_chat=True,
         litellm=Litellm(any_key=True),
         translation=Translation(lost_parts=EVERY_PART),
     ),

@@ -10,7 +10,6 @@ PROVIDERS: Final = (
         aliases=("together",),
         base_url="https://api.together.ai/v1",
         key_variable="TOGETHER_API_KEY",
-        speaks_chat=True,
         litellm=Litellm(any_key=True),
         translation=Translation(efforts=LEVELS),
     ),

@@ -8,7 +8,6 @@ PROVIDERS: Final = (
     Provider(
         name="transformers",
         base_url="http://127.0.0.1:8000/v1",
-        speaks_chat=True,
         named_tool_choice="required",
     ),
 )

@@ -13,7 +13,6 @@ PROVIDERS: Final = (
     Provider(
         name="vllm",
         base_url="http://127.0.0.1:8000/v1",
-        speaks_chat=True,
         compat=ChatCompat(reasoning_field="reasoning"),
     ),
 )

@@ -9,7 +9,6 @@ PROVIDERS: Final = (
         name="xai",
         base_url="https://api.x.ai/v1",
         key_variable="XAI_API_KEY",
-        speaks_chat=True,
         one_maker=True,
         litellm=Litellm(any_key=True, chat_parsers=("XAIChatCompletionStreamingHandler",)),
         translation=Translation(drops_strict=True),

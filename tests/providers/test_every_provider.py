@@ -53,7 +53,7 @@ ASK: Final[Json] = {
     "response_format": {"type": "json_object"},
     "reasoning_effort": "low",
 }
-HOSTS: Final = [each for each in PROVIDERS if each.speaks_chat and each.base_url and each.key_variable]
+HOSTS: Final = [each for each in PROVIDERS if each.base_url and each.key_variable]
 OTHER_ADDRESS: Final = {"deepseek": "https://api.deepseek.com/beta"}
 """Where litellm asks at another address than its provider names first."""
 
@@ -91,7 +91,6 @@ def test_an_address_is_well_formed_and_a_key_goes_nowhere_in_the_clear(provider:
     if provider.base_url is None:
         assert provider.key_variable is None
         return
-    assert provider.speaks_chat
     parts = urlsplit(provider.base_url)
     here = is_loopback(parts.hostname or "")
     assert parts.scheme == ("http" if here else "https")
