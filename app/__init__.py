@@ -18,6 +18,7 @@ The map
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own
     loop_delay.py       measures how late the timers of this process are
     fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)
+    version.py          the version of this package
     inspector/          the page at `/`
     observers/          metrics, tracing, the log of bodies, and the inspector's ring buffer
     transports/         how requests come in and events travel to the client

@@ -143,6 +143,22 @@ def test_how_it_works_shows_the_map_of_the_code(pytestconfig: pytest.Config) -> 
     assert shown in page.read_text()
 
 
+def test_the_map_names_every_room_and_module_once_and_no_other() -> None:
+    map_, walk = (app.__doc__ or "").split("The map\n-------\n")[1].split("The walk\n--------\n")
+    named = [name for line in map_.splitlines() for name in re.findall(r"\S+", line[:24])]
+    rooms = [f"{path.name}/" for path in (ROOT / "app").iterdir() if (path / "__init__.py").exists()]
+    modules = [path.name for path in (ROOT / "app").glob("*.py") if path.name != "__init__.py"]
+    assert sorted(name.rstrip(",") for name in named) == sorted(rooms + modules)
+
+    stations = re.findall(r"[a-z_]+/[a-z_/]+", walk.split("`docs/decisions/`")[0])
+    assert len(stations) > 10
+    assert [
+        station
+        for station in stations
+        if not any((ROOT / "app" / folder / f"{station}.py").exists() for folder in ("", "dialects"))
+    ] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
