@@ -17,13 +17,13 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from app.bridges.table import BridgeTable
 from app.compaction.summary_prompt import SUM_UP
 from app.compaction.window import (
-    LETTER,
+    MOST_VERBATIM,
     SET_UP,
-    Parted,
+    SplitConversation,
     Window,
     compaction_item,
     fits_a_window,
-    parted,
+    split,
     triggered,
     whole_window,
 )
@@ -46,10 +46,10 @@ from app.protocol.warnings import ClientWarning
 CHARACTERS_PER_TOKEN: Final = 4
 """A rough mean over languages and code."""
 KEPT: Final = 80_000
-"""Characters of the user's messages that are kept to the letter beside a summary, at most."""
+"""Characters of the user's messages that are kept unchanged beside a summary, at most."""
 
 NOTHING_BEFORE: Final = "Before its last step there is nothing that could be summed up."
-TOO_MANY: Final = f"More than {LETTER} items of it would have to be kept to the letter."
+TOO_MANY: Final = f"More than {MOST_VERBATIM} items of it would have to be kept to the letter."
 NO_SUMMARY: Final = Problem(
     code="upstream_error", message="The model was asked to sum the conversation up, and wrote none."
 )
@@ -110,7 +110,7 @@ def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryConte
     threshold = request.summary_threshold
     if threshold is None or turn.length <= threshold:
         return turn
-    parts = parted(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
+    parts = split(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
     sealer = context.sealer
     if parts is None or sealer is None or not fits_a_window(parts, _most_kept(request)):
         why = NOTHING_BEFORE if parts is None else NO_SEAL if sealer is None else TOO_MANY
@@ -142,7 +142,7 @@ class SummaryTurn:
         sealer: Sealer,
         *,
         warnings: Sequence[ClientWarning],
-        parts: Parted | None = None,
+        parts: SplitConversation | None = None,
     ) -> None:
         self._request = request
         self._inner = inner

@@ -1,16 +1,16 @@
-"""Summing a conversation up: what the model is asked for it, what is kept to the letter, and how it is taken up again.
+"""What is left of a conversation that was summed up: what it holds, how it is sealed, and how a request expands it.
 
 Theory of operation
 -------------------
-A summary is an ordinary answer to an ordinary ask: the conversation, and `SUM_UP` behind it. The client carries it
-sealed, in a `compaction` item, in one of two forms.
+The client carries a summary sealed, in a `compaction` item, in one of two forms.
 
     asked for by the client     the item holds the summary alone; the client keeps beside it what it wants to keep
-    by `context_management`     the item is all of the conversation that is left (a **whole** window): what was said to
-                                the model by system, developer and user, the summary, and the last step to the letter;
-                                all items before it are passed over
+    by `context_management`     the item is all of the conversation that is left (a **whole** window): the messages of
+                                system, developer and user, the summary, and the last step unchanged; all items before
+                                it are left out
 
-Of what stands before an item of the first form only words of system, developer and user are told: the rest is in it.
+Of the items before one of the first form only messages of system, developer and user are read: the summary covers the
+rest.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,10 +30,10 @@ from app.protocol.seals import Sealer
 
 Json = dict[str, Any]
 
-LETTER: Final = 4_096
-"""Items that a window may hold to the letter. A window goes into the next one: without a bound they would grow."""
+MOST_VERBATIM: Final = 4_096
+"""Items that a window may hold unchanged. A window goes into the next one: without a bound they would grow."""
 SET_UP: Final = frozenset({"additional_tools", "configuration_update"})
-"""Items that are no part of what was said."""
+"""Items that are not part of the conversation."""
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,51 +75,51 @@ def compaction_item(window: Window, sealer: Sealer) -> ItemWritten:
     return ItemWritten("cmp", added=Compaction(id=""), item=sealed)
 
 
-class Unfolded(NamedTuple):
-    """Items as they are told, each with its seat in `input`."""
+class ExpandedItems(NamedTuple):
+    """Items after the expansion, each with the position in `input` of the item that it comes from."""
 
     items: list[Any]
-    seats: list[int]
+    positions: list[int]
 
 
 def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
-    """The request with what its last compaction item holds in the place of that. What was expanded stays as it is.
+    """The request with its last compaction item replaced by what that holds. An expanded request is not changed.
 
     Raises `ProblemError` as `Sealer.open` does.
     """
     if request.positions is not None or SummaryItem not in map(type, request.items):
         return request
-    found = unfolded(request.items, lambda item: parse_item(item, "input"), sealer)
-    return request.model_copy(update={"input": found.items, "positions": found.seats})
+    found = expanded_items(request.items, lambda item: parse_item(item, "input"), sealer)
+    return request.model_copy(update={"input": found.items, "positions": found.positions})
 
 
-def unfolded(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> Unfolded:
-    """The same items, the last compaction item that can be read here unfolded, without what it covers.
+def expanded_items(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> ExpandedItems:
+    """These items with the last compaction item that can be read here expanded, and without what it covers.
 
     They are shapes or plain objects; `made` makes one from a plain object. Items before the last one that opens are
     not opened: a client may send many, and each may be large. Raises `ProblemError` as `Sealer.open` does.
     """
     last, window = _last_window(items, sealer)
     if window is None:
-        return Unfolded(list(items), list(range(len(items))))
+        return ExpandedItems(list(items), list(range(len(items))))
     taken = [
-        (item, seat)
-        for seat, item in enumerate(items[:last])
-        if _get(item, "type") in SET_UP or (_is_told_to_model(item) and not window.whole)
+        (item, position)
+        for position, item in enumerate(items[:last])
+        if _get(item, "type") in SET_UP or (_is_from_outside(item) and not window.whole)
     ]
     taken += [(made(inner), last) for inner in window.items]
-    taken += [(item, seat) for seat, item in enumerate(items[last + 1 :], last + 1)]
-    return Unfolded([item for item, _ in taken], [seat for _, seat in taken])
+    taken += [(item, position) for position, item in enumerate(items[last + 1 :], last + 1)]
+    return ExpandedItems([item for item, _ in taken], [position for _, position in taken])
 
 
 def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Window | None]:
     """The last compaction item that can be read here, and what it holds."""
-    for seat in range(len(items) - 1, -1, -1):
-        item = items[seat]
+    for position in range(len(items) - 1, -1, -1):
+        item = items[position]
         if _get(item, "type") in SUMMARY_TYPES and isinstance(envelope := _get(item, "encrypted_content"), str):
-            window = opened_window(envelope, sealer, f"input[{seat}].encrypted_content")
-            if window is not None and len(window.before) + len(window.after) <= LETTER:
-                return seat, window
+            window = opened_window(envelope, sealer, f"input[{position}].encrypted_content")
+            if window is not None and len(window.before) + len(window.after) <= MOST_VERBATIM:
+                return position, window
     return -1, None
 
 
@@ -128,37 +128,37 @@ def triggered(request: CreateResponse) -> bool:
     return bool(request.items) and isinstance(request.items[-1], SummaryTrigger)
 
 
-class Parted(NamedTuple):
-    """A conversation, parted into what is summed up and the last step, which is not."""
+class SplitConversation(NamedTuple):
+    """A conversation, split into what is summed up and the last step, which is not."""
 
     head: list[InputItem]
     tail: list[InputItem]
 
 
-def parted(items: Sequence[InputItem], most: int) -> Parted | None:
-    """Where to part it. None if there is nothing to be gained.
+def split(items: Sequence[InputItem], most: int) -> SplitConversation | None:
+    """The conversation, split. None if there is nothing to be gained.
 
-    The last step is what was said to the model since it last spoke, or its last calls with their outputs; the latter
+    The last step is what the model was sent since it last spoke, or its last calls with their outputs; the latter
     are summed up as well if they are longer than `most` characters, or too many.
     """
     start = len(items)
-    while start and _is_told_to_model(items[start - 1]):
+    while start and _is_from_outside(items[start - 1]):
         start -= 1
     if start == len(items):
         while start and items[start - 1].type.endswith("_output"):
             start -= 1
-        while start and not _is_told_to_model(items[start - 1]) and not items[start - 1].type.endswith("_output"):
+        while start and not _is_from_outside(items[start - 1]) and not items[start - 1].type.endswith("_output"):
             start -= 1
         tail = items[start:]
-        if len(tail) > LETTER // 2 or sum(len(item.model_dump_json()) for item in tail) > most:
+        if len(tail) > MOST_VERBATIM // 2 or sum(len(item.model_dump_json()) for item in tail) > most:
             start = len(items)
     head = list(items[:start])
-    if all(_is_told_to_model(item) or item.type in SET_UP for item in head):
+    if all(_is_from_outside(item) or item.type in SET_UP for item in head):
         return None
-    return Parted(head, list(items[start:]))
+    return SplitConversation(head, list(items[start:]))
 
 
-def whole_window(parts: Parted, summary: str, most: int) -> Window:
+def whole_window(parts: SplitConversation, summary: str, most: int) -> Window:
     """What is left of a conversation once its head was summed up; `most` characters of the user's words are kept."""
     return Window(
         summary=summary,
@@ -168,9 +168,9 @@ def whole_window(parts: Parted, summary: str, most: int) -> Window:
     )
 
 
-def fits_a_window(parts: Parted, most: int) -> bool:
-    """Whether a window may hold what would be kept to the letter."""
-    return len(_kept(parts.head, most)) + len(parts.tail) <= LETTER
+def fits_a_window(parts: SplitConversation, most: int) -> bool:
+    """Whether a window may hold what would be kept unchanged."""
+    return len(_kept(parts.head, most)) + len(parts.tail) <= MOST_VERBATIM
 
 
 def _kept(items: Sequence[InputItem], most: int) -> list[InputItem]:
@@ -191,7 +191,7 @@ def _is_summary(item: MessageItem) -> bool:
     return isinstance(item.content, str) and item.content.startswith(TOLD)
 
 
-def _is_told_to_model(item: Any) -> bool:
+def _is_from_outside(item: Any) -> bool:
     return role_of(item) in ("user", "system", "developer")
 
 

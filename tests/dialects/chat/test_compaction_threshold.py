@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.compaction.summary import SummaryTurn
 from app.compaction.summary_prompt import SUM_UP
-from app.compaction.window import LETTER, opened_window
+from app.compaction.window import MOST_VERBATIM, opened_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.sealing import EnvelopeSealer
@@ -106,7 +106,7 @@ def test_a_last_step_that_is_too_long_itself_is_summed_up_as_well() -> None:
     assert outcome(events)[1] == ["compaction", "message"]
 
 
-@pytest.mark.parametrize(("count", "kept"), [(3, 6), (LETTER // 4 + 1, 0)])
+@pytest.mark.parametrize(("count", "kept"), [(3, 6), (MOST_VERBATIM // 4 + 1, 0)])
 def test_a_last_step_of_too_many_calls_is_summed_up_as_well(count: int, kept: int) -> None:
     calls = [call(f"c{n}") for n in range(count)]
     before = [user(LONG * 70), call("before"), output("before")]
@@ -123,7 +123,7 @@ def test_a_last_step_of_too_many_calls_is_summed_up_as_well(count: int, kept: in
         ([user(LONG)], OPEN),
         ([user(LONG), user("More.")], OPEN),
         ([assistant(LONG), user("Hi")], ChatOptions()),
-        ([assistant(LONG), *[user("Hi")] * (LETTER + 1)], OPEN),
+        ([assistant(LONG), *[user("Hi")] * (MOST_VERBATIM + 1)], OPEN),
     ],
     ids=["one message", "only the user spoke", "nothing may be sealed", "too much to be kept"],
 )
