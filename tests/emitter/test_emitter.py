@@ -17,15 +17,18 @@ from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
 from app.emitter.rules import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS
 from app.protocol.problems import Problem
-from tests.emitter.sample_answers import ANSWERS, CITATION, TOO_LONG
 from tests.support.consumer import check_heard
 from tests.support.grammar import check
 from tests.support.judges import judge
+from tests.support.sample_answers import ANSWERS, CITATION, TOO_LONG
 from tests.support.sketch import sketch
 from tests.support.stage import COMPLETED_AT, COUNTED, END, FORBIDDEN, LENGTH, calls, new_emitter, plain, played
+from tests.support.unfinished_answers import UNFINISHED
+
+ALL = ANSWERS | UNFINISHED
 
 
-@pytest.mark.parametrize(("deltas", "expected"), ANSWERS.values(), ids=ANSWERS.keys())
+@pytest.mark.parametrize(("deltas", "expected"), ALL.values(), ids=ALL.keys())
 def test_every_answer_has_the_stream_that_the_rules_say(deltas: list[Delta], expected: list[str]) -> None:
     """One ordering rule or more in each."""
     events = played(*deltas)
@@ -35,7 +38,7 @@ def test_every_answer_has_the_stream_that_the_rules_say(deltas: list[Delta], exp
     check_heard(events)
 
 
-@pytest.mark.parametrize(("deltas", "expected"), ANSWERS.values(), ids=ANSWERS.keys())
+@pytest.mark.parametrize(("deltas", "expected"), ALL.values(), ids=ALL.keys())
 def test_raw_reasoning_has_the_same_stream(deltas: list[Delta], expected: list[str]) -> None:
     """The setting changes the parts of a reasoning item, never the order of events."""
     events = played(*deltas, raw_reasoning=True)

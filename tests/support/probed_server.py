@@ -30,6 +30,11 @@ CALLS = answer(hosted("custom_tool_call", "ctc_1", call_id="call_1", name="answe
 NO_PATH = Status(404, {"error": {"message": "not found"}})
 
 
+def listing(*names: str) -> Status:
+    """The answer of `/v1/models` with these names."""
+    return Status(200, {"object": "list", "data": [{"id": name} for name in names]})
+
+
 def speaks(talks: Sequence[Step] = TALKS, calls: Sequence[Step] = CALLS) -> Script:
     """A server of Responses: what it says, and how it calls a custom tool."""
     return lambda ask: calls if "tools" in ask.body else talks

@@ -1,95 +1,21 @@
 """The loop: what it does while the upstream speaks, is silent, breaks, and when its client is slow or gone."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from itertools import count
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
-from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.turn import ChatTurn
-from app.parsing.request_body import parse_request
-from app.protocol.events import Event, LastEvent, ResponseFailed
+from app.protocol.events import LastEvent, ResponseFailed
 from app.protocol.output_items import Message, OutputText
 from app.protocol.problems import Problem, ProblemError
-from app.protocol.response import Identity
-from app.turns.opening import RequestOpening
-from app.turns.pump import QUEUE, SILENT, Pump
-from app.turns.turn_protocols import Answer
+from app.turns.pump import QUEUE
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from tests.support.pump_turns import STOP, Script, last, names, pump, pump_into, says, turn
 
 BUSY = Problem(code="rate_limit_exceeded", message="Too much to do.", retry_after=7)
 BROKEN = Problem(code="upstream_error", message="It broke.")
-
-
-def says(text: str) -> dict[str, Any]:
-    return {"choices": [{"delta": {"content": text}}]}
-
-
-STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
-
-
-class Script:
-    """An upstream that plays its steps: a payload, a pause in seconds, or an error; it knows whether it was closed."""
-
-    def __init__(self, *steps: Any) -> None:
-        self.steps = steps
-        self.drawn = 0
-        self.closed = False
-
-    async def play(self) -> AsyncGenerator[Any]:
-        try:
-            for step in self.steps:
-                if isinstance(step, Exception):
-                    raise step
-                if isinstance(step, float):
-                    await asyncio.sleep(step)
-                else:
-                    self.drawn += 1
-                    yield step
-        finally:
-            self.closed = True
-
-
-REQUEST = parse_request(json.dumps({"model": "m", "input": "Hi"}).encode())
-IDENTITY = Identity("resp_AM-1", 1)
-
-
-def turn() -> ChatTurn:
-    numbers = count(2)
-    return ChatTurn(
-        REQUEST,
-        model="m",
-        options=ChatOptions(),
-        identity=IDENTITY,
-        new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
-        now=lambda: 1,
-    )
-
-
-def pump(script: Script, **limits: float) -> Pump:
-    return pump_into(turn(), script.play(), Clocks(**limits))
-
-
-def pump_into(reader: ChatTurn, payloads: AsyncGenerator[Any], clocks: Clocks) -> Pump:
-    async def answer() -> Answer:
-        try:
-            return Answer(reader, clocks, await anext(payloads), payloads)
-        except StopAsyncIteration:
-            raise UpstreamRefused(SILENT) from None
-
-    return Pump(RequestOpening(REQUEST, IDENTITY), answer, clocks=lambda: clocks, request_id="req_1")
-
-
-async def names(batches: AsyncIterator[list[Event]]) -> list[str]:
-    return [str(type(event).__name__) async for batch in batches for event in batch]
-
-
-async def last(batches: AsyncIterator[list[Event]]) -> Event:
-    return [event async for batch in batches for event in batch][-1]
 
 
 async def test_a_turn_is_told_from_beginning_to_end_and_the_upstream_closed() -> None:
