@@ -1,4 +1,4 @@
-"""Public model name -> route. A table, no I/O; a name is never interpreted."""
+"""Public model name -> route, and the first turn of a request on that route. A name is never interpreted."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches

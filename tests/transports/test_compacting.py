@@ -232,6 +232,16 @@ def test_what_a_relays_upstream_refuses_is_told(scripts: list[Script], status: i
     assert "sk-secret" not in summary.text
 
 
+def test_a_relay_that_may_seal_nothing_says_so_where_its_upstream_cannot_sum_up() -> None:
+    with CompactingUpstream([Status(404, {})]) as upstream:
+        lane = Upstream(via="responses", base_url=upstream.url)
+        settings = Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")}, seal=Seal(when="never"))
+        with serving(settings) as url:
+            refused = compact(url, model="m")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "unsupported_parameter")
+    assert len(upstream.asks) == 1
+
+
 def test_a_trigger_over_a_websocket_is_answered_with_one_item(demo: str) -> None:
     with connect(f"{demo.replace('http', 'ws')}/v1/responses") as socket:
 
