@@ -106,7 +106,7 @@ class Fetcher:
         kind = await off_loop(len(data), _kind, data, declared)
         if kind is None or (wanted == "image" and not kind.startswith("image/")):
             what = "an image (PNG, JPEG, GIF or WebP)" if wanted == "image" else "a PDF, an image or a text"
-            raise refuse_url(path, f"what lies there is not {what}")
+            raise refuse_url(path, f"its data is not {what}")
         return Fetched(kind, data)
 
     async def _fetch(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
@@ -180,4 +180,4 @@ def _kind(data: bytes, declared: str) -> str | None:
 
 
 def _too_large(path: str, times: int) -> ProblemError:
-    return refuse_url(path, "what lies there is too large" + (f" to be sent {times} times" if times > 1 else ""))
+    return refuse_url(path, "its data is too large" + (f" to be sent {times} times" if times > 1 else ""))

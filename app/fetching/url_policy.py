@@ -1,7 +1,7 @@
-"""Addresses that a client may make an upstream fetch. Pure: no name is looked up.
+"""Checks the URLs that an upstream, or this server, is to fetch for a client. Pure: no name is looked up.
 
 A refusal here is the first line only: a public name may still lead to a private address. But an address written in
-any of its spellings (decimal, hexadecimal, octal, short, mapped into IPv6, full-width digits) is known for what it is.
+any of its spellings (decimal, hexadecimal, octal, short, mapped into IPv6, full-width digits) is recognized.
 """
 
 import re
@@ -23,17 +23,17 @@ _LONGEST_NAME: Final = 253
 _IPV4_BITS: Final = 32
 _OCTETS: Final = 4
 _NAT64: Final = 0x0064_FF9B_0000_0000_0000_0000
-"""The first 96 bits of an IPv4 address behind a translator."""
+"""The first 96 bits of an IPv6 address that stands for an IPv4 address (NAT64)."""
 _UNICAST: Final = 0b001
 """The first three bits of every public IPv6 address."""
 
 
 def check_url(url: str, path: str, *, allow_private: bool) -> None:
-    """Refuses what is not plain http(s) to a public host."""
+    """Refuses a URL that is not plain http(s) to a public host."""
     if len(url) > _LONGEST_URL:  # the standard library remembers the last ones that it has split
         raise refuse_url(path, f"it is longer than {_LONGEST_URL} characters")
     if _UNSAFE.search(url):
-        raise refuse_url(path, "it holds a space, a control character or a backslash")
+        raise refuse_url(path, "it contains a space, a control character or a backslash")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -42,15 +42,15 @@ def check_url(url: str, path: str, *, allow_private: bool) -> None:
     if parts.scheme not in {"http", "https"}:
         raise refuse_url(path, "only http and https URLs and base64 data URIs are accepted")
     if "@" in parts.netloc:
-        raise refuse_url(path, "it carries user information")
+        raise refuse_url(path, "it contains user information")
     if not host:
-        raise refuse_url(path, "it names no host")
+        raise refuse_url(path, "it has no host")
     if not allow_private and _is_private(host):
         raise refuse_url(path, "it does not point to a public host")
 
 
 def is_public(address: str) -> bool:
-    """Whether this address, as it came from a lookup, is one that everybody may reach."""
+    """Whether this address, the result of a lookup, is public."""
     if ":" in address:
         return not _is_private_v6(address)
     try:
@@ -60,7 +60,7 @@ def is_public(address: str) -> bool:
 
 
 def is_data_uri(url: str) -> bool:
-    """Whether the content itself stands here, in base64."""
+    """Whether the URL contains the data itself, in base64."""
     if url[:5].lower() != "data:":
         return False
     head, comma, _ = url[:512].partition(",")
@@ -80,13 +80,15 @@ def _is_private(host: str) -> bool:
         return True
     if (address := _as_ipv4(name)) is not None:
         return not _is_public_v4(address)
-    if _NUMBER.fullmatch(name.rpartition(".")[2]):  # it ends like an address and is none: fetchers disagree about it
+    if _NUMBER.fullmatch(
+        name.rpartition(".")[2]
+    ):  # it ends like an address but is not one: fetchers read it differently
         return True
     return "." not in name or name.endswith(_INTERNAL)
 
 
 def _as_ascii(host: str) -> str:
-    """The name as it would be looked up; empty if it is none."""
+    """The name as it would be looked up; empty if it is not a name."""
     if len(host) > _LONGEST_NAME:
         return ""
     try:

@@ -116,7 +116,7 @@ def test_never_means_never() -> None:
     ("items", "server", "param", "message"),
     [
         ([says(image("URL/none"))], {}, "input[0].content[1].image_url", "it could not be fetched"),
-        ([says(), says(file("URL/zip"))], {}, "input[1].content[1].file_url", "what lies there is not a PDF"),
+        ([says(), says(file("URL/zip"))], {}, "input[1].content[1].file_url", "its data is not a PDF"),
         ([says(file("URL/b"), image("URL/a"))], {"max_fetch_bytes": 1024}, "input[0].content[", "is too large"),
         (
             [says(image("URL/a"))],
@@ -157,7 +157,7 @@ def test_an_address_counts_as_often_as_it_is_named(times: int, status: int) -> N
         assert [part["file"]["file_data"] for part in sent] == [data] * times
         return
     path = "input[1].content[1].file_url"
-    message = f"Invalid URL in '{path}': what lies there is too large to be sent {times} times."
+    message = f"Invalid URL in '{path}': its data is too large to be sent {times} times."
     assert upstream.asks == []
     assert answer.json()["error"] == {
         "type": "invalid_request_error",

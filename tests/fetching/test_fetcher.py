@@ -90,7 +90,7 @@ async def test_what_it_is_its_bytes_say(found: Page, wanted: Wanted, kind: str) 
 async def test_what_no_model_reads_is_refused(found: Page, wanted: Wanted) -> None:
     with Site({"/it": found}) as site:
         message = await refused(f"http://open.example:{site.port}/it", wanted)
-    assert message.startswith("Invalid URL in 'here': what lies there is not ")
+    assert message.startswith("Invalid URL in 'here': its data is not ")
 
 
 async def test_three_redirects_are_followed_and_a_fourth_is_not() -> None:
@@ -185,7 +185,7 @@ async def test_what_is_too_large_is_cut_off(found: Page) -> None:
     """By what it says of itself, or as soon as it is."""
     with Site({"/it": found}) as site:
         message = await refused(f"http://open.example:{site.port}/it", size=600)
-    assert message == "Invalid URL in 'here': what lies there is too large."
+    assert message == "Invalid URL in 'here': its data is too large."
 
 
 async def test_a_body_that_trickles_is_cut_off() -> None:
