@@ -1,1 +1,1 @@
-"""What is known of each provider: one file for each. `lookup.py` finds a provider by its name."""
+"""The properties of each provider, one file per provider. `lookup.py` finds a provider by its name."""

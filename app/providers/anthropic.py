@@ -1,7 +1,8 @@
 """Anthropic, and Claude wherever it runs.
 
-Claude refuses to be shown earlier thoughts when it may not think, and to think in the midst of a tool loop that it did
-not begin with thoughts. litellm (1.106) leaves 4,096 tokens for the answer after them, unless the request has a limit.
+Claude refuses earlier thinking blocks while it may not think, and refuses to think inside a tool loop that did not
+begin with a thinking block. litellm (1.106) leaves 4,096 tokens for the answer after the reasoning, unless the request
+has a limit.
 """
 
 import re
@@ -23,38 +24,38 @@ from app.providers.provider import (
 
 _VERSION: Final = re.compile(r"claude-(?:[a-z]{1,20}-)?(\d{1,2})(?!\d)")
 """The name of a Claude, and its version."""
-_UNASKED_FROM: Final = 5
+_BY_DEFAULT_FROM: Final = 5
 """The first version that thinks without being asked to."""
 _BUDGETS: Final = {"minimal": 1024, "low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192}
 """How many tokens litellm lets an older Claude think."""
 
 
 def formats_beside_tools(facts: ModelFacts) -> tuple[Format, ...] | None:
-    """No format where litellm forces a tool that stands for it: no other tool could be called."""
-    return None if facts.says("native_structured_output") else ()
+    """No format if litellm replaces it by a tool that the model must call: no other tool could be called."""
+    return None if facts.supports("native_structured_output") else ()
 
 
 def _efforts(facts: ModelFacts) -> tuple[str, ...]:
-    if not facts.says("adaptive_thinking"):
+    if not facts.supports("adaptive_thinking"):
         return ("none", *_BUDGETS)
-    extra = [name for name in ("xhigh", "max") if facts.says(f"{name}_reasoning_effort")]
+    extra = [name for name in ("xhigh", "max") if facts.supports(f"{name}_reasoning_effort")]
     return (*(() if facts.always_thinks else ("none",)), "minimal", *LEVELS, *extra)
 
 
 def _thinking_tokens(facts: ModelFacts) -> dict[str, int] | None:
-    return None if facts.says("adaptive_thinking") else dict(_BUDGETS)
+    return None if facts.supports("adaptive_thinking") else dict(_BUDGETS)
 
 
 def may_think(ask: Json) -> bool:
-    """Whether Claude may think now. It refuses to in the midst of a tool loop that it did not begin with thoughts.
+    """Whether Claude may think now. It refuses inside a tool loop that did not begin with a thinking block.
 
-    Another model may have begun it, or the client may have forgotten what was thought. Most models think only where
-    a loop begins: what comes later in it may lack thoughts.
+    Another model may have begun the loop, or the client may not have kept the thinking blocks. Most models think only
+    at the beginning of a loop: later messages in it may have no thinking blocks.
     """
     loop: list[Json] = []
     before = ""
     for message in ask["messages"]:
-        if message["role"] == "user" and before != "tool":  # after outputs it shows what they could not hold
+        if message["role"] == "user" and before != "tool":  # after tool outputs it contains parts of these outputs
             loop = []
         elif message["role"] == "assistant":
             loop.append(message)
@@ -62,30 +63,30 @@ def may_think(ask: Json) -> bool:
     return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
 
 
-def thinks_unasked(model: str) -> bool:
-    """Whether this Claude thinks without being asked to, and therefore takes earlier thoughts back at any time."""
+def thinks_by_default(model: str) -> bool:
+    """Whether this Claude thinks without being asked to, and therefore always accepts earlier thinking blocks."""
     version = _VERSION.search(model)
-    return version is not None and int(version[1]) >= _UNASKED_FROM
+    return version is not None and int(version[1]) >= _BY_DEFAULT_FROM
 
 
 def ignores_effort(facts: AskFacts) -> bool:
     """Whether the effort that this request names has no effect on its Claude."""
     effort = facts.ask.get("reasoning_effort")
     if effort == "none":
-        return thinks_unasked(str(facts.ask["model"])) and not facts.stops_thinking
+        return thinks_by_default(str(facts.ask["model"])) and not facts.stops_thinking
     return effort is not None and not may_think(facts.ask)
 
 
 def prepare(settings: Json, facts: AskFacts) -> Json:
-    """These settings, with no effort that it would refuse, and with earlier thoughts only if it thinks now."""
+    """These settings, without an effort that Claude would refuse, and with thinking blocks only if it thinks now."""
     ask = facts.ask
     effort = ask.get("reasoning_effort")
-    given = settings | _room_to_think(ask, facts.most_tokens)
-    settings = {key: value for key, value in given.items() if value is not None}
+    with_limit = settings | _room_to_think(ask, facts.most_tokens)
+    settings = {key: value for key, value in with_limit.items() if value is not None}
     if effort not in (None, "none") and may_think(ask):
         return settings
     settings.pop("reasoning_effort", None)
-    if thinks_unasked(str(ask["model"])):
+    if thinks_by_default(str(ask["model"])):
         if effort != "none" or not facts.stops_thinking:
             return settings
         settings["thinking"] = {"type": "disabled"}
@@ -94,7 +95,7 @@ def prepare(settings: Json, facts: AskFacts) -> Json:
 
 
 def _room_to_think(ask: Json, most_tokens: int | None) -> Json:
-    """Room for an answer beside the thoughts, where the client set no limit."""
+    """A limit that leaves room for an answer after the reasoning, if the client set none."""
     limit = ask.get("max_tokens") or ask.get("max_completion_tokens")
     if ask.get("reasoning_effort") in (None, "none") or limit or not most_tokens:
         return {}

@@ -9,7 +9,7 @@ from app.providers.provider import ErrorWords, Litellm, ModelFacts, Provider, Se
 
 def _drops_parallel_calls(facts: ModelFacts) -> bool:
     """Only the newer Claudes get the setting."""
-    return not facts.says("native_structured_output")
+    return not facts.supports("native_structured_output")
 
 
 _FAULTS: Final = (

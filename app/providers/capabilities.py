@@ -1,4 +1,4 @@
-"""What a model can do, as far as is known."""
+"""What a model can do, as far as it is known."""
 
 from typing import Final, Literal, get_args
 
@@ -9,12 +9,12 @@ EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
 
 
 class Capabilities(Can):
-    """What a model takes. None: not known, so it is sent, and the model's server judges."""
+    """What a model accepts. None: not known, so it is sent, and the model's server decides."""
 
     efforts: tuple[str, ...] | None = None
     """Which of `EFFORTS` it knows, in that order."""
     thinking_tokens: dict[str, int] | None = None
-    """What an effort costs, where that must be less than the limit of the whole answer."""
+    """Effort -> tokens of reasoning, if that must be less than the limit of the whole answer."""
     structured_beside_tools: tuple[Format, ...] | None = None
     """The same, in an ask that offers tools. None: no different."""
     replaces_references: Literal["all", "old"] | None = None
@@ -22,15 +22,15 @@ class Capabilities(Can):
     of tools, in those that keep their definitions in `definitions` or `components`. None: nowhere."""
 
     def over(self, other: "Capabilities") -> "Capabilities":
-        """What is known here, and of the rest what is known there."""
+        """These capabilities; those that are None here are taken from `other`."""
         return other.model_copy(update={name: value for name, value in self if value is not None})
 
     def formats(self, *, beside_tools: bool) -> tuple[Format, ...] | None:
-        """Which formats an answer is held to, in an ask with or without tools."""
+        """The formats that the model can be held to, in an ask with or without tools."""
         if beside_tools and self.structured_beside_tools is not None:
             return self.structured_beside_tools
         return self.structured_output
 
 
 ANYTHING: Final = Capabilities()
-"""A model of which nothing is known."""
+"""The capabilities of a model of which nothing is known."""

@@ -18,8 +18,8 @@ def address(base_url: str) -> str:
 def prepare(settings: Json, facts: AskFacts) -> Json:  # noqa: ARG001 — the signature of every provider
     """Settings and messages of a request in the form that Cohere takes.
 
-    It knows no `strict` in tools, takes earlier thoughts as `tool_plan` beside calls only, and can be held to calling
-    a tool, but not to one of several: then it is offered that one alone.
+    It does not accept `strict` in tools, accepts earlier reasoning only as `tool_plan` next to calls, and can be forced
+    to call a tool, but not a certain one of several: then only that one is offered.
     """
     settings = settings | {"messages": [_message(message) for message in settings["messages"]]}
     choice = settings.pop("tool_choice", None)

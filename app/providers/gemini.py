@@ -1,9 +1,9 @@
-"""Google's Gemini: equal calls of one step, and some reasons of the end, that litellm gets wrong.
+"""Google's Gemini. litellm gets equal calls of one step and some finish reasons wrong.
 
 Up to Gemini 2.5 a call has no id, and litellm (1.106) drops every part of a message that is equal to one before it: of
 three equal calls one is sent, with three outputs, which Google refuses. So equal calls are sent as successive steps:
 the call and its output, then the next call and its output. From Gemini 3 on calls have ids, and no two are equal.
-litellm needs time by the square of the calls of a message, for every Gemini: so long steps are sent in several.
+For every Gemini, litellm needs quadratic time for the calls of a message: so a long step is split into several.
 """
 
 import json
@@ -29,7 +29,7 @@ LONGEST_STEP: Final = 64
 
 _WITH_IDS: Final = re.compile(r"(?:.*/)?gemini-(?:[3-9]|[1-9]\d|.*latest$)")
 _VERSIONED: Final = re.compile(r"/v\d\w*$")
-"""How a base URL ends that names a version."""
+"""The end of a base URL that contains a version."""
 _REASON: Final = re.compile(r'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
 _SOURCES: Final = '"groundingMetadata"'
 _GUESSED: Final = ("stop", "tool_calls")
@@ -40,7 +40,7 @@ _MODEL_FAILED: Final = frozenset(
 )
 """Ends of an answer in which the model did something that its server could not use: it cannot be continued."""
 _FAILED: Final = "tool_use_failed"
-"""Groq's word for such an end, which is read from every upstream."""
+"""Groq's error code for such an end, which is read from every upstream."""
 
 
 def efforts(facts: ModelFacts) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ PARSER: Final = Parser(
     correct_line=without_odd_sources,
     correct_choice=correct_choice,
 )
-"""litellm's parser of Gemini's streams, whoever serves it."""
+"""litellm's parser of Gemini's streams, for every provider that serves it."""
 
 GEMINI: Final = Translation(
     drops_strict=True,
@@ -190,7 +190,7 @@ GEMINI: Final = Translation(
     efforts=efforts,
     prepare=_prepare,
 )
-"""Gemini, whoever serves it."""
+"""The translation of Gemini, for every provider that serves it."""
 
 PROVIDERS: Final = (
     Provider(

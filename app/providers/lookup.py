@@ -1,4 +1,4 @@
-"""Every provider, and how one is found by its name. A new one is a file beside this, and a name in the list here."""
+"""All providers, and the search for one by its name. A new one needs a file next to this one, and its name here."""
 
 from typing import Final
 
@@ -84,13 +84,13 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
 )
 
 SPEAK_CHAT: Final = tuple(provider.name for provider in PROVIDERS if provider.speaks_chat)
-"""Those that may be asked directly, with `via = "chat"`."""
+"""Providers that may be asked directly, with `via = "chat"`."""
 
 _BY_NAME: Final = {name: provider for provider in PROVIDERS for name in (provider.name, *provider.aliases)}
 
 
 def provider_of(name: str | None) -> Provider:
-    """The provider of this name. One without a file here has nothing special."""
+    """The provider of this name. A provider without a file has all defaults."""
     if name is None:
         return _UNNAMED
     return _BY_NAME.get(name) or Provider(name=name)

@@ -7,11 +7,11 @@ from app.providers.provider import LEVELS, ErrorWords, Litellm, ModelFacts, Prov
 
 
 def efforts(facts: ModelFacts) -> tuple[str, ...] | None:
-    """The efforts that the model map names."""
-    if not facts.says("reasoning"):
+    """The efforts that the model map contains."""
+    if not facts.supports("reasoning"):
         return None
-    least = [name for name in ("none", "minimal") if facts.says(f"{name}_reasoning_effort")]
-    most = [name for name in ("xhigh", "max") if facts.says(f"{name}_reasoning_effort")]
+    least = [name for name in ("none", "minimal") if facts.supports(f"{name}_reasoning_effort")]
+    most = [name for name in ("xhigh", "max") if facts.supports(f"{name}_reasoning_effort")]
     return (*least, *LEVELS, *most)
 
 

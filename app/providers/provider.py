@@ -1,7 +1,7 @@
-"""A provider: its server as it is asked directly, and what litellm does with a request on the way to it.
+"""The properties of a provider: its server if it is asked directly, and how litellm translates requests for it.
 
-A provider's file says what is different there. What it does not say is as it is here: a server that takes chat
-completions as OpenAI specified them, and a translation in litellm that loses nothing.
+A provider's file contains what is different from the defaults here: a server that accepts chat completions as OpenAI
+specified them, and a translation in litellm that loses nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +15,19 @@ from app.providers.capabilities import ANYTHING, Capabilities
 Json: TypeAlias = dict[str, Any]
 
 EVERY_PART: Final = frozenset({"image_url", "file", "input_audio"})
-"""Content parts beside text."""
+"""All content parts except text."""
 LEVELS: Final = ("low", "medium", "high")
 """The efforts that most models know."""
 
 
 class ModelFacts(NamedTuple):
-    """A model, and what litellm's model map says of it."""
+    """A model, and its entry in litellm's model map."""
 
     model: str
     info: Mapping[str, Any] = MappingProxyType({})
 
-    def says(self, name: str) -> bool | None:
-        """Whether the model supports this, as far as the map says."""
+    def supports(self, name: str) -> bool | None:
+        """Whether the model supports this; None if the map does not contain it."""
         value = self.info.get(f"supports_{name}")
         return value if isinstance(value, bool) else None
 
@@ -38,12 +38,12 @@ class ModelFacts(NamedTuple):
 
 
 class AskFacts(NamedTuple):
-    """What the settings for one request to litellm depend on, beside themselves."""
+    """Facts on which the settings of one request to litellm depend."""
 
     ask: Json
     """The request as a chat-completions server would get it."""
     most_tokens: int | None = None
-    """How much the model can write, where that is known and needed."""
+    """The longest answer of the model in tokens, if that is known and needed."""
     stops_thinking: bool = False
     """Whether a model that thinks without being asked to may be asked not to."""
 
@@ -56,8 +56,8 @@ ByModel: TypeAlias = tuple[WordT, ...] | Callable[[ModelFacts], tuple[WordT, ...
 
 
 def formats_of_map(facts: ModelFacts) -> tuple[Format, ...]:
-    """A schema only where the map says so: of one for another model litellm makes a prompt, or a tool."""
-    return ("json_schema", "json_object") if facts.says("response_schema") else ("json_object",)
+    """A schema only if the map contains it: for another model litellm makes a prompt or a tool of it."""
+    return ("json_schema", "json_object") if facts.supports("response_schema") else ("json_object",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Translation:
     lost_parts: frozenset[str] = frozenset()
     """Content parts that litellm leaves out without an error."""
     refuses_blank: bool = False
-    """A blank message of the user is refused here: litellm would put words of its own there."""
+    """A blank message of the user is refused here: litellm would replace it by a text of its own."""
     drops_strict: bool = False
     """`strict` is taken off tools, by litellm or by us."""
     drops_parallel_calls: bool | Callable[[ModelFacts], bool] = False
@@ -75,7 +75,7 @@ class Translation:
     tools_as_prompt: bool = False
     """litellm writes tools into the prompt and forces every answer into JSON."""
     effort_as_prompt: bool = False
-    """litellm turns an effort into a system prompt of its own."""
+    """litellm sends an effort as a system prompt."""
     replaces_references: Literal["all", "old"] | None = None
     """litellm replaces `$ref` by what it refers to: in all schemas, or in tools that keep their definitions in old
     places (`definitions`, `components`)."""
@@ -90,7 +90,7 @@ class Translation:
     whole_with_format: bool = False
     """litellm wants a whole answer when there is a format, and does not take back `stream_options`."""
     needs_most_tokens: bool = False
-    """How much the model can write must be known to make the request."""
+    """The longest answer of the model must be known to make the request."""
     prepare: Callable[[Json, AskFacts], Json] | None = None
     """Settings and messages as they must be for litellm to translate them without loss."""
     ignores_effort: Callable[[AskFacts], bool] | None = None
@@ -142,7 +142,7 @@ class SetupFault(NamedTuple):
     code: str
     """The code of the problem that a client gets."""
     words: str
-    """What this server lacks."""
+    """The end of the message: what this server lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +182,7 @@ class Litellm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """All that is known of one provider."""
+    """The properties of one provider."""
 
     name: str
     """Its name in a configuration, which is litellm's prefix where litellm knows it."""
@@ -198,9 +198,9 @@ class Provider:
     one_maker: bool = False
     """All its models are of one maker: one model takes back what another one thought."""
     takes_hints: bool = False
-    """It knows the parameters that do not change an answer."""
+    """It accepts parameters that do not change the answer."""
     call_ids: CallIds = "keep"
-    """The ids of calls that it takes. A conversation may have begun at another provider."""
+    """The ids of calls that it accepts. A conversation may have begun at another provider."""
     needs_tools: bool = False
     """It refuses past calls in a request without tools."""
     named_tool_choice: NamedToolChoice = "name"
@@ -213,12 +213,12 @@ class Provider:
     error_words: ErrorWords = _NO_WORDS
     """How its server words some errors."""
     can: Capabilities = ANYTHING
-    """What its models take when they are asked directly, as far as that is the same for all of them."""
+    """What all its models accept when they are asked directly."""
 
     litellm: Litellm = Litellm()
     translation: Translation = Translation()
     claude: Translation | None = None
-    """What holds for its Claude models instead of `translation`, where that differs."""
+    """Used for its Claude models instead of `translation`, if that differs."""
 
     @property
     def speaks_chat(self) -> bool:
@@ -227,7 +227,7 @@ class Provider:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What holds for an upstream that asks this provider directly, unless its own table says otherwise."""
+        """Defaults for the settings of an upstream that asks this provider directly."""
         settings: dict[str, Any] = self.compat.model_dump(exclude_defaults=True)
         if self.base_url is not None:
             settings["base_url"] = self.base_url
@@ -238,5 +238,5 @@ class Provider:
         return settings
 
     def translation_of(self, model: str) -> Translation:
-        """What litellm's translation does for this model."""
+        """The translation of this model."""
         return self.claude if self.claude is not None and "claude" in model else self.translation

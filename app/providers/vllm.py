@@ -6,7 +6,7 @@ from app.options import ChatCompat
 from app.providers.provider import Litellm, Provider
 
 HOSTED: Final = Provider(name="hosted_vllm", litellm=Litellm(sends_as_is=True, any_key=True))
-"""The provider under whose name litellm is asked for every plain chat server."""
+"""The name that litellm is given for every plain chat server."""
 
 PROVIDERS: Final = (
     HOSTED,

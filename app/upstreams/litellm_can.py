@@ -1,8 +1,8 @@
-"""What a model behind litellm can do: from its model map, and from what litellm is known to lose. Pure.
+"""What a model behind litellm can do: from litellm's model map, and from the losses of its translation. Pure.
 
-litellm's map says what a model takes; where it says nothing, nothing is known. It does not say what litellm's own
-translation drops on the way without an error, which was found by asking it about every provider and reading what
-arrived. That stands in the files of `providers/`, and whatever a configuration says, it is not sent.
+litellm's map contains what a model accepts; what it does not contain is unknown. What litellm's own translation drops
+without an error is not in the map. It was found by asking litellm for every provider and reading what arrived. It is
+written in the files of `providers/`, and it is not sent even if a configuration allows it.
 """
 
 from collections.abc import Collection
@@ -37,11 +37,13 @@ def capabilities(provider: str, model: str, info: Json, known: Collection[str] |
     if known is None:
         known = _ALL
     return Capabilities(
-        vision=False if "image_url" in translation.lost_parts else facts.says("vision"),
-        files=False if "file" in translation.lost_parts else facts.says("pdf_input"),
-        audio=False if "input_audio" in translation.lost_parts else facts.says("audio_input"),
+        vision=False if "image_url" in translation.lost_parts else facts.supports("vision"),
+        files=False if "file" in translation.lost_parts else facts.supports("pdf_input"),
+        audio=False if "input_audio" in translation.lost_parts else facts.supports("audio_input"),
         # a stale «no» of the map would leave an agent without tools, so only what litellm does counts here
-        tools=False if "tools" not in known or translation.tools_as_prompt else facts.says("function_calling") or None,
+        tools=False
+        if "tools" not in known or translation.tools_as_prompt
+        else facts.supports("function_calling") or None,
         parallel_calls=_parallel_calls(translation, facts, known),
         strict_tools=False if translation.drops_strict else None,
         reasoning=False if "reasoning_effort" not in known or translation.effort_as_prompt else None,
@@ -62,7 +64,7 @@ def _parallel_calls(translation: Translation, facts: ModelFacts, known: Collecti
     drops = translation.drops_parallel_calls
     if "parallel_tool_calls" not in known or (drops(facts) if callable(drops) else drops):
         return False
-    return facts.says("parallel_function_calling")
+    return facts.supports("parallel_function_calling")
 
 
 def _formats(translation: Translation, facts: ModelFacts, known: Collection[str]) -> tuple[Format, ...] | None:
@@ -70,7 +72,7 @@ def _formats(translation: Translation, facts: ModelFacts, known: Collection[str]
         return ()
     if translation.formats is not None:
         return _by_model(translation.formats, facts)
-    return _JSON if facts.says("response_schema") is False else None
+    return _JSON if facts.supports("response_schema") is False else None
 
 
 def stops_thinking(info: Json, known: Collection[str]) -> bool:
