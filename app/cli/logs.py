@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Literal, TextIO
 
-from app.observers.redaction import blotted, may_hold_secrets, redacted
+from app.observers.redaction import may_hold_secrets, redacted, redacted_line
 
 
 def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:
@@ -46,7 +46,7 @@ class TextLines(logging.Formatter):
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
         line = f"{clock} {record.levelname} {record.getMessage()} {fields}".rstrip()
-        return blotted(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
+        return redacted_line(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
 
 
 class JsonLines(logging.Formatter):

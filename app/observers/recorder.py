@@ -18,16 +18,16 @@ from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""Bytes kept of one turn: the request, the ask and the events. Later events are only counted."""
+"""Bytes of one turn that are kept: the request, the ask and the events. Later events are only counted."""
 
 EACH: Final = 512
-"""Bytes counted for every event that waits to be shown, beside its text."""
+"""Bytes counted for every event that waits to be shown, in addition to its text."""
 
-BEHIND: Final = 2000
-"""Messages a watcher may be behind; a slower one is disconnected."""
+MOST_QUEUED: Final = 2000
+"""Messages that a watcher may not have read yet; a slower one is disconnected."""
 
-BYTES_BEHIND: Final = 16 * 1024 * 1024
-"""Bytes of these messages: they are held for this watcher alone."""
+MOST_QUEUED_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of these messages: they are kept for this watcher only."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -101,7 +101,11 @@ class Recorded:
         """Adds a note about `size` bytes with what `shown` returns. False where too much waits to be shown."""
         if not self._has_begun:
             self._has_begun = True
-            began = {"when": _clock(), "model": self._fields.get("model", ""), "key": self._fields.get("key", "")}
+            began = {
+                "when": time.strftime("%H:%M:%S"),
+                "model": self._fields.get("model", ""),
+                "key": self._fields.get("key", ""),
+            }
             self._add("began", 0, lambda: began)
 
         def make() -> bytes | None:
@@ -229,13 +233,13 @@ class _Watcher:
         if not self._may_see(note.owner):
             return True
         self._bytes += len(note.data)
-        if self._queue.qsize() >= BEHIND or self._bytes > BYTES_BEHIND:
+        if self._queue.qsize() >= MOST_QUEUED or self._bytes > MOST_QUEUED_BYTES:
             return False
         self._queue.put_nowait(note)
         return True
 
     async def next(self) -> Note | None:
-        """The next note; none at the end."""
+        """The next note; None at the end."""
         note = await self._queue.get()
         self._bytes -= 0 if note is None else len(note.data)
         return note
@@ -243,7 +247,3 @@ class _Watcher:
     def end(self) -> None:
         """Ends the watcher after the queued notes."""
         self._queue.put_nowait(None)
-
-
-def _clock() -> str:
-    return time.strftime("%H:%M:%S")

@@ -21,7 +21,7 @@ _ANNOUNCED: Final = re.compile(
     (?: \b(?:bearer|basic)\s++(?![a-z]{1,14}(?![a-z0-9_~+/:%=-]|\.[a-z0-9_~+/:%=-]))     # not: basic authentication
       | (?<![a-z0-9])(?:(?:x-|x-goog-)?api[_-]?key|authorization|password|secret|access[_-]?token)
         \\?["']?\s*[:=]\s*\\?["']?(?:(?:bearer|basic)\s++)?+
-      | \b[a-z][a-z0-9+.-]{0,30}://(?=[^\s/@"']{1,256}@)            # what stands before the @ of an address
+      | \b[a-z][a-z0-9+.-]{0,30}://(?=[^\s/@"']{1,256}@)            # the user information of a URL
     )"""
     + _VALUE
 )
@@ -49,7 +49,7 @@ _MARKS: Final = (
 """Every line with a secret contains one of these."""
 
 
-def blotted(line: str) -> str:
+def redacted_line(line: str) -> str:
     """The line with `***` for anything that looks like a key."""
     return without_secrets(line) if may_hold_secrets(line) else line
 
@@ -95,7 +95,7 @@ def redacted(value: Any) -> Any:
             head = value.partition(",")[0][:80]
             return f"{head},… ({len(value)} characters)"
         case str():
-            return blotted(value)
+            return redacted_line(value)
         case _:
             return value
 
@@ -114,7 +114,7 @@ def brief(request: CreateResponse, why: str = "") -> dict[str, Any]:
 
 
 def _name(key: str) -> str:
-    return key if key.replace("_", "").isalpha() else blotted(key)
+    return key if key.replace("_", "").isalpha() else redacted_line(key)
 
 
 def _entry(key: str, value: Any) -> Any:
@@ -129,6 +129,6 @@ def _entry(key: str, value: Any) -> Any:
         and key.lower().replace("-", "").replace("_", "").endswith(_SECRET_MEMBERS)
     ):
         named = f"secret={value}"
-        shown = blotted(named)
+        shown = redacted_line(named)
         return value if shown == named else shown.removeprefix("secret=")
     return redacted(value)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.cli import logs
-from app.observers.redaction import blotted, without_secrets
+from app.observers.redaction import redacted_line, without_secrets
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
@@ -144,7 +144,7 @@ LOST = [
 
 @pytest.mark.parametrize("line", LOST)
 def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
-    shown = blotted(f"it said {line}.")
+    shown = redacted_line(f"it said {line}.")
     assert "***" in shown
     for secret in ("abcdefghij", "0123456789", "let-me-in", "YWxpY2U", "abc.def", "dozjg", "IOSFOD"):
         assert secret not in shown
@@ -163,7 +163,7 @@ def test_nothing_that_looks_like_a_key_stays_in_a_line(line: str) -> None:
     ],
 )
 def test_what_is_no_key_stays_legible(line: str) -> None:
-    assert blotted(line) == line
+    assert redacted_line(line) == line
 
 
 PIECES = [
@@ -177,4 +177,4 @@ PIECES = [
 @example(["sk", "_", "am", "-", "0123456789"])
 def test_the_quick_look_for_marks_overlooks_nothing(pieces: list[str]) -> None:
     line = "".join(pieces)
-    assert blotted(line) == without_secrets(line)
+    assert redacted_line(line) == without_secrets(line)

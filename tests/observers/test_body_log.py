@@ -9,7 +9,7 @@ import pytest
 
 from app.observers.body_log import BodyLog
 from app.observers.in_order import Backlog, InOrder
-from app.observers.redaction import LONGEST, blotted
+from app.observers.redaction import LONGEST, redacted_line
 from app.protocol.events import ResponseCompleted
 from app.protocol.output_items import Message, OutputText
 from app.protocol.response import Response
@@ -56,9 +56,9 @@ def test_long_bodies_are_redacted_in_a_thread(
     def look(line: str) -> str:
         if "word" in line:
             seen.add("long work" if "long-work" in threading.current_thread().name else "loop")
-        return blotted(line)
+        return redacted_line(line)
 
-    monkeypatch.setattr("app.observers.redaction.blotted", look)
+    monkeypatch.setattr("app.observers.redaction.redacted_line", look)
     with ChatUpstream([says(text), stops()]) as upstream:
         settings = Settings(
             server=Server(log_bodies=True),

@@ -10,7 +10,7 @@ from app.emitter.deltas import TextDelta
 from app.observers import recorder as module
 from app.observers.in_order import BUSY
 from app.observers.recorder import Note, Recorded, Recorder
-from app.observers.redaction import LONGEST, blotted
+from app.observers.redaction import LONGEST, redacted_line
 from app.parsing.request_body import parse_request
 from app.protocol.problems import refuse
 from tests.support.stage import new_emitter
@@ -125,7 +125,7 @@ async def test_all_turns_together_have_a_bound_too() -> None:
 
 
 async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BEHIND", 3)
+    monkeypatch.setattr(module, "MOST_QUEUED", 3)
     recorder = Recorder(50, PLENTY)
     notes = recorder.watch(everybody)
     turn(recorder, "req_0")
@@ -161,7 +161,7 @@ async def test_where_there_are_keys_only_their_turns_are_kept() -> None:
 async def test_what_a_watcher_has_not_taken_is_bounded_and_what_was_forgotten_is_not_held_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "BYTES_BEHIND", 3000)
+    monkeypatch.setattr(module, "MOST_QUEUED_BYTES", 3000)
     recorder = Recorder(3, PLENTY)
     turn(recorder, "req_0")
     notes = recorder.watch(everybody)
@@ -185,9 +185,9 @@ async def test_long_requests_and_events_are_redacted_in_a_thread_and_shown_in_th
     def look(line: str) -> str:
         if "word" in line:
             seen.add("long work" if "long-work" in threading.current_thread().name else "loop")
-        return blotted(line)
+        return redacted_line(line)
 
-    monkeypatch.setattr("app.observers.redaction.blotted", look)
+    monkeypatch.setattr("app.observers.redaction.redacted_line", look)
     recorder = Recorder(5, PLENTY)
     notes = recorder.watch(everybody)
     record = recorder.began({"request_id": "req_1"})

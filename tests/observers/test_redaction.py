@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from app.observers.redaction import LONGEST, blotted, redacted, shown
+from app.observers.redaction import LONGEST, redacted, redacted_line, shown
 from app.protocol.request.create_response import CreateResponse
 
 PICTURE = "data:image/png;base64," + "A" * 1000
@@ -32,12 +32,12 @@ def test_a_secret_is_found_wherever_the_line_is_cut_for_the_search() -> None:
     """A long line is searched in pieces, so that nothing else in the process waits for it."""
     for before in range(65_510, 65_545, 7):
         for secret in ("password=hunter2hunter2", "sk-" + "a1" * 40, "Bearer abc.def1234"):
-            shown_text = blotted(f"{'x ' * (before // 2)}{secret} {'y' * 2000}")
+            shown_text = redacted_line(f"{'x ' * (before // 2)}{secret} {'y' * 2000}")
             assert "***" in shown_text
             assert "hunter2" not in shown_text
             assert "a1a1" not in shown_text
             assert "abc.def" not in shown_text
-    assert blotted("sk-" + "a1" * 100_000 + " end") == "sk-*** end"
+    assert redacted_line("sk-" + "a1" * 100_000 + " end") == "sk-*** end"
 
 
 def test_a_very_long_request_is_not_shown() -> None:
