@@ -1,1 +1,1 @@
-"""Who sees every turn pass, and changes none: counters, spans, the log of bodies, the ring that the inspector shows."""
+"""Observers of turns: metrics, traces, the log of bodies, and the ring buffer that the inspector shows."""

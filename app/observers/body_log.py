@@ -1,4 +1,4 @@
-"""Requests and answers in full, in the log, for finding a fault. Off by default."""
+"""Logs requests and answers in full, to find faults. Off by default."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ from app.protocol.request.create_response import CreateResponse
 
 log = logging.getLogger("am_proxy.bodies")
 
-WARNING: Final = "log_bodies is on: the log holds all that clients and models say, and whoever reads it reads them"
+WARNING: Final = "log_bodies is on: the log contains everything that clients and models send"
 
 
 class BodyLog:
-    """The observer that logs what was asked and what was answered."""
+    """The observer that logs requests and responses."""
 
     def __init__(self) -> None:
         self._backlog = Backlog()
@@ -33,24 +33,24 @@ class BodyLog:
 
 
 class LoggedTurn:
-    """One turn: a line for what was asked, one for how it was answered."""
+    """One turn: a line for each ask, and one for the response."""
 
     def __init__(self, backlog: Backlog, fields: Mapping[str, Any]) -> None:
         self._request_id = str(fields.get("request_id", ""))
         self._lines = InOrder(backlog, fields)
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — the log has the warnings already
-        """The client's request, and what this upstream is asked."""
+        """Logs the client's request, and the ask for this upstream."""
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
         instead = brief(request, BUSY)
         self._write(size, "asked", partial(shown, request, ask), instead, upstream=upstream)
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
-        """The problem of one upstream, which the client may never see."""
+        """Logs the problem of one upstream. The client may not get it."""
         self._write(0, "attempt failed", lambda: redacted(problem.body()), {}, upstream=upstream)
 
     def sent(self, events: list[Event]) -> None:
-        """The last event holds the whole response."""
+        """Logs the response, which the last event contains."""
         last = events[-1] if events else None
         if not isinstance(last, LastEvent | RelayedLast):
             return
@@ -61,15 +61,15 @@ class LoggedTurn:
             self._write(size, "answered", partial(_response, last), _left_out(f"{size} bytes{BUSY}"))
 
     def refused(self, problem: Problem) -> None:
-        """The turn's own line has its code."""
+        """Writes nothing: the turn's own log line has its code."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
-        """The turn's own line says how."""
+        """Writes nothing: `fields` is the turn's own log line."""
 
     def _write(
         self, size: int, what: str, bodies: Callable[[], dict[str, Any]], instead: dict[str, Any], **more: Any
     ) -> None:
-        """Writes a line with these bodies; with what is given `instead` where too much waits to be written."""
+        """Writes a line with these bodies; with `instead` if too much waits to be written."""
 
         def write(bodies: Callable[[], dict[str, Any]]) -> None:
             log.info(what, extra={"request_id": self._request_id, "fields": {**more, **bodies()}})

@@ -35,7 +35,7 @@ def _nothing(_made: object) -> None:
 
 
 class Backlog:
-    """What one observer has not written yet, of all turns."""
+    """The pieces of all turns that one observer has not written yet."""
 
     def __init__(self, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
         self._most = most
@@ -45,7 +45,7 @@ class Backlog:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def take(self, owner: str, size: int) -> bool:
-        """Takes room for so much more, if there is any; whether there is. Without keys all callers are one owner."""
+        """Takes room for `size` bytes; False if there is none. Without keys all callers are one owner."""
         held = self._held.get(owner, 0) + size
         if sum(self._held.values()) + size > self._most or (owner and held > self._most_of_one):
             return False
@@ -53,7 +53,7 @@ class Backlog:
         return True
 
     def give_back(self, owner: str, size: int) -> None:
-        """Gives the room back: so much is written."""
+        """Gives the room back after the piece is written."""
         if left := self._held.get(owner, 0) - size:
             self._held[owner] = left
         else:

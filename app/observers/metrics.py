@@ -1,4 +1,4 @@
-"""Counters of every turn, for Prometheus. Names are OpenTelemetry's for generative models where it has one.
+"""Counts turns for Prometheus. Metrics have OpenTelemetry's names for generative models where there is one.
 
 Labels come from the configuration alone: whatever name a client sends, a model that is served by `*` counts as `*`.
 """
@@ -53,7 +53,7 @@ class Served(NamedTuple):
 
 
 class Metrics:
-    """The observer that counts turns. `circuits` says of each upstream whether its breaker is open."""
+    """The observer that counts turns. `circuits` returns for each upstream whether its breaker is open."""
 
     def __init__(self, served: Served, version: str, circuits: Callable[[], Mapping[str, bool]] = dict) -> None:
         self._served = served
@@ -120,7 +120,7 @@ class Metrics:
             {"version": version, "python": platform.python_version()}
         )
         self._circuits = circuits
-        registry.register(_Circuits(lambda: self._circuits()))  # noqa: PLW0108 — they may be others by then
+        registry.register(_Circuits(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
         ProcessCollector(registry=registry)
 
     def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:
@@ -200,22 +200,22 @@ class CountedTurn:
         """The upstream that was asked last and has not failed; empty if there is none."""
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — nothing else of it is counted
-        """From here on a failure is this upstream's."""
+        """From here on a failure counts for this upstream."""
         self._asked = upstream
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
-        """Counted at once: another upstream may answer."""
+        """Counts the error at once: another upstream may answer."""
         self._asked = ""
         self._metrics.attempt_failed(upstream, problem.code)
 
     def sent(self, events: list[Event]) -> None:
-        """Not counted."""
+        """Counts nothing."""
 
     def refused(self, problem: Problem) -> None:
-        """Counted at the end."""
+        """Counts nothing: the code is in the fields of `ended`."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
-        """Counted."""
+        """Counts the turn."""
         self._metrics.ended(fields, asked=self._asked)
 
 

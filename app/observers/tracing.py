@@ -49,8 +49,8 @@ class Tracing:
 
     def began(self, fields: Mapping[str, Any]) -> "TracedTurn":
         """Starts a span, as a child of the client's own if there is one."""
-        above = extract({"traceparent": str(fields["traceparent"])}) if "traceparent" in fields else None
-        return TracedTurn(self._tracer.start_span("chat", above, SpanKind.SERVER), self._providers)
+        parent = extract({"traceparent": str(fields["traceparent"])}) if "traceparent" in fields else None
+        return TracedTurn(self._tracer.start_span("chat", parent, SpanKind.SERVER), self._providers)
 
     def close(self) -> None:
         """Sends the remaining spans. It takes seconds if the collector does not answer: call it in a thread."""
@@ -83,10 +83,10 @@ class TracedTurn:
         self._span.add_event("ask failed", {"am_proxy.upstream": upstream, "error.type": problem.code})
 
     def sent(self, events: list[Event]) -> None:
-        """Not traced: answers are not sent to the collector."""
+        """Traces nothing: answers are not sent to the collector."""
 
     def refused(self, problem: Problem) -> None:
-        """Its code is set at the end."""
+        """Traces nothing: the code is in the fields of `ended`."""
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """Ends the span."""
