@@ -26,7 +26,7 @@ from app.protocol.warnings import ClientWarning, no_effect
 from app.providers.capabilities import ANYTHING, Capabilities
 from app.settings import Key, Secret
 from app.upstreams.breaker import Breaker
-from app.upstreams.callers_key import at_callers_expense, callers_fault
+from app.upstreams.callers_key import callers_problem, with_callers_errors
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import Addressed, AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
 
@@ -169,7 +169,7 @@ class Route(NamedTuple):
             try:
                 counted = await self.entry.counting.count(turn.ask, None if self.key is None else self.key.reveal())
             except UpstreamRefused as error:
-                raise ProblemError(error.problem if self.key is None else callers_fault(error.problem)) from None
+                raise ProblemError(error.problem if self.key is None else callers_problem(error.problem)) from None
         return counted or Counted(turn.length)
 
     async def _known(self, model: str) -> Capabilities:
@@ -188,7 +188,7 @@ class Route(NamedTuple):
             upstream = self.entry.addresses.at(self.address)
         if self.key is None:
             return upstream.open(ask)
-        return at_callers_expense(upstream.open(ask, self.key.reveal()))
+        return with_callers_errors(upstream.open(ask, self.key.reveal()))
 
 
 class Catalogue:

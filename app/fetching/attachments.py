@@ -17,7 +17,8 @@ from app.providers.capabilities import ANYTHING, Capabilities
 
 MOST: Final = 64
 """Different URLs of one request that are fetched."""
-SIDE_BY_SIDE: Final = 4
+AT_ONCE: Final = 4
+"""Fetches of one request at the same time."""
 PIECE: Final = 256 * 1024
 """A third of the bytes that are encoded as base64 in one step, during which the event loop waits."""
 
@@ -46,7 +47,7 @@ class _UrlPart(NamedTuple):
 
 
 class Attachments:
-    """Fetches what the upstream does not. `fetches_image` selects the images; chat servers never fetch files."""
+    """Fetches URLs for upstreams that do not. `fetches_image` selects the images; chat servers never fetch files."""
 
     def __init__(self, fetcher: Fetcher, *, fetches_image: Callable[[str], bool], most_bytes: int) -> None:
         self._fetcher = fetcher
@@ -69,11 +70,11 @@ class Attachments:
         if len(wanted) > MOST:
             message = f"'input' names {len(wanted)} addresses to be fetched, and at most {MOST} are. Send the data."
             raise refuse("invalid_value", message, "input")
-        found = await self._fetch_all(wanted, owner)
+        uris = await self._fetch_all(wanted, owner)
         items = list(request.items)
         for part in parts:
-            items[part.item] = _with(items[part.item], part, found[part.url, part.wanted])
-        size = request.size + sum(len(found[part.url, part.wanted]) for part in parts)
+            items[part.item] = _with_data(items[part.item], part, uris[part.url, part.wanted])
+        size = request.size + sum(len(uris[part.url, part.wanted]) for part in parts)
         return request.model_copy(update={"input": items, "size": size})
 
     def _url_parts(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_UrlPart]:
@@ -92,12 +93,12 @@ class Attachments:
     async def _fetch_all(self, wanted: dict[_Address, list[str]], owner: str) -> dict[_Address, str]:
         """A data URI for each URL. `wanted` has the paths of the parts that use it."""
         budget = Budget(self._most_bytes)
-        side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
+        slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(url: str, kind: Wanted, paths: list[str]) -> str:
-            async with side_by_side:
-                found = await self._fetcher.fetch(url, paths[0], kind, budget, owner, times=len(paths))
-                return await off_loop(len(found.data), data_uri, found)
+            async with slots:
+                fetched = await self._fetcher.fetch(url, paths[0], kind, budget, owner, times=len(paths))
+                return await off_loop(len(fetched.data), data_uri, fetched)
 
         tasks = [asyncio.ensure_future(one(url, kind, paths)) for (url, kind), paths in wanted.items()]
         try:
@@ -108,22 +109,23 @@ class Attachments:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def data_uri(found: Fetched) -> str:
+def data_uri(fetched: Fetched) -> str:
     """The data URI of this file."""
     step = 3 * PIECE
-    pieces = (b2a_base64(found.data[at : at + step], newline=False) for at in range(0, len(found.data), step))
-    return "".join((f"data:{found.kind};base64,", *(piece.decode() for piece in pieces)))
+    pieces = (b2a_base64(fetched.data[at : at + step], newline=False) for at in range(0, len(fetched.data), step))
+    return "".join((f"data:{fetched.kind};base64,", *(piece.decode() for piece in pieces)))
 
 
-def _with(item: InputItem, place: _UrlPart, found: str) -> InputItem:
-    content: list[InputPart] = list(getattr(item, place.key))
-    part = content[place.part]
+def _with_data(item: InputItem, url_part: _UrlPart, uri: str) -> InputItem:
+    """The item, in which the URL of this part is replaced by a data URI."""
+    content: list[InputPart] = list(getattr(item, url_part.key))
+    part = content[url_part.part]
     if isinstance(part, InputFilePart):
-        name = part.filename or _name_in(place.url)
-        content[place.part] = part.model_copy(update={"file_data": found, "file_url": None, "filename": name})
+        name = part.filename or _name_in(url_part.url)
+        content[url_part.part] = part.model_copy(update={"file_data": uri, "file_url": None, "filename": name})
     else:
-        content[place.part] = part.model_copy(update={"image_url": found})
-    return item.model_copy(update={place.key: content})
+        content[url_part.part] = part.model_copy(update={"image_url": uri})
+    return item.model_copy(update={url_part.key: content})
 
 
 def _name_in(url: str) -> str | None:

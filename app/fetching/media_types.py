@@ -31,8 +31,8 @@ _LOOKED_AT: Final = 4096
 
 def sniffed(data: bytes) -> str | None:
     """The media type of these bytes; None if models do not read this type."""
-    for place, mark, kind in _MAGIC:
-        if data[place : place + len(mark)] == mark and (kind != "image/webp" or data[:4] == b"RIFF"):
+    for offset, signature, kind in _MAGIC:
+        if data[offset : offset + len(signature)] == signature and (kind != "image/webp" or data[:4] == b"RIFF"):
             return kind
     return None
 
@@ -55,7 +55,7 @@ def sniffed_base64(data: str) -> str | None:
 
 
 def image_fault(uri: str) -> str | None:
-    """Why the data of this data URI is not an image; empty if its beginning is that of one."""
+    """Why the data of this data URI is not an image; None if its beginning is that of one."""
     _, _, data = uri.partition(",")
     if not _BASE64.fullmatch(data):
         return "its data is not base64"
@@ -67,7 +67,7 @@ def image_fault(uri: str) -> str | None:
         return "its data is not base64"
     if str(sniffed(begins)).startswith("image/"):
         return None
-    if any(begins[place : place + len(mark)] == mark for place, mark in _OTHER_IMAGES):
+    if any(begins[offset : offset + len(signature)] == signature for offset, signature in _OTHER_IMAGES):
         return None
     return "its data is not an image of a known type (PNG, JPEG, GIF, WebP, BMP, TIFF, AVIF or HEIC)"
 

@@ -1,30 +1,30 @@
-"""The circuit breaker of an upstream: whether it is worth asking, and whether it may be asked once more.
+"""The circuit breaker of an upstream: whether a turn may ask it, and whether it may ask it again.
 
 Theory of operation
 -------------------
-A breaker counts what goes wrong before the first payload. Refusals that any healthy server gives are no failures.
-There are three kinds of failures:
+A breaker counts what goes wrong before the first payload. A refusal that a healthy server also sends is
+not a failure. There are three kinds of failures:
 
-    unreached    no connection could be made. No request can cause that, so anybody's count. As many in a row as are
-                 configured open the breaker.
-    unavailable  silence, 502, 503, 504, 529. A slow prompt is silence too, and a gateway says 503 to a name that it
-                 does not know. As many outages (of these two kinds) in a row as are configured open the breaker, if
+    unreached    no connection could be made. No request can cause that, so those of all callers count. As many in
+                 a row as are configured open the breaker.
+    unavailable  silence, 502, 503, 504, 529. A slow prompt is silence too, and a gateway sends 503 for a model that
+                 it does not know. As many outages (of these two kinds) in a row as are configured open the breaker, if
                  most of the models that were asked lately fail. On a server with several callers, an outage counts
                  for each caller up to half of that number, and at least two callers must have had one.
-    failed       may be due to the request: any other 5xx, nonsense, a connection that broke. They open the breaker
-                 only where there are as many among the last turns and they are most callers' last word: at least
-                 three callers, and more than half of all that asked lately.
+    failed       may be due to the request: any other 5xx, an answer that cannot be read, a connection that broke.
+                 They open the breaker only if there are as many among the last turns and if the last turn of most
+                 callers failed so: of at least three callers, and of more than half of all that asked lately.
 
     closed       every turn asks
-    open         nobody does, for a while: waiting for a dead server helps no one
+    open         no turn asks for a while: it would wait for a server that does not answer
     half-open    each caller may try with one turn at a time; a try that lasts longer than `TRIAL` seconds no longer
-                 keeps the caller from another one. What answers, even by a failure, closes the breaker.
+                 keeps the caller from another one. Any answer, even a failure, closes the breaker.
 
-A try that fails opens the breaker again: for everybody if the server was not reached or the only caller tried,
-otherwise for the caller who tried. Who sends slow prompts only cannot keep the others from trying.
+A try that fails opens the breaker again: for all callers if the server was not reached or there is only one caller,
+otherwise for the caller that tried. A caller that sends only slow prompts cannot keep the others from trying.
 
-Asking again costs a token. Every turn earns its caller a tenth of one, so that an upstream in trouble gets a tenth more
-work at most, beside a few at the beginning.
+Asking again costs a token. Every turn adds a tenth of one for its caller, so that an upstream in trouble gets at most a
+tenth more requests, in addition to a few at the beginning.
 """
 
 import logging
@@ -40,17 +40,17 @@ Failure = Literal["unreached", "unavailable", "failed"]
 
 EARNED: Final = 0.1
 MOST: Final = 5.0
-"""Tokens of one caller, who begins with as many where all callers are one."""
+"""Most tokens of one caller, and the tokens at the beginning if all callers count as one."""
 FIRST: Final = 1.0
 """Tokens that each of several callers begins with."""
 MOST_REMEMBERED: Final = 200
-"""Turns of which it is remembered how they went."""
+"""Turns whose result is remembered."""
 CALLERS: Final = 3
-"""How many callers must have failed before what may be due to their requests is taken for the server's."""
+"""How many callers must have failed before failures that requests can cause are blamed on the server."""
 OUTAGE_CALLERS: Final = 2
 """The same for outages that a request can cause, on a server with several callers."""
 TRIAL: Final = 5.0
-"""Seconds for which a turn that tries keeps its caller from another try."""
+"""Seconds during which a turn that tries keeps its caller from another try."""
 
 
 class _Recent(NamedTuple):
@@ -81,26 +81,26 @@ class Breaker:
         self._several_callers = several_callers
         self._clock = clock
         self._unreached = 0
-        """In a row, whatever other outages came between."""
+        """Failures of this kind in a row, not interrupted by other outages."""
         self._outages: Counter[str] = Counter()
-        """Of each owner, since the last answer."""
+        """Owner -> outages since the last answer."""
         self._recent: deque[_Recent] = deque(maxlen=min(2 * failures, MOST_REMEMBERED))
         """The last turns."""
         self._opened = 0.0
         self._trials: dict[str, float] = {}
-        """Of each owner who tries, when the last try began."""
-        self._tried_in_vain: dict[str, float] = {}
-        """When an owner's try failed that leaves it to the others to try."""
+        """Owner -> when its try that still runs began."""
+        self._failed_trials: dict[str, float] = {}
+        """Owner -> when its last try failed, if other owners may still try."""
         self._tokens: dict[str, float] = {}
-        """Of each caller."""
+        """Owner -> tokens left."""
 
     def allow(self, owner: str = "") -> float:
-        """A turn wants to ask. Nought if it may; otherwise the seconds after which it is worth another try."""
+        """Seconds to wait before a turn of this caller may ask; 0 if it may ask now. Called once per turn."""
         self._tokens[owner] = min(MOST, self._tokens_of(owner) + EARNED)
         if self.state == "closed":
             return 0
         now = self._clock()
-        wait = max(self._opened, self._tried_in_vain.get(owner, self._opened)) + self._pause - now
+        wait = max(self._opened, self._failed_trials.get(owner, self._opened)) + self._pause - now
         if wait > 0:
             return max(wait, 1)
         if (began := self._trials.get(owner)) is not None and (left := began + TRIAL - now) > 0:
@@ -111,28 +111,28 @@ class Breaker:
         return 0
 
     def success(self, owner: str = "", model: str = "") -> None:
-        """It answered this caller, if only by refusing."""
+        """Records that the upstream answered this caller, if only with a refusal."""
         self._recent.append(_Recent(owner, model, failed=False))
         self._forget_outages()
         if self.state != "closed":
             self._become("closed")
 
     def failure(self, owner: str = "", model: str = "", *, kind: Failure) -> None:
-        """It did not answer this caller, or not as it must."""
+        """Records that the upstream did not answer this caller, or sent an invalid answer."""
         self._recent.append(_Recent(owner, model, failed=True))
         if kind != "failed":
             self._outages[owner] += 1
             self._unreached += kind == "unreached"
         match self.state:
-            case "closed" if self._fails_most_callers() if kind == "failed" else self._is_away():
+            case "closed" if self._fails_most_callers() if kind == "failed" else self._is_unavailable():
                 self._open()
             case "half-open" if owner in self._trials:
-                self._tried(owner, kind)
+                self._trial_failed(owner, kind)
             case _:
                 pass  # the turn began before the breaker opened
 
     def release(self, owner: str = "") -> None:
-        """Nobody waited for it to answer. If that was this caller's turn that tried, another may."""
+        """Ends this caller's try without a result: the turn was cancelled. Another turn of it may try."""
         self._trials.pop(owner, None)
 
     def may_ask_again(self, owner: str = "") -> bool:
@@ -146,19 +146,19 @@ class Breaker:
     def _tokens_of(self, owner: str) -> float:
         return self._tokens.get(owner, FIRST if self._several_callers else MOST)
 
-    def _tried(self, owner: str, kind: Failure) -> None:
-        """A turn that tried has failed."""
+    def _trial_failed(self, owner: str, kind: Failure) -> None:
+        """Records that a turn that tried has failed."""
         del self._trials[owner]
-        if kind == "failed":  # it was reached
+        if kind == "failed":  # the server was reached
             self._forget_outages()
             self._become("closed")
         elif kind == "unreached" or not self._several_callers:
             self._open()
         else:
-            self._tried_in_vain[owner] = self._clock()
+            self._failed_trials[owner] = self._clock()
 
-    def _is_away(self) -> bool:
-        """Whether the outages since the last answer are the server's, not those of single callers or models."""
+    def _is_unavailable(self) -> bool:
+        """Whether the server causes the outages since the last answer, not single callers or models."""
         if self._unreached >= self._most > 0:
             return True
         outages = self._outages.total()
@@ -167,11 +167,11 @@ class Breaker:
             outages = sum(min(count, share) for count in self._outages.values())
             if len(self._outages) < OUTAGE_CALLERS:
                 return False
-        models = {turn.model: turn.failed for turn in self._recent}  # of each model the last turn
+        models = {turn.model: turn.failed for turn in self._recent}  # model -> its last turn
         return outages >= self._most > 0 and 2 * sum(models.values()) > len(models)
 
     def _fails_most_callers(self) -> bool:
-        last = {turn.owner: turn.failed for turn in self._recent}  # of each caller the last turn
+        last = {turn.owner: turn.failed for turn in self._recent}  # caller -> its last turn
         callers = sum(last.values())
         failures = sum(turn.failed for turn in self._recent)
         enough = 0 < min(self._most, MOST_REMEMBERED // 2) <= failures
@@ -190,6 +190,6 @@ class Breaker:
         self.state = state
         if state != "half-open":
             self._trials.clear()
-            self._tried_in_vain.clear()
+            self._failed_trials.clear()
         fields = {"upstream": self._name, "breaker": state, "failures": self._outages.total()}
         log.warning("upstream", extra={"fields": fields})

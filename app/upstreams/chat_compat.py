@@ -11,14 +11,14 @@ BLANK: Final = " "
 
 
 def shaped(ask: Json, compat: ChatCompat) -> Json:
-    """The ask as this server wants it. The given one is left as it is."""
+    """A copy of the ask in the form that this server accepts."""
     body = dict(ask)
     if not compat.stream_options:
         body.pop("stream_options", None)
     if "max_tokens" in body and compat.max_tokens_field != "max_tokens":
         body[compat.max_tokens_field] = body.pop("max_tokens")
     if not compat.strict_tools and "tools" in body:
-        body["tools"] = [_not_strict(tool) for tool in body["tools"]]
+        body["tools"] = [_without_strict(tool) for tool in body["tools"]]
     if compat.blank_reasoning:
         body["messages"] = [with_reasoning(message) for message in body["messages"]]
     if compat.system_role != "system" or compat.reasoning_field != "reasoning_content":
@@ -37,8 +37,8 @@ def tokenized(body: Json) -> Json:
 
 
 def _in_both_fields(message: Json) -> Json:
-    thoughts = message.get("reasoning_content") or message.get("reasoning")
-    return {**message, "reasoning": thoughts, "reasoning_content": thoughts} if thoughts else message
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    return {**message, "reasoning": reasoning, "reasoning_content": reasoning} if reasoning else message
 
 
 def with_reasoning(message: Json) -> Json:
@@ -48,7 +48,7 @@ def with_reasoning(message: Json) -> Json:
     return {**message, "reasoning_content": BLANK}
 
 
-def _not_strict(tool: Json) -> Json:
+def _without_strict(tool: Json) -> Json:
     function = {key: value for key, value in tool["function"].items() if key != "strict"}
     return {**tool, "function": function}
 

@@ -21,7 +21,7 @@ TOO_LONG: Final = "a line of the stream is too long"
 _MOST_LINES: Final = 1000
 """Data lines of one chunk."""
 _TRIED: Final = 64 * 1024
-"""Bytes up to which a chunk of several lines is decoded at each of its lines; a longer one only at its empty line."""
+"""Bytes up to which a chunk of several lines is decoded after each line; a longer one only at its empty line."""
 _TRIES: Final = 4
 """How often the bytes of a chunk are decoded before its empty line, in addition to `_TRIED` bytes."""
 
@@ -70,7 +70,7 @@ class Progress:
             if isinstance(error, dict) and not any(error.values()):
                 chunk = {key: value for key, value in chunk.items() if key != "error"}
             elif chunk.get("choices"):
-                return apart(chunk, begun=self._begun)
+                return split_error(chunk, begun=self._begun)
         self._begun = True
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
@@ -131,7 +131,7 @@ class ChatLines:
                 self._found = True
                 yield error
             else:
-                yield from self._aside(line)
+                yield from self._other_line(line)
 
     def _chunks(self, data: bytes) -> list[Json]:
         """The chunk of this data line, if it is complete together with the lines before it."""
@@ -197,7 +197,7 @@ class ChatLines:
         except (ValueError, RecursionError):
             return None
 
-    def _aside(self, line: bytes) -> list[Json]:
+    def _other_line(self, line: bytes) -> list[Json]:
         """The chunk that ends at this empty line. A line that is not part of a stream is kept as part of a body."""
         if line:
             if not self._found and not line.startswith((b":", b"event:", b"id:", b"retry:")):
@@ -213,7 +213,7 @@ class ChatLines:
         return []
 
 
-def apart(chunk: Json, *, begun: bool) -> list[Json]:
+def split_error(chunk: Json, *, begun: bool) -> list[Json]:
     """A chunk that has an error in addition to `choices`, split into two: its content, and the error.
 
     Usage alone is left out if the answer has not `begun`: the error can then still be an HTTP status.

@@ -1,16 +1,16 @@
-"""How long to wait for an upstream, and for how long a client may hear nothing."""
+"""Time limits of a turn: silence of the upstream, silence towards the client, and the whole turn."""
 
 from typing import NamedTuple
 
 
 class Clocks(NamedTuple):
-    """How long, in seconds."""
+    """Time limits in seconds."""
 
     keep_alive: float = 15
-    """Silence towards the client."""
+    """Silence towards the client, after which a keep-alive is sent."""
     first_payload: float = 120
-    """Silence of the upstream before it says anything. The pump does not read it."""
+    """Silence of the upstream before its first payload."""
     idle: float = 120
-    """Silence of the upstream afterwards."""
+    """Silence of the upstream after its first payload."""
     turn: float = 1800
-    """Everything."""
+    """The whole turn."""

@@ -42,7 +42,7 @@ from app.upstreams.port import Keep
 
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
 _ACKNOWLEDGED: Final = 120
-"""Where in Linux's `struct tcp_info` the count of acknowledged bytes stands."""
+"""Offset of the count of acknowledged bytes in Linux's `struct tcp_info`."""
 _HAS_POLL: Final = hasattr(select, "poll")
 """Whether the system has `poll`. Windows has not."""
 
@@ -191,10 +191,10 @@ class _OwnThreads(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Every address of the host."""
-        found = await in_own_thread(partial(_addresses, host, port, family))
+        addresses = await in_own_thread(partial(_addresses, host, port, family))
         return [
             ResolveResult(hostname=host, host=address, port=port, family=kind, proto=proto, flags=socket.AI_NUMERICHOST)
-            for kind, proto, address in found
+            for kind, proto, address in addresses
         ]
 
     async def close(self) -> None:
@@ -204,10 +204,10 @@ class _OwnThreads(AbstractResolver):
 def _addresses(host: str, port: int, family: socket.AddressFamily) -> list[tuple[int, int, str]]:
     """Family, protocol and text of each address of this host."""
     flags = 0 if host == "localhost" else socket.AI_ADDRCONFIG  # `localhost` also exists on a machine without a network
-    found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, flags=flags)
+    entries = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, flags=flags)
     return [
         (kind, proto, socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)[0])
-        for kind, _, proto, _, address in found
+        for kind, _, proto, _, address in entries
     ]
 
 

@@ -1,4 +1,4 @@
-"""The embedded model: scripted, needs no key, no network and no litellm. Steered by words in the last user message."""
+"""The embedded model: scripted, without key, network and litellm. Words in the last user message control it."""
 
 import asyncio
 import re
@@ -31,8 +31,8 @@ PACE: Final = 0.01
 STORIES: Final = 10
 
 
-class Wish(NamedTuple):
-    """What one ask wants of the demo."""
+class DemoAsk(NamedTuple):
+    """One ask, and the words that control the answer."""
 
     words: set[str]
     prompt: str
@@ -46,33 +46,33 @@ class Wish(NamedTuple):
 class Demo:
     """Answers every ask at once, one word at a time."""
 
-    async def open(self, ask: dict[str, Any], key: str | None = None) -> AsyncGenerator[Chunk]:  # noqa: ARG002 — it has no door
+    async def open(self, ask: dict[str, Any], key: str | None = None) -> AsyncGenerator[Chunk]:  # noqa: ARG002 — it needs no key
         """Chat chunks, as a chat-completions server would stream them."""
-        wish = _wish(ask)
-        if "busy" in wish.words:
+        demo_ask = _demo_ask(ask)
+        if "busy" in demo_ask.words:
             raise UpstreamRefused(
                 Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
             )
-        pause = SLOW if wish.has("slow") else PACE if "long" in wish.words else 0
-        said = 0
-        async for chunk in _answer(wish):
-            await asyncio.sleep(pause)  # even 0 lets the loop breathe: without it a disconnect is never noticed
-            said += 1
+        pause = SLOW if demo_ask.has("slow") else PACE if "long" in demo_ask.words else 0
+        sent = 0
+        async for chunk in _answer(demo_ask):
+            await asyncio.sleep(pause)  # even 0 lets other tasks run: otherwise a disconnect is not noticed
+            sent += 1
             yield chunk
-        if "cut" not in wish.words:
-            asked = len(msgspec.json.encode(ask["messages"])) // 4
-            counted = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
-            yield {"choices": [], "usage": counted}
+        if "cut" not in demo_ask.words:
+            prompt = len(msgspec.json.encode(ask["messages"])) // 4
+            usage = {"prompt_tokens": prompt, "completion_tokens": sent, "total_tokens": prompt + sent}
+            yield {"choices": [], "usage": usage}
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """There is nothing to close."""
 
 
-def _wish(ask: dict[str, Any]) -> Wish:
+def _demo_ask(ask: dict[str, Any]) -> DemoAsk:
     prompt = next((_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), "")
-    if prompt == SUM_UP:  # its words are no wishes
-        return Wish(set(), prompt, ask)
-    return Wish(set(re.findall(r"[a-z0-9]+", prompt.lower())), prompt, ask)
+    if prompt == SUM_UP:  # its words do not control the answer
+        return DemoAsk(set(), prompt, ask)
+    return DemoAsk(set(re.findall(r"[a-z0-9]+", prompt.lower())), prompt, ask)
 
 
 def _text(content: Any) -> str:
@@ -81,24 +81,24 @@ def _text(content: Any) -> str:
     return " ".join(part.get("text", f"[{part['type']}]") for part in content or [])
 
 
-async def _answer(wish: Wish) -> AsyncIterator[Chunk]:
-    reasoning = wish.ask.get("reasoning_effort") not in (None, "none")
-    if wish.has("think", "reason") or reasoning:
+async def _answer(demo_ask: DemoAsk) -> AsyncIterator[Chunk]:
+    reasoning = demo_ask.ask.get("reasoning_effort") not in (None, "none")
+    if demo_ask.has("think", "reason") or reasoning:
         for word in _in_words("The user wants something of me. I am a script, so I will say what is written down."):
             yield _delta(reasoning_content=word)
-    tool = _tool_asked_for(wish)
+    tool = _tool_asked_for(demo_ask)
     if tool is not None:
         for piece in _call(tool):
             yield piece
         yield _finish("tool_calls")
         return
-    if wish.has("refus"):
+    if demo_ask.has("refus"):
         for word in _in_words("I was asked to refuse, so I do."):
             yield _delta(refusal=word)
         yield _finish("stop")
         return
-    words = _in_words(_reply(wish))
-    ending = _ending(wish)
+    words = _in_words(_reply(demo_ask))
+    ending = _ending(demo_ask)
     for word in words if ending is None else words[: max(len(words) // 2, 1)]:
         yield _delta(content=word)
     if ending is None:
@@ -107,36 +107,36 @@ async def _answer(wish: Wish) -> AsyncIterator[Chunk]:
         yield chunk
 
 
-def _ending(wish: Wish) -> Callable[[], Chunk | None] | None:
-    """How an answer ends half-way, if that is wished for."""
-    if wish.has("incomplete"):
+def _ending(demo_ask: DemoAsk) -> Callable[[], Chunk | None] | None:
+    """What ends the answer half-way, if the prompt asks for that."""
+    if demo_ask.has("incomplete"):
         return lambda: _finish("length")
-    if wish.has("fail"):
+    if demo_ask.has("fail"):
         return lambda: {"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}
-    if "cut" in wish.words:
+    if "cut" in demo_ask.words:
         return lambda: None
     return None
 
 
-def _reply(wish: Wish) -> str:
-    if wish.prompt == SUM_UP:
-        said = [_text(message["content"]) for message in wish.ask["messages"] if message["role"] == "user"]
-        return "1. The user said: " + " / ".join(said[:-1])
-    schema = (wish.ask.get("response_format") or {}).get("json_schema", {}).get("schema")
+def _reply(demo_ask: DemoAsk) -> str:
+    if demo_ask.prompt == SUM_UP:
+        texts = [_text(message["content"]) for message in demo_ask.ask["messages"] if message["role"] == "user"]
+        return "1. The user said: " + " / ".join(texts[:-1])
+    schema = (demo_ask.ask.get("response_format") or {}).get("json_schema", {}).get("schema")
     if schema is not None:
         return msgspec.json.encode(sample(schema)).decode()
-    if (wish.ask.get("response_format") or {}).get("type") == "json_object":
-        return msgspec.json.encode({"echo": wish.prompt}).decode()
-    results = _results(wish.ask["messages"])
+    if (demo_ask.ask.get("response_format") or {}).get("type") == "json_object":
+        return msgspec.json.encode({"echo": demo_ask.prompt}).decode()
+    results = _results(demo_ask.ask["messages"])
     if results:
         return "The tool said: " + " / ".join(results)
-    if "long" in wish.words:
+    if "long" in demo_ask.words:
         return STORY * STORIES
-    return f"{ABOUT}You said: {wish.prompt}"
+    return f"{ABOUT}You said: {demo_ask.prompt}"
 
 
 def _results(messages: list[Chunk]) -> list[str]:
-    """What tools have answered since the user last spoke."""
+    """The outputs of tools after the last message of the user."""
     results: list[str] = []
     for message in reversed(messages):
         if message["role"] == "user":
@@ -146,21 +146,21 @@ def _results(messages: list[Chunk]) -> list[str]:
     return results[::-1]
 
 
-def _tool_asked_for(wish: Wish) -> Chunk | None:
-    """The function to call: the one that must be, or one whose name the prompt mentions; none once it has answered."""
-    functions = [tool["function"] for tool in wish.ask.get("tools") or []]
-    choice = wish.ask.get("tool_choice")
-    if not functions or choice == "none" or _results(wish.ask["messages"]):
+def _tool_asked_for(demo_ask: DemoAsk) -> Chunk | None:
+    """The function to call: the required one, or one that the prompt mentions; None after its output."""
+    functions = [tool["function"] for tool in demo_ask.ask.get("tools") or []]
+    choice = demo_ask.ask.get("tool_choice")
+    if not functions or choice == "none" or _results(demo_ask.ask["messages"]):
         return None
     if isinstance(choice, dict):
         return next((each for each in functions if each["name"] == choice.get("function", {}).get("name")), None)
-    named = next((each for each in functions if _mentions(wish, each["name"])), None)
+    named = next((each for each in functions if _mentions(demo_ask, each["name"])), None)
     return named or (functions[0] if choice == "required" else None)
 
 
-def _mentions(wish: Wish, name: str) -> bool:
+def _mentions(demo_ask: DemoAsk, name: str) -> bool:
     parts = [part for part in re.findall(r"[a-z0-9]+", name.lower()) if len(part) > len("get")]
-    return name.lower() in wish.prompt.lower() or any(part in wish.words for part in parts)
+    return name.lower() in demo_ask.prompt.lower() or any(part in demo_ask.words for part in parts)
 
 
 def _call(function: Chunk) -> list[Chunk]:

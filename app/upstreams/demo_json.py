@@ -9,7 +9,7 @@ MOST: Final = 500
 
 
 def sample(schema: Any) -> Any:
-    """One value of `schema`, the same every time. A schema that makes no sense has no value, and that is None."""
+    """One value of `schema`, the same every time; None for a schema that cannot be read."""
     return _Sampler(schema).value(schema, 0)
 
 
@@ -58,19 +58,19 @@ class _Sampler:
         return {name: self.value(known.get(name), depth + 1) for name in names[:MOST]}
 
 
-def _count(told: Any, otherwise: int) -> int:
-    return min(told, MOST) if type(told) is int else otherwise
+def _count(value: Any, default: int) -> int:
+    return min(value, MOST) if type(value) is int else default
 
 
 def _between(least: Any, most: Any) -> Any:
-    """One, or the bound that forbids it."""
+    """1, or the bound that excludes 1."""
     if type(least) in (int, float) and least > 1:
         return least
     return most if type(most) in (int, float) and most < 1 else 1
 
 
 def _referred(root: Any, reference: Any) -> Any:
-    found = root
+    schema = root
     for step in filter(None, str(reference).removeprefix("#").split("/")):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+        schema = schema.get(step) if isinstance(schema, dict) else None
+    return schema

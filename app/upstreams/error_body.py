@@ -28,7 +28,7 @@ _decode: Final = json.JSONDecoder(strict=False).decode
 
 
 class ErrorBody(NamedTuple):
-    """What is known of an error from its body. Empty where the body says nothing."""
+    """The parts of an error's body. Empty if the body does not have them."""
 
     words: str = ""
     """All text about the error, to be searched."""
@@ -39,8 +39,7 @@ class ErrorBody(NamedTuple):
 
 def read(text: str) -> ErrorBody:
     """The error in this body."""
-    found = decoded(text)
-    return ErrorBody() if found is None else body_of(found)
+    return body_of(decoded(text))
 
 
 def decoded(text: str) -> Any | None:
@@ -54,13 +53,13 @@ def decoded(text: str) -> Any | None:
         return None
 
 
-def body_of(found: Any) -> ErrorBody:
+def body_of(body: Any) -> ErrorBody:
     """The error in this decoded body. Google sends its error in a list."""
-    if isinstance(found, list):
-        found = next((held for held in found if isinstance(held, dict)), None)
-    if not isinstance(found, dict):
+    if isinstance(body, list):
+        body = next((entry for entry in body if isinstance(entry, dict)), None)
+    if not isinstance(body, dict):
         return ErrorBody()
-    return ErrorBody(" ".join(_words(found)), quotable(_message(found)), _param(found))
+    return ErrorBody(" ".join(_texts(body)), quotable(_message(body)), _param(body))
 
 
 def quotable(message: str) -> str:
@@ -76,20 +75,20 @@ def is_page(text: str) -> bool:
     return _PAGE.search(text[:_LONGEST]) is not None
 
 
-def _message(found: dict[str, Any]) -> str:
-    held: Any = found
+def _message(body: dict[str, Any]) -> str:
+    held: Any = body
     for _ in range(_LEVELS):
         if not isinstance(held, dict):
             break
         held = next(
-            (held[key] for key in ("error", "message", "detail", "errors", "msg") if _says(held.get(key))), None
+            (held[key] for key in ("error", "message", "detail", "errors", "msg") if _has_content(held.get(key))), None
         )
     if isinstance(held, list):
         return "; ".join(fault for each in held[:_MOST_FAULTS] if (fault := _fault(each)))
     return held if isinstance(held, str) else ""
 
 
-def _says(value: Any) -> bool:
+def _has_content(value: Any) -> bool:
     return isinstance(value, str | dict | list) and bool(value)
 
 
@@ -118,19 +117,19 @@ def _path(loc: Any) -> str:
     return path
 
 
-def _param(found: dict[str, Any]) -> str:
-    held = found.get("error", found)
-    param = held.get("param") if isinstance(held, dict) else None
+def _param(body: dict[str, Any]) -> str:
+    error = body.get("error", body)
+    param = error.get("param") if isinstance(error, dict) else None
     if isinstance(param, str):
         return param
-    faults = found.get("detail")
+    faults = body.get("detail")
     first = faults[0] if isinstance(faults, list) and faults else None
     return _path(first.get("loc")) if isinstance(first, dict) else ""
 
 
-def _words(found: dict[str, Any]) -> Iterator[str]:
+def _texts(body: dict[str, Any]) -> Iterator[str]:
     """Keys and values in their order, without echoes of the request."""
-    waiting: list[tuple[int, Any]] = [(0, found)]
+    waiting: list[tuple[int, Any]] = [(0, body)]
     for _ in range(_MOST_NODES):
         if not waiting:
             return

@@ -18,7 +18,7 @@ from app.upstreams.error_body import ErrorBody, body_of, quotable, read
 from app.upstreams.error_keys import without_keys
 
 _RETRY_SECONDS: Final = 5
-"""Sent with a 429 that names no time: without one, Codex gives up."""
+"""Sent with a 429 that contains no time: without one, Codex gives up."""
 
 _LONGEST: Final = 500
 _LONGEST_SEARCHED: Final = 1500
@@ -86,7 +86,7 @@ def is_error(chunk: Mapping[str, Any]) -> bool:
 
 
 def problem_in_stream(chunk: Any, *, model: str, secret: str | None = None) -> Problem:
-    """The problem that an error object inside a stream stands for."""
+    """The problem that an error object inside a stream means."""
     error = chunk.get("error", chunk) if isinstance(chunk, dict) else chunk
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, str) and code.isdigit():
@@ -100,9 +100,9 @@ def problem_in_stream(chunk: Any, *, model: str, secret: str | None = None) -> P
 def problem_of_status(
     status: int, body: str | ErrorBody, *, model: str, headers: Mapping[str, str], secret: str | None
 ) -> Problem:
-    """The problem that this HTTP status is to the client who asked for `model`. `secret` is the key that was sent.
+    """The problem that this HTTP status means to the client that asked for `model`. `secret` is the key that was sent.
 
-    `body`: as text, or as it was read.
+    `body` is the text of the body, or what was read from it.
     """
     body = read(body) if isinstance(body, str) else body
     code, message = _classified(status, body)
@@ -160,7 +160,7 @@ def _is_used_up(status: int, text: str) -> bool:
 
 
 def _named_wait(text: str) -> float | None:
-    """The seconds that an error's text asks us to wait."""
+    """The seconds to wait that an error's text contains."""
     found = _WAIT.search(text[:_MOST_READ])
     if found is None:
         return None

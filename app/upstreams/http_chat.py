@@ -20,7 +20,7 @@ from app.upstreams.http_server import (
     HttpRefusedError,
     HttpServer,
     ResponseBody,
-    did_not_answer_as_it_must,
+    invalid_answer,
 )
 from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke
 from app.upstreams.refused_param import with_param
@@ -137,7 +137,7 @@ class HttpChat:
             case _ReportedError():
                 return problem_in_stream(error.chunk, model=model, secret=secret)
             case NotAStreamError():
-                return did_not_answer_as_it_must(str(error))
+                return invalid_answer(str(error))
             case HttpRefusedError():
                 return with_param(self._server.problem(error, model, secret), error.text)
             case _:

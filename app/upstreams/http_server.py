@@ -1,4 +1,4 @@
-"""The HTTP client for one model server: one POST, an answer read as it arrives. Used by all lanes but litellm's.
+"""The HTTP client for one model server: one POST, and an answer that is read as it arrives. litellm does not use it.
 
 Theory of operation
 -------------------
@@ -174,11 +174,11 @@ class HttpServer:
             case TimeoutError():
                 return problem_of_status(408, "", model=model, headers={}, secret=secret)
             case TooLongError():
-                return did_not_answer_as_it_must("a line of the stream is too long")
+                return invalid_answer("a line of the stream is too long")
             case CompressedError():
-                return did_not_answer_as_it_must("the answer is compressed")
+                return invalid_answer("the answer is compressed")
             case aiohttp.ClientResponseError():
-                return did_not_answer_as_it_must("the answer is not HTTP")
+                return invalid_answer("the answer is not HTTP")
             case _:
                 return _failed("The connection to the upstream broke off.")
 
@@ -249,8 +249,8 @@ async def json_object(answer: ResponseBody) -> dict[str, Any] | None:
     return decoded if isinstance(decoded, dict) else None
 
 
-def did_not_answer_as_it_must(how: str) -> Problem:
-    """The problem of an answer that is not what was asked for."""
+def invalid_answer(how: str) -> Problem:
+    """The problem of an answer that is not in the expected form."""
     return _failed(f"The upstream did not answer as it must: {how}.")
 
 
@@ -271,7 +271,7 @@ async def _error_text(response: aiohttp.ClientResponse) -> str:
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for this address; none for loopback addresses."""
+    """The proxy that the environment names for this address; None for loopback addresses."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host == "localhost" or _is_loopback(host) or proxy_bypass(parts.netloc):

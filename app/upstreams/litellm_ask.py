@@ -2,8 +2,8 @@
 
 There are two ways, chosen once per upstream:
 
-- **as it is** (`provider` is none, `hosted_vllm`, or `openai` with an address of its own): any server that speaks chat
-  completions. The whole body travels as litellm's `extra_body`, out of its sight. Otherwise litellm would strip
+- **as it is** (`provider` is None, `hosted_vllm`, or `openai` with an address of its own): any server that speaks chat
+  completions. The whole body is passed as litellm's `extra_body`, which it does not read. Otherwise litellm would strip
   `strict` and `additionalProperties` from tools, join text parts, leave out `user`, and ask `/responses` for `gpt-5…`.
 - **translated** (every other provider): litellm knows the provider's own format and what its models can do.
 """
@@ -35,7 +35,7 @@ SETTINGS: Final = frozenset(
         "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
     }
 )  # fmt: skip
-"""What may reach litellm. Anything else might redirect it (`api_base`, `fallbacks`) or break the upstream."""
+"""Settings that are passed to litellm. Others might redirect it (`api_base`, `fallbacks`) or break the upstream."""
 
 _ONLY_AS_IT_IS: Final = frozenset({"metadata", "store"})
 """Settings that litellm would use for itself."""
@@ -69,7 +69,7 @@ def address(provider: str | None, base_url: str | None) -> str | None:
 
 
 def key_for(provider: str | None, api_key: str | None, base_url: str | None) -> str | None:
-    """The key to send: always an explicit one, so that a key of the environment never goes to a foreign address."""
+    """The key to send: always an explicit one, so that a key of the environment is never sent to a foreign address."""
     if api_key:
         return api_key
     return None if provider_of(provider).litellm.own_credentials and not base_url else _NO_KEY
@@ -130,12 +130,9 @@ def holds_many(ask: Json) -> bool:
         value = waiting.pop()
         count += len(value)
         if count <= MANY:
-            waiting += [held for held in (value.values() if isinstance(value, dict) else value) if _holds(held)]
+            members = value.values() if isinstance(value, dict) else value
+            waiting += [member for member in members if isinstance(member, dict | list)]
     return count > MANY
-
-
-def _holds(value: Any) -> bool:
-    return isinstance(value, dict | list)
 
 
 def check_name(model: str, provider: str | None, base_url: str | None) -> None:

@@ -9,9 +9,9 @@ read what lies below it, in the best of five ways that fits:
    split there).
 2. `parsed`: another wire format, for which litellm has a parser whose chunks we know. It gets its lines from us too.
 3. `cohere`: Cohere's events, which litellm's parser cannot read at all.
-4. `whole`: an answer that litellm did not ask to be streamed. We read it as it came, for its own way of cutting it up
-   forgets what was thought.
-5. `wrapped`: anything else. The wrapper, and its ways.
+4. `whole`: an answer that litellm did not ask to be streamed. We read it as it came, because the way in which
+   litellm splits it loses the reasoning.
+5. `wrapped`: anything else, through litellm's own wrapper, with its losses.
 """
 
 import contextlib
@@ -28,16 +28,16 @@ from app.upstreams.sse_lines import SseLines
 
 Json = dict[str, Any]
 
-_SILENCE: Final = {"choices": [{"index": 0, "delta": {}}]}
+_EMPTY_CHUNK: Final = {"choices": [{"index": 0, "delta": {}}]}
 _BLOCK_BEGINS: Final = {"choices": [{"index": 0, "delta": {"provider_specific_fields": {"block": "begins"}}}]}
-"""Sent between the blocks of Claude's answer: its citations are about the block in which they stand."""
+"""Sent between the blocks of Claude's answer: its citations are about the block that contains them."""
 _PLAIN_CLASS: Final = "OpenAIChatCompletionStreamingHandler"
 """litellm's parser of chat completions. Its subclasses may read a dialect of their own."""
 _WHOLE_CLASS: Final = "MockResponseIterator"
 """litellm's stream of one answer that it did not ask to be streamed."""
 _STREAM_LINES: Final = ("data:", "event:", "id:", "retry:", ":", "{", "}", "[", "]", ",", '"', "\t", " ")
 
-_REPLACED: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.chat_parsers)
+_REPLACED_PARSERS: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.chat_parsers)
 """Parsers of dialects that our own reader of chunks knows, with less loss: errors keep their kind beside other words,
 and a whole answer where a stream was asked for is read."""
 _MIXED: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.mixed_parsers)
@@ -58,11 +58,11 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
     elif response is not None and kind.__name__ == litellm_cohere.PARSER:
         reading = litellm_cohere.chunks(response)
     elif (parser := _parser_of(kind)) is not None:
-        reading = _parsed(source, parser, _clean(source, response, parser))
+        reading = _parsed(source, parser, _replace_lines(source, response, parser))
     elif kind.__name__ == _WHOLE_CLASS:
         reading = _whole(source.model_response)
     else:
-        _clean(source, response, _ANY_PARSER)
+        _replace_lines(source, response, _ANY_PARSER)
         reading = _wrapped(wrapper)
     try:
         async for chunk in reading:
@@ -89,14 +89,14 @@ async def close(stream: Any) -> None:
     response = response_of(stream) if stream.completion_stream is not None else None
     for closing in (getattr(response, "aclose", None), stream.aclose):
         if closing is not None:
-            with contextlib.suppress(Exception):  # it is gone already
+            with contextlib.suppress(Exception):  # it may be closed already
                 await closing()
 
 
 def _is_plain(kind: type) -> bool:
     if kind.__name__ == "AsyncStream":
         return kind.__module__.startswith("openai")
-    if kind.__name__ in _REPLACED:
+    if kind.__name__ in _REPLACED_PARSERS:
         return True
     return getattr(getattr(kind, "chunk_parser", None), "__qualname__", "") == f"{_PLAIN_CLASS}.chunk_parser"
 
@@ -127,7 +127,7 @@ async def _lines(response: Any) -> AsyncGenerator[Json]:
         yield chunk
 
 
-def _clean(source: Any, response: Any | None, parser: Parser) -> list[str]:
+def _replace_lines(source: Any, response: Any | None, parser: Parser) -> list[str]:
     """Give litellm's own parser our lines instead of its own. The list gathers those that the parser notes."""
     noted: list[str] = []
     if response is not None and hasattr(source, "streaming_response"):
@@ -136,7 +136,7 @@ def _clean(source: Any, response: Any | None, parser: Parser) -> list[str]:
 
 
 def _is_of_a_stream(line: str) -> bool:
-    """Whether this line can stand in a stream: of events, or of one JSON value a line."""
+    """Whether this line can be part of a stream: of events, or of one JSON value per line."""
     return not line or line.startswith(_STREAM_LINES)
 
 
@@ -182,11 +182,11 @@ async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerat
         data = chunk_dict(chunk)
         failed = _corrected(data, parser, noted, numbers)
         if failed is not None:
-            if started or data["choices"] != _SILENCE["choices"]:
+            if started or data["choices"] != _EMPTY_CHUNK["choices"]:
                 yield data
             yield failed
             return
-        if started and data == _SILENCE:
+        if started and data == _EMPTY_CHUNK:
             if getattr(source, "content_blocks", None) == []:  # Claude's parser has just begun another block
                 yield _BLOCK_BEGINS
             continue

@@ -3,12 +3,12 @@
 litellm (1.106) cannot read these streams: it takes the line that names an event for JSON. Of whole answers it loses
 the text beside calls, the thoughts and the reason of the end.
 
-    event                              what it says
+    event                              content
     content-start, content-delta       text or a thought, of the content with this index
     tool-plan-delta                    what is thought before calls
     tool-call-start, tool-call-delta   a call, the name first
     citation-start                     a citation of the text so far, with its sources
-    message-end                        why it ended, and what it cost
+    message-end                        the finish reason, and the usage
 """
 
 import json
@@ -67,7 +67,7 @@ class _CohereLines:
                 self._begun = True
                 events.append(event)
             else:
-                self._aside(line)
+                self._other_line(line)
         return events
 
     def end(self) -> Json:
@@ -75,14 +75,14 @@ class _CohereLines:
         rest = self._lines.rest()
         if (event := _event(rest)) is not None:
             return event
-        self._aside(rest)
+        self._other_line(rest)
         if self._begun or not self._other:
             return {}
         if (whole := _event(bytes(self._other))) is None:
             raise NotAStreamError("the answer is neither a stream nor JSON")
         return whole
 
-    def _aside(self, line: bytes) -> None:
+    def _other_line(self, line: bytes) -> None:
         if line and not self._begun and not line.startswith((b":", b"event:", b"id:", b"retry:", b"data:")):
             self._other += line
             self._other += b"\n"
@@ -108,14 +108,14 @@ def _chunks(event: Json) -> Iterator[Json]:
     message = _object(delta, "message")
     match event.get("type"):
         case "content-start" | "content-delta":
-            yield from _said(_content(_object(message, "content")))
+            yield from _content_chunk(_content(_object(message, "content")))
         case "tool-plan-delta":
-            yield from _said({"reasoning_content": message.get("tool_plan")})
+            yield from _content_chunk({"reasoning_content": message.get("tool_plan")})
         case "tool-call-start" | "tool-call-delta":
             call = _object(message, "tool_calls")
-            yield from _said({"tool_calls": [{**call, "index": event.get("index", 0)}]} if call else {})
+            yield from _content_chunk({"tool_calls": [{**call, "index": event.get("index", 0)}]} if call else {})
         case "citation-start":
-            yield from _said({"annotations": _citations(_object(message, "citations"))})
+            yield from _content_chunk({"annotations": _citations(_object(message, "citations"))})
         case "message-end":
             yield from _end(delta)
         case None if isinstance(event.get("message"), str):
@@ -129,13 +129,13 @@ def _chunks(event: Json) -> Iterator[Json]:
 def _whole(answer: Json) -> Iterator[Json]:
     """The chunks of an answer that was not streamed although that was requested."""
     message = _object(answer, "message")
-    yield from _said({"reasoning_content": message.get("tool_plan")})
+    yield from _content_chunk({"reasoning_content": message.get("tool_plan")})
     for content in _objects(message.get("content")):
-        yield from _said(_content(content))
+        yield from _content_chunk(_content(content))
     for citation in _objects(message.get("citations")):
-        yield from _said({"annotations": _citations(citation)})
+        yield from _content_chunk({"annotations": _citations(citation)})
     for index, call in enumerate(_objects(message.get("tool_calls"))):
-        yield from _said({"tool_calls": [{**call, "index": index}]})
+        yield from _content_chunk({"tool_calls": [{**call, "index": index}]})
     yield from _end(answer)
 
 
@@ -161,15 +161,16 @@ def _citations(citation: Json) -> list[Json]:
     annotations = []
     for source in _objects(citation.get("sources")):
         held = _object(source, "document") or _object(source, "tool_output")
-        place = {"start_index": citation.get("start"), "end_index": citation.get("end")}
-        page = {"url": held.get("url"), "title": held.get("title")} | place
+        span = {"start_index": citation.get("start"), "end_index": citation.get("end")}
+        page = {"url": held.get("url"), "title": held.get("title")} | span
         annotations.append({"type": "url_citation", "url_citation": page})
     return annotations
 
 
-def _said(delta: Json) -> list[Json]:
-    said = {key: value for key, value in delta.items() if value}
-    return [{"choices": [{"index": 0, "delta": said}]}] if said else []
+def _content_chunk(delta: Json) -> list[Json]:
+    """A chunk with the fields of this delta that are not empty; no chunk if all are."""
+    fields = {key: value for key, value in delta.items() if value}
+    return [{"choices": [{"index": 0, "delta": fields}]}] if fields else []
 
 
 def _object(holder: Json, name: str) -> Json:

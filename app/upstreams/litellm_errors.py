@@ -26,7 +26,7 @@ _GUESSED: Final = {
     "ContextWindowExceededError": "context_length_exceeded",
     "ContentPolicyViolationError": "content_policy_violation",
 }
-"""What litellm takes an error for. It counts only where the server said nothing."""
+"""What litellm guesses that an error means. It is used only if the server sent no text."""
 _NAMES: Final = ("Error", "Exception")
 """How the names end that litellm writes in front of an error."""
 _BYTES: Final = re.compile(r"""\bb(['"])\{""")
@@ -41,7 +41,7 @@ _ANSWERED: Final = frozenset({"HTTPStatusError", "APIStatusError"})
 _BROKE: Final = "The connection to the upstream broke off."
 _NOT_HTTP: Final = "The upstream did not answer as it must: the answer is not HTTP."
 _UNREADABLE: Final = "The upstream did not answer as it must: the answer cannot be read."
-"""litellm's parser failed over it."""
+"""litellm's parser failed to read it."""
 _OF_THE_REQUEST: Final = frozenset({400, 422})
 _TRANSLATION: Final = (
     "The request cannot be put into the form that this model's provider takes, so it was not sent. A frequent cause "
@@ -57,14 +57,14 @@ _SETUP_FAULTS: Final = (
 )
 _SDK_ERRORS: Final = frozenset({"OpenAIError", "APIError"})
 """Classes of one error of OpenAI's library: an answer, or a lost connection, and no missing setting."""
-_SAYS_OVERLOADED: Final = tuple(each.litellm.overloaded for each in PROVIDERS if each.litellm.overloaded)
+_OVERLOADED_TEXTS: Final = tuple(each.litellm.overloaded for each in PROVIDERS if each.litellm.overloaded)
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
 def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     error: BaseException, *, model: str, secret: str | None = None, asked: bool = True
 ) -> Problem:
-    """The problem that this error is to the client who asked for `model`. `secret` is the key that was sent.
+    """The problem that this error means to the client that asked for `model`. `secret` is the key that was sent.
 
     `asked`: a request to the server was at least begun.
     """
@@ -116,7 +116,7 @@ def outage_of(error: BaseException) -> Outage | None:
 
 
 def timed_out(error: BaseException) -> bool:
-    """Whether no answer was read in the time that was given."""
+    """Whether no answer was read within the time limit."""
     chain = _kinds_in_chain(_innermost(error))
     return bool(chain & _SLOW) and not chain & _ANSWERED
 
@@ -132,7 +132,7 @@ def wait_of(error: BaseException) -> float | None:
 def _meant_status(error: BaseException) -> int:
     """The status that the upstream meant."""
     status = _status(error)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR and any(words in _text(error) for words in _SAYS_OVERLOADED):
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR and any(words in _text(error) for words in _OVERLOADED_TEXTS):
         return OVERLOADED
     return status
 
@@ -170,7 +170,7 @@ def _translation_problem(chain: set[str]) -> Problem:
 
 def _innermost(error: BaseException) -> BaseException:
     while (inner := getattr(error, "original_exception", None)) is not None and inner is not error:
-        error = inner  # an error in mid-stream comes wrapped in one that says less
+        error = inner  # an error inside a stream is wrapped in one with fewer details
     return error
 
 
@@ -198,12 +198,12 @@ def _text(error: BaseException) -> str:
 
 
 def _body(error: BaseException) -> ErrorBody | None:
-    """What the server itself said: the body of its answer, or else what litellm's message contains. None if nothing.
+    """The server's own error: the body of its answer, or else the text in litellm's message. None if there is none.
 
-    litellm guesses from single words what an error means, even from those of an HTML page.
+    litellm guesses the meaning of an error from single words, even from those of an HTML page.
     """
     for each in reversed(list(chain_of(error))):
-        if text := _answered(each):
+        if text := _answer_text(each):
             return read(text)
     for each in chain_of(error):
         if (body := getattr(each, "body", None)) and isinstance(body, dict):
@@ -215,7 +215,7 @@ def _body(error: BaseException) -> ErrorBody | None:
     return ErrorBody("" if is_page(text) else text) if text else None
 
 
-def _answered(error: BaseException) -> str:
+def _answer_text(error: BaseException) -> str:
     """The body of the answer that caused this error, where it was read. litellm makes up empty ones."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)

@@ -1,4 +1,4 @@
-"""What litellm's own tables say about a model. litellm is an argument: it is not imported here."""
+"""Reads litellm's own tables about a model. litellm is an argument: it is not imported here."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ def settings_of(litellm: Any, provider: str | None, model: str) -> list[str] | N
 
 def asks_for_a_response(litellm: Any, kwargs: Json) -> bool:
     """Whether litellm will ask the Responses API instead: the newest models think beside tools only there."""
-    given = {name: kwargs.get(name) for name in ("tools", "reasoning_effort", "api_base", "web_search_options")}
+    arguments = {name: kwargs.get(name) for name in ("tools", "reasoning_effort", "api_base", "web_search_options")}
     provider = kwargs["custom_llm_provider"]
     try:
         info, _ = litellm.main.responses_api_bridge_check(
-            model=kwargs["model"].removeprefix(f"{provider}/"), custom_llm_provider=provider, **given
+            model=kwargs["model"].removeprefix(f"{provider}/"), custom_llm_provider=provider, **arguments
         )
-    except Exception:  # noqa: BLE001 — it is no documented function; without it such models keep what they thought
+    except Exception:  # noqa: BLE001 — it is not a documented function; without it such models keep their reasoning
         return False
     return bool(info.get("mode") == "responses")

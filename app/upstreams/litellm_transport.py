@@ -1,6 +1,6 @@
 """What litellm's HTTP transport does and what it returns: no redirect, nothing compressed, and short error bodies.
 
-All of litellm's clients share one transport. They would go where an upstream sends them, key and prompt in hand; and
+All of litellm's clients share one transport. They would follow redirects and send the key and the prompt there; and
 litellm looks for keys in the text of an error so slowly that a few megabytes of it stop the server for many seconds.
 A few kilobytes of compressed text may be as much, so servers are asked not to compress, and nothing is decompressed.
 No import of litellm here.
@@ -51,13 +51,13 @@ def restrain(module: Any) -> None:
             await self._whole.aclose()
 
     transport = getattr(module, "LiteLLMAiohttpTransport", None)
-    if transport is None:  # a test sees to it that it is there
+    if transport is None:  # a test checks that it exists
         return
     ask = transport.handle_async_request
 
     async def handle_async_request(self: Any, request: httpx.Request) -> httpx.Response:
         request.headers["accept-encoding"] = "identity"
-        answer: httpx.Response = await _sent(lambda: _asked(ask, self, request))
+        answer: httpx.Response = await _sent(lambda: _with_body_in_pieces(ask, self, request))
         answer.headers.pop("location", None)  # without one it is an error like any other
         answer.headers.pop("content-encoding", None)  # without one it is not decompressed
         if isinstance(answer.stream, httpx.AsyncByteStream):
@@ -89,8 +89,8 @@ async def _in_turns(pieces: AsyncIterable[bytes]) -> Pieces:
             await asyncio.sleep(0)
 
 
-async def _asked(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any) -> Any:
-    """What `ask` returns, for which a large body comes in pieces: litellm passes it on as it finds it."""
+async def _with_body_in_pieces(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any) -> Any:
+    """Calls `ask` with a request whose large body is split into pieces; litellm passes the body on as it is."""
     from app.upstreams.connections import in_pieces  # noqa: PLC0415 — as below
 
     body = getattr(request, "_content", None)  # httpx has none where it was not read
@@ -104,7 +104,7 @@ async def _asked(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, requ
 
 
 async def _sent(send: Callable[[], Awaitable[Any]]) -> Any:
-    """What `send` returns, as `connections.sent` has it."""
+    """What `send` returns. It is called again as `connections.sent` describes."""
     import httpx  # noqa: PLC0415 — as above
 
     from app.upstreams.connections import sent  # noqa: PLC0415 — as above
@@ -116,5 +116,5 @@ async def _sent(send: Callable[[], Awaitable[Any]]) -> Any:
     except httpx.ConnectError as error:
         if never_connected(error):
             raise
-        # litellm sends again what «could not connect», and this may have been read
+        # litellm repeats a request after a connect error, but the server may have read this one
         raise httpx.ReadError("The connection was reset.") from error

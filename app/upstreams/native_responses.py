@@ -20,7 +20,7 @@ from app.upstreams.http_server import (
     HttpRefusedError,
     HttpServer,
     ResponseBody,
-    did_not_answer_as_it_must,
+    invalid_answer,
     json_object,
 )
 from app.upstreams.port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
@@ -92,7 +92,7 @@ class NativeResponses:
         return self._other_addresses[path]
 
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:
-        """How long the ask is, by the server itself; None if it has no such address. `UpstreamRefused` as in `open`."""
+        """The tokens of the ask, counted by the server; None if it cannot count. `UpstreamRefused` as in `open`."""
         body: Json = {name: ask[name] for name in _COUNTED if name in ask}
         try:
             return await self._counter.count(body, key)
@@ -100,7 +100,7 @@ class NativeResponses:
             raise self.refused(error, str(ask["model"]), key) from None
 
     def refused(self, error: Exception, model: str, key: str | None) -> UpstreamRefused:
-        """What to raise where one of `TROUBLE` comes before the answer to an ask with this key."""
+        """The exception to raise if one of `TROUBLE` comes before the answer to an ask with this key."""
         return self._server.refused(error, self._problem(error, model, key or self._secret))
 
     async def close(self) -> None:
@@ -115,9 +115,9 @@ class NativeResponses:
             case ReportedError():
                 return problem_in_stream(error.body, model=model, secret=secret)
             case NotEventsError():
-                return did_not_answer_as_it_must(str(error))
+                return invalid_answer(str(error))
             case HttpRefusedError():
-                return _in_upstreams_words(error, self._server.problem(error, model, secret), secret)
+                return _with_upstreams_message(error, self._server.problem(error, model, secret), secret)
             case _:
                 return self._server.problem(error, model, secret)
 
@@ -177,7 +177,7 @@ def _has_status(code: str, status: int) -> bool:
     return code in ERROR_SHAPES and ERROR_SHAPES[code].status == status
 
 
-def _in_upstreams_words(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:
+def _with_upstreams_message(refusal: HttpRefusedError, problem: Problem, secret: str | None) -> Problem:
     """The problem with the upstream's own code and message, where ours are less exact: the client uses the same API."""
     if problem.code not in {"invalid_value", "upstream_error"}:
         return problem

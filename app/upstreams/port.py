@@ -1,4 +1,4 @@
-"""What every upstream offers: open an ask, yield its payloads. And the two ways in which it can go wrong."""
+"""The interface of all upstreams, and the exceptions that they raise."""
 
 from collections.abc import AsyncGenerator
 from contextvars import ContextVar
@@ -12,7 +12,7 @@ PayloadT_co = TypeVar("PayloadT_co", covariant=True)
 
 
 TRACE: Final[ContextVar[dict[str, str]]] = ContextVar("trace")
-"""Headers that go out with the asks of this task: where they stand in a trace. Whoever traces sets them."""
+"""Trace headers for the asks of this task. The tracing observer sets them."""
 
 
 class Keep(NamedTuple):
@@ -23,19 +23,19 @@ class Keep(NamedTuple):
 
 
 KEEP: Final = Keep()
-"""What is kept unless told otherwise."""
+"""Used if nothing is configured."""
 
 
 Outage: TypeAlias = Literal["unreached", "unavailable"]
-"""No connection to the server could be made; or it was silent, or said that it is away for now."""
+"""`unreached`: no connection could be made. `unavailable`: the server was silent, or is unavailable for now."""
 
 
 class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client
-    """The upstream said no, or could not be reached, before its first payload.
+    """The upstream refused, or could not be reached, before its first payload.
 
-    `wait`: the seconds after which asking again may help, where it may at all. `outage`: the server was not reached, or
-    was silent or said 502, 503, 504 or 529; None after any other answer. `elsewhere`: another upstream may be able to
-    answer this request even though the problem is the client's. `timed_out`: no answer was read in the time given.
+    `wait`: the seconds after which asking again may help; None if it cannot. `outage`: the server was not reached, or
+    was silent or sent 502, 503, 504 or 529; None after any other answer. `elsewhere`: another upstream may be able to
+    answer this request even though the problem is the client's. `timed_out`: no answer was read within the time limit.
     """
 
     def __init__(
@@ -74,51 +74,51 @@ class UpstreamBroke(Exception):  # noqa: N818 — as above
 
 
 class UpstreamPort(Protocol[AskT_contra, PayloadT_co]):
-    """A server that runs a model. Whoever consumes the generator closes it (`aclosing`)."""
+    """A server that runs a model. The consumer of the generator closes it (`aclosing`)."""
 
     def open(self, ask: AskT_contra, key: str | None = None) -> AsyncGenerator[PayloadT_co]:
-        """Ask, and yield what comes back. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later.
+        """Ask, and yield the payloads. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later.
 
         `key` is the caller's own, for this one ask; without it the upstream's is used.
         """
         ...
 
     async def close(self) -> None:
-        """Close what this upstream keeps open, on the event loop it was used on. Nothing is asked of it afterwards."""
+        """Close all connections, on the event loop on which they were used. The upstream is not used afterwards."""
         ...
 
 
 AnyUpstream: TypeAlias = UpstreamPort[dict[str, Any], dict[str, Any]]
-"""Every upstream takes and gives JSON objects."""
+"""Asks and payloads of every upstream are JSON objects."""
 
 
 @runtime_checkable
 class Knowing(Protocol):
-    """An upstream that knows something of the models behind it."""
+    """An upstream that knows what its models can do."""
 
     async def capabilities(self, model: str) -> Capabilities:
-        """What is known of this model, by its name upstream."""
+        """What this model can do. `model` is its name at the upstream."""
         ...
 
     async def dropped(self, ask: dict[str, Any]) -> list[str]:
-        """The settings of this ask that are left out on the way."""
+        """The settings of this ask that are not sent to the server."""
         ...
 
 
 class Counted(NamedTuple):
-    """How long an ask is."""
+    """The number of tokens of an ask."""
 
     tokens: int
     by_upstream: bool = False
-    """Whether the server that runs the model counted it. Anything else is an estimate."""
+    """Whether the server that runs the model counted them. Otherwise it is an estimate."""
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """An upstream that can say how long an ask is without answering it."""
+    """An upstream that can count the tokens of an ask without answering it."""
 
     async def count(self, ask: dict[str, Any], key: str | None = None) -> Counted | None:
-        """The length; None where it cannot be told after all. Raises `UpstreamRefused` as `open` does."""
+        """The count; None if the upstream cannot count this ask. Raises `UpstreamRefused` as `open` does."""
         ...
 
 

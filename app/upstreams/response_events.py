@@ -19,7 +19,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class NotEventsError(Exception):
-    """The upstream's answer cannot be read as what it must be."""
+    """The upstream's answer is not in the expected form."""
 
 
 class ReportedError(Exception):

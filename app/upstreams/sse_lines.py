@@ -1,7 +1,7 @@
-"""Server-sent events out of bytes that arrive in any pieces, as the standard reads them.
+"""Reads server-sent events from bytes that arrive in pieces, as the standard defines.
 
 A line ends at LF, CR LF or CR and nowhere else: a model's text may hold every other kind of line break. A byte order
-mark at the start is no part of the stream. Nothing here depends on where the bytes were cut.
+mark at the start is not part of the stream. Nothing here depends on where the bytes were cut.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ LONGEST: Final = 32 * 1024 * 1024
 """Bytes of one line, and of one event. The largest that is known, a picture in base64, is far below."""
 
 LINE_COST: Final = 64
-"""Bytes that a line takes beside those that it holds, while it is remembered."""
+"""Bytes of memory that a line takes in addition to its own bytes."""
 
 MOST_VALUES: Final = 250_000
 """JSON values of one event. Each takes memory, however short it is on the wire."""
@@ -76,7 +76,7 @@ class SseLines:
 
 
 class SseEvents:
-    """Bytes in, the data of whole events out. An event that the end of the stream cut is none."""
+    """Bytes in, the data of whole events out. An event that is cut off by the end of the stream is dropped."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._lines = SseLines(longest)
@@ -89,9 +89,9 @@ class SseEvents:
         events = []
         for line in self._lines.feed(data):
             if line[:5] == b"data:":
-                told = line[6:] if line[5:6] == b" " else line[5:]
-                self._held += len(told) + LINE_COST * bool(self._data)
-                self._data.append(told)
+                value = line[6:] if line[5:6] == b" " else line[5:]
+                self._held += len(value) + LINE_COST * bool(self._data)
+                self._data.append(value)
                 if self._held > self._longest:
                     raise TooLongError
             elif not line and self._data:
