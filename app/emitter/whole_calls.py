@@ -24,24 +24,26 @@ def is_object(arguments: str) -> bool:
         return False
 
 
-class _Brackets:
+class Brackets:
     """Whether the brackets of a JSON text that is still arriving have been closed again."""
 
     def __init__(self) -> None:
-        self.closed = False
+        self._closed = False
         self._depth = 0
         self._inside = False
         """In a string."""
         self._escaped = False
 
     def is_closed(self) -> bool:
-        return self.closed
+        """Whether they are all closed."""
+        return self._closed
 
     def feed(self, text: str) -> None:
+        """Reads more text."""
         at = 0
         if self._escaped and text:
             self._escaped, at = False, 1
-        while not self.closed and (found := (_INSIDE if self._inside else _OUTSIDE).search(text, at)) is not None:
+        while not self._closed and (found := (_INSIDE if self._inside else _OUTSIDE).search(text, at)) is not None:
             at = found.end()
             match found[0]:
                 case "\\":
@@ -53,14 +55,14 @@ class _Brackets:
                     self._depth += 1
                 case _:
                     self._depth -= 1
-                    self.closed = self._depth <= 0
+                    self._closed = self._depth <= 0
 
 
 class WholeCalls:
     """The positions of the open calls that are whole."""
 
     def __init__(self) -> None:
-        self._brackets: dict[int, _Brackets] = {}
+        self._brackets: dict[int, Brackets] = {}
         self._new: dict[int, tuple[OpenCall, list[str]]] = {}
         """Arguments that were not looked at yet."""
 
@@ -80,7 +82,7 @@ class WholeCalls:
         return [at for at in sorted(new) if at in positions and self._is_whole(at, *new[at])]
 
     def _is_whole(self, position: int, call: OpenCall, new: list[str]) -> bool:
-        brackets = self._brackets.setdefault(position, _Brackets())
+        brackets = self._brackets.setdefault(position, Brackets())
         if brackets.is_closed():
             return False
         brackets.feed("".join(new))

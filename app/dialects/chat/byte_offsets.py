@@ -1,49 +1,52 @@
-"""A text whose places are told in bytes, and looked up many times."""
+"""Converts byte offsets in a text to character offsets, many times over the same text."""
 
 from typing import Final
 
 SEARCHED: Final = 64 * 1024 * 1024
-"""Characters that are looked at in all, at most. Whoever cites the whole text a thousand times finds it a few times."""
+"""Characters that all searches of one text may read together."""
 _STEP: Final = 4096
-_BEHIND_THE_FIRST: Final = bytes(range(0x80, 0xC0))
-"""The bytes of a letter in UTF-8 but its first."""
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+"""The bytes of a UTF-8 character after its first."""
 
 
-class Letters:
-    """One text, and how many letters stand before each of its bytes."""
+class ByteOffsets:
+    """The byte offsets of one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._written = text.encode("utf-8", "surrogatepass")
+        self._bytes = text.encode("utf-8", "surrogatepass")
         self._before = [0]
-        """By steps."""
-        self._left = SEARCHED
+        """How many characters come before every `_STEP`th byte, as far as it was counted."""
+        self._budget = SEARCHED
 
     def between(self, start: int, end: int) -> tuple[int, str]:
-        """How many letters stand before `start`, and those from there to `end`, both in bytes; none if both are off."""
-        self._left -= max(0, min(end, len(self._written)) - start)
-        if self._left < 0:
+        """The character offset of the byte `start`, and the text from there to the byte `end`.
+
+        The text is empty if it would begin or end within a character, or nothing more may be read.
+        """
+        self._budget -= max(0, min(end, len(self._bytes)) - start)
+        if self._budget < 0:
             return 0, ""
         try:
-            within = self._written[start:end].decode()
+            text = self._bytes[start:end].decode()
         except UnicodeDecodeError:
             return 0, ""
-        return self._letters_before(min(start, len(self._written))), within
+        return self._characters_before(min(start, len(self._bytes))), text
 
-    def only(self, words: str) -> int | None:
-        """Where these words stand, if they stand there once."""
-        self._left -= len(self._text)
-        if self._left < 0 or self._text.count(words) != 1:
+    def find_only(self, text: str) -> int | None:
+        """The character offset of this text; None if it occurs never or several times."""
+        self._budget -= len(self._text)
+        if self._budget < 0 or self._text.count(text) != 1:
             return None
-        return self._text.index(words)
+        return self._text.index(text)
 
-    def _letters_before(self, place: int) -> int:
-        step, rest = divmod(place, _STEP)
+    def _characters_before(self, offset: int) -> int:
+        step, rest = divmod(offset, _STEP)
         while len(self._before) <= step:
             begin = (len(self._before) - 1) * _STEP
-            self._before.append(self._before[-1] + _letters(self._written[begin : begin + _STEP]))
-        return self._before[step] + _letters(self._written[place - rest : place])
+            self._before.append(self._before[-1] + _characters(self._bytes[begin : begin + _STEP]))
+        return self._before[step] + _characters(self._bytes[offset - rest : offset])
 
 
-def _letters(written: bytes) -> int:
-    return len(written.translate(None, _BEHIND_THE_FIRST))
+def _characters(encoded: bytes) -> int:
+    return len(encoded.translate(None, _CONTINUATION))

@@ -1,4 +1,4 @@
-"""Marks for servers that cache a prompt only where it is marked: Anthropic's, and those in front of it."""
+"""Adds `cache_control` marks, for servers that cache a prompt only up to a mark: Anthropic and its proxies."""
 
 from typing import Any, Final
 
@@ -6,12 +6,13 @@ Json = dict[str, Any]
 
 MARK: Final = {"type": "ephemeral"}
 ROLES: Final = frozenset({"user", "tool"})
-"""Messages that are marked at the end of a conversation: the last two, of which the first was the end before."""
+"""Roles of the messages that may be marked at the end of a conversation."""
 LAST: Final = 2
+"""How many of them are marked, counted from the end. The first of two was the last one in the request before."""
 
 
 def marked(messages: list[Json]) -> list[Json]:
-    """The same messages, marked so that the head is cached, and the conversation up to now."""
+    """The messages, with marks so that the first system message and the conversation so far are cached."""
     marks = {index for index, message in enumerate(messages[:1]) if message["role"] == "system"}
     marks.update([index for index, message in enumerate(messages) if message["role"] in ROLES][-LAST:])
     return [_marked(message) if index in marks else message for index, message in enumerate(messages)]

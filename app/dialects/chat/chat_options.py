@@ -1,7 +1,7 @@
-"""How one upstream model is asked and answers, settled by configuration."""
+"""The configuration of one model of a chat server."""
 
 from app.prompt.prompt_rules import PromptRules
 
 
 class ChatOptions(PromptRules, frozen=True, kw_only=True):
-    """What differs between chat servers and does not stand in a request."""
+    """What differs between chat servers and is not part of a request."""

@@ -1,15 +1,15 @@
-"""Raw chunk dict -> deltas. Kind to the wire: a field of the wrong type is as good as absent, an error is told."""
+"""Converts the chunks of a chat server to deltas. A field of the wrong type is ignored; an error is reported."""
 
 from typing import Any, Final
 
 import msgspec
 
 from app.dialects.chat.calls import CallReader
-from app.dialects.chat.citations import BESIDE, Citations, objects
-from app.dialects.chat.provider_state import state_of_delta, thought_in_details
-from app.dialects.chat.surrogates import Halves, mended, mended_all
+from app.dialects.chat.citations import CHUNK_KEYS, Citations, objects
+from app.dialects.chat.provider_state import reasoning_in_details, state_of_delta
+from app.dialects.chat.surrogates import SurrogateJoiner, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
-from app.dialects.chat.usage import BEYOND_BELIEF, UsageReader
+from app.dialects.chat.usage import IMPOSSIBLE_NUMBER, UsageReader
 from app.emitter.deltas import (
     Broke,
     CallArguments,
@@ -39,64 +39,64 @@ STOPPED: Final = {
 """Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
 
 UNSTATED: Final = "unstated"
-"""What our upstreams give as the reason where a server named none, but was through with its answer."""
+"""The reason that our upstreams supply where a server gave none, but sent its whole answer."""
 
 REPORTED: Final = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
 
 LOGPROB: Final = 128
-"""Bytes for which one log probability counts."""
+"""Bytes that one log probability counts as."""
 MOST_ALTERNATIVES: Final = 20
-"""Log probabilities of one place, as many as a client may ask for."""
+"""Alternative tokens at one position: as many as a client may ask for."""
 
-ONLY_SOUND: Final = Problem(
+ONLY_AUDIO: Final = Problem(
     code="unsupported_value",
-    message="The model answered in sound without any words, which this server cannot tell. Ask one that writes.",
+    message="The model answered with audio without a transcript. This server returns text: use a model that writes.",
 )
 
-BROKE_OFF: Final = {"error", "abort", "insufficient_system_resource"}
-"""Reasons that are failures: OpenRouter's when the model behind it failed, those of vLLM and DeepSeek when they gave up
-in the middle of an answer."""
+FAILURES: Final = {"error", "abort", "insufficient_system_resource"}
+"""Reasons that are failures. OpenRouter sends them when a model failed, vLLM and DeepSeek when they stopped within an
+answer."""
 
 
 class ChunkReader:
-    """Reads the chunks of one turn. `keeps` what the upstream wants back, for a client that carries it."""
+    """Reads the chunks of one turn, and the provider state in them if `keeps_state`."""
 
-    def __init__(self, *, think_tags: bool = False, logprobs: bool = True, keeps: bool = False) -> None:
+    def __init__(self, *, think_tags: bool = False, logprobs: bool = True, keeps_state: bool = False) -> None:
         self._logprobs = logprobs
-        """Whether the client wants them: some upstreams send them unasked."""
-        self._keeps = keeps
+        """Whether the client asked for them: some upstreams always send them."""
+        self._keeps_state = keeps_state
         self._tags = ThinkTags() if think_tags else None
-        self._text = Halves()
-        self._thought = Halves()
-        self._refusal = Halves()
-        self._calls = CallReader(keeps=keeps)
+        self._text = SurrogateJoiner()
+        self._reasoning = SurrogateJoiner()
+        self._refusal = SurrogateJoiner()
+        self._calls = CallReader(keeps_state=keeps_state)
         self._usage = UsageReader()
         self.citations = Citations()
-        self.said = 0
-        """How many characters the model has written: what usage is estimated from where the upstream counts nothing."""
-        self._plain_thoughts = False
-        """Whether thoughts come as plain text: what `reasoning_details` say is then a repetition."""
-        self._beside = 0
-        """What the answer holds beside that, in bytes."""
-        self._sound = False
-        self._transcript = False
+        self.written = 0
+        """Characters that the model has written. Usage is estimated from it where the upstream reports none."""
+        self._has_plain_reasoning = False
+        """Whether reasoning comes as plain text: that in `reasoning_details` is then a repetition."""
+        self._other_bytes = 0
+        """Bytes of the answer in addition to these characters."""
+        self._has_audio = False
+        self._has_transcript = False
 
     @property
-    def held(self) -> int:
-        """How much of the answer there is, in bytes, or nearly so."""
-        return self.said + self._beside
+    def size(self) -> int:
+        """Approximate bytes of the answer so far."""
+        return self.written + self._other_bytes
 
     @property
-    def wordless_sound(self) -> bool:
-        """Whether the model made sound of which no words came, so that it cannot be told."""
-        return self._sound and not self._transcript
+    def lacks_transcript(self) -> bool:
+        """Whether the model sent audio without a transcript, which cannot be returned."""
+        return self._has_audio and not self._has_transcript
 
     def read(self, chunk: Any) -> list[Delta]:
-        """What one chunk says."""
+        """The deltas in one chunk."""
         if not isinstance(chunk, dict):
             return [Broke(UNREADABLE)]
         if chunk.get("error"):
-            return [Broke(REPORTED)]  # upstreams say what an error means before it comes here
+            return [Broke(REPORTED)]  # our upstreams have interpreted the error before
         deltas: list[Delta] = []
         choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
@@ -106,10 +106,10 @@ class ChunkReader:
         return deltas
 
     def rest(self) -> list[Delta]:
-        """What was held back when nothing more comes."""
+        """The deltas that were held back, at the end of the stream."""
         deltas: list[Delta] = []
-        if thought := self._thought.rest():
-            deltas.append(ReasoningDelta(thought))
+        if reasoning := self._reasoning.rest():
+            deltas.append(ReasoningDelta(reasoning))
         if self._tags:
             deltas += self._tags.rest()
         if text := self._text.rest():
@@ -117,122 +117,125 @@ class ChunkReader:
         if refusal := self._refusal.rest():
             deltas.append(RefusalTextDelta(refusal))
         deltas += self.citations.rest() + self._calls.rest()
-        return [Broke(ONLY_SOUND)] if self.wordless_sound and not self.said else deltas
+        return [Broke(ONLY_AUDIO)] if self.lacks_transcript and not self.written else deltas
 
     def _choice(self, choice: dict[str, Any], chunk: dict[str, Any]) -> list[Delta]:
         delta = choice.get("delta") or choice.get("message")
         if not isinstance(delta, dict):
             delta = {}
         deltas = self._delta(delta, choice.get("logprobs") if self._logprobs else None)
-        is_text = len(delta) == 1 and "content" in delta  # as most are: nothing else is looked for then
-        if not is_text or self.citations.waiting or BESIDE[0] in chunk or BESIDE[1] in chunk:
+        is_text = len(delta) == 1 and "content" in delta  # as most are: nothing else needs to be read then
+        if not is_text or self.citations.waiting or CHUNK_KEYS[0] in chunk or CHUNK_KEYS[1] in chunk:
             deltas += self.citations.read(chunk, delta)
         if not is_text:
-            deltas += self._made(delta)
+            deltas += self._images_and_calls(delta)
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
             deltas += self._stop(reason.lower())
         return deltas
 
     def _stop(self, reason: str) -> list[Delta]:
-        if reason in BROKE_OFF:
+        if reason in FAILURES:
             return [Broke(REPORTED)]
-        if reason == UNSTATED and not self._calls.whole:
-            return []  # it was cut after all
+        if reason == UNSTATED and not self._calls.are_complete:
+            return []  # the answer was cut
         return [STOPPED.get(reason, Stopped("end"))]
 
-    def _made(self, delta: dict[str, Any]) -> list[Delta]:
-        """Images and calls."""
+    def _images_and_calls(self, delta: dict[str, Any]) -> list[Delta]:
         deltas: list[Delta] = []
         for image in objects(delta.get("images")):
             deltas += self._image(image)
         for fragment in objects(delta.get("tool_calls")):
             deltas += self._call(fragment)
-        legacy = delta.get("function_call")  # what tool_calls were called before they were many
-        if isinstance(legacy, dict) and (legacy.get("name") or self._calls.begun):  # Snowflake sends one without a call
+        legacy = delta.get("function_call")  # the older name of `tool_calls`, which can hold one call only
+        if isinstance(legacy, dict) and (legacy.get("name") or self._calls.any):  # Snowflake sends one without a call
             deltas += self._call({"function": legacy})
         return deltas
 
     def _delta(self, delta: dict[str, Any], logprobs: Any) -> list[Delta]:
         deltas: list[Delta] = []
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        if isinstance(thought, str) and thought:
-            self._plain_thoughts = True
-            deltas.append(self._think(thought))
-        elif "reasoning_details" in delta and not self._plain_thoughts and (thought := thought_in_details(delta)):
-            deltas.append(self._think(thought))
-        if self._keeps and (kept := state_of_delta(delta)):
-            self._beside += len(msgspec.json.encode(whole := mended_all(kept)))
-            deltas.append(ProviderStateAdded(whole))
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        if isinstance(reasoning, str) and reasoning:
+            self._has_plain_reasoning = True
+            deltas.append(self._add_reasoning(reasoning))
+        elif (
+            "reasoning_details" in delta
+            and not self._has_plain_reasoning
+            and (reasoning := reasoning_in_details(delta))
+        ):
+            deltas.append(self._add_reasoning(reasoning))
+        if self._keeps_state and (state := state_of_delta(delta)):
+            self._other_bytes += len(msgspec.json.encode(mended_state := mended_all(state)))
+            deltas.append(ProviderStateAdded(mended_state))
         content = delta.get("content")
         if isinstance(content, str) and content:
-            deltas += self._say(content, logprobs)
+            deltas += self._add_text(content, logprobs)
         elif isinstance(content, list):
             for part in content:
                 deltas += self._part(part, logprobs)
                 logprobs = None  # those of all parts came with the first
-        if isinstance(spoken := delta.get("audio"), dict):
-            deltas += self._hear(spoken)
+        if isinstance(audio := delta.get("audio"), dict):
+            deltas += self._add_transcript(audio)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
-            self.said += len(refusal)
-            deltas.append(RefusalTextDelta(self._refusal.whole(refusal)))
+            self.written += len(refusal)
+            deltas.append(RefusalTextDelta(self._refusal.add(refusal)))
         return deltas
 
-    def _say(self, text: str, logprobs: Any) -> list[Delta]:
-        self.said += len(text)
-        self.citations.wrote(text)
-        said = TextDelta(self._text.whole(text), _logprobs(logprobs) if logprobs else [])
-        for entry in said.logprobs:
-            self._beside += LOGPROB * (1 + len(entry["top_logprobs"]))
-        return self._tags.split(said) if self._tags else [said]
+    def _add_text(self, text: str, logprobs: Any) -> list[Delta]:
+        self.written += len(text)
+        self.citations.add_text(text)
+        delta = TextDelta(self._text.add(text), _logprobs(logprobs) if logprobs else [])
+        for entry in delta.logprobs:
+            self._other_bytes += LOGPROB * (1 + len(entry["top_logprobs"]))
+        return self._tags.split(delta) if self._tags else [delta]
 
-    def _hear(self, spoken: dict[str, Any]) -> list[Delta]:
-        """Sound, of which its words are told."""
-        words = spoken.get("transcript")
-        self._sound = self._sound or bool(spoken.get("data"))
-        if not isinstance(words, str) or not words:
+    def _add_transcript(self, audio: dict[str, Any]) -> list[Delta]:
+        """Audio, of which only the transcript is returned, as text."""
+        transcript = audio.get("transcript")
+        self._has_audio = self._has_audio or bool(audio.get("data"))
+        if not isinstance(transcript, str) or not transcript:
             return []
-        self._transcript = True
-        return self._say(words, None)
+        self._has_transcript = True
+        return self._add_text(transcript, None)
 
-    def _think(self, thought: str) -> Delta:
-        self.said += len(thought)
-        return ReasoningDelta(self._thought.whole(thought))
+    def _add_reasoning(self, text: str) -> Delta:
+        self.written += len(text)
+        return ReasoningDelta(self._reasoning.add(text))
 
     def _part(self, part: Any, logprobs: Any) -> list[Delta]:
-        """A part of a content list; Mistral puts thoughts there as `{"type": "thinking", "thinking": [parts]}`."""
+        """A part of a content list; Mistral sends reasoning there as `{"type": "thinking", "thinking": [parts]}`."""
         if not isinstance(part, dict):
             return []
         if isinstance(part.get("text"), str):
-            return self._say(part["text"], logprobs)
+            return self._add_text(part["text"], logprobs)
         if part.get("type") == "image_url":
             return self._image(part)
         return [
-            self._think(thought["text"])
-            for thought in objects(part.get("thinking"))
-            if isinstance(thought.get("text"), str)
+            self._add_reasoning(piece["text"])
+            for piece in objects(part.get("thinking"))
+            if isinstance(piece.get("text"), str)
         ]
 
     def _image(self, part: dict[str, Any]) -> list[Delta]:
-        """An image. One that lies elsewhere is shown by its address: it is the client's to fetch."""
+        """An image. One that is given by URL becomes a Markdown link in the text, for the client to fetch."""
         image = part.get("image_url")
         url = image.get("url") if isinstance(image, dict) else image
         if not isinstance(url, str) or not url:
             return []
         if not is_data_uri(url):
-            return self._say(f"![image]({mended(url)})", None) if url.startswith(("https://", "http://")) else []
+            return self._add_text(f"![image]({mended(url)})", None) if url.startswith(("https://", "http://")) else []
         data = url.partition(",")[2]
-        self._beside += len(data)
+        self._other_bytes += len(data)
         kind = sniffed_base64(data) or url[5:].partition(";")[0].lower()
         return [
-            *self.citations.settle(),
+            *self.citations.end_block(),
             ImageWritten(mended(data), kind.removeprefix("image/") if "/" in kind else ""),
         ]
 
     def _call(self, fragment: Any) -> list[Delta]:
-        deltas = self.citations.settle() + self._calls.read(fragment)
-        self.said += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
+        deltas = self.citations.end_block() + self._calls.read(fragment)
+        self.written += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
         return deltas
 
 
@@ -246,14 +249,14 @@ def _logprobs(logprobs: Any) -> list[dict[str, Any]]:
 
 
 def _tokens(entries: Any, *, most: int | None = MOST_ALTERNATIVES) -> list[dict[str, Any]]:
-    """The entries that are about a token."""
+    """The entries that have a token."""
     return [entry for entry in objects(entries) if isinstance(entry.get("token"), str)][:most]
 
 
 def _logprob(entry: dict[str, Any]) -> dict[str, Any]:
     token = mended(str(entry.get("token", "")))
     logprob: Any = entry.get("logprob")
-    known = type(logprob) in (int, float) and abs(logprob) < BEYOND_BELIEF
+    known = type(logprob) in (int, float) and abs(logprob) < IMPOSSIBLE_NUMBER
     raw = entry.get("bytes")
     whole = isinstance(raw, list) and all(type(byte) is int for byte in raw)
     return {"token": token, "logprob": logprob if known else 0, "bytes": raw if whole else list(token.encode())}

@@ -1,4 +1,4 @@
-"""Prompt -> the body that a chat-completions server is asked, exactly as it would get it."""
+"""Converts a prompt to the body of a request to a chat-completions server."""
 
 from typing import Any, NamedTuple, assert_never
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 class ChatBody(NamedTuple):
-    """A chat-completions body, and what of the prompt it does not hold as it was given."""
+    """A chat-completions body, and warnings about what was changed or left out of the prompt."""
 
     body: Json
     warnings: list[ClientWarning]
@@ -36,7 +36,7 @@ def encode(prompt: Prompt, *, model: str, options: ChatOptions) -> ChatBody:
         **({"verbosity": prompt.verbosity} if prompt.verbosity is not None else {}),
         **({"reasoning_effort": prompt.effort} if prompt.effort else {}),
         **({"response_format": _response_format(prompt.output)} if prompt.output else {}),
-        **_given(prompt.hints),
+        **_set_fields(prompt.hints),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -44,8 +44,8 @@ def encode(prompt: Prompt, *, model: str, options: ChatOptions) -> ChatBody:
 
 
 def _sampling(sampling: Sampling) -> Json:
-    """What the client set, under the names that chat servers know: all but one are the same."""
-    return {name: value for name, value in _given(sampling).items() if value is not False}
+    """The sampling settings that the client set. A setting that is off is left out."""
+    return {name: value for name, value in _set_fields(sampling).items() if value is not False}
 
 
 def _web_search(search: WebSearch | None) -> Json:
@@ -64,16 +64,16 @@ def _response_format(output: OutputFormat) -> Json:
         case JsonObject():
             return {"type": "json_object"}
         case JsonSchema():
-            named: Json = {"name": output.name, "schema": output.schema}
+            schema: Json = {"name": output.name, "schema": output.schema}
             if output.description is not None:
-                named["description"] = output.description
+                schema["description"] = output.description
             if output.strict is not None:
-                named["strict"] = output.strict
-            return {"type": "json_schema", "json_schema": named}
+                schema["strict"] = output.strict
+            return {"type": "json_schema", "json_schema": schema}
         case _:
             assert_never(output)
 
 
-def _given(noun: Any) -> Json:
+def _set_fields(noun: Any) -> Json:
     """The fields that are set."""
     return {name: value for name in noun.__struct_fields__ if (value := getattr(noun, name)) is not None}

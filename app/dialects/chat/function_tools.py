@@ -1,4 +1,4 @@
-"""The functions of a prompt and the client's choice -> chat `tools` and `tool_choice`."""
+"""Converts the functions of a prompt and the client's choice to chat `tools` and `tool_choice`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from app.bridges.choice import Choice
 
 
 def to_tools(specs: Sequence[FunctionSpec], choice: Choice, *, parallel: bool | None = None) -> dict[str, Any]:
-    """All keys about tools, or none: servers refuse an empty list, and a choice without one."""
+    """All fields about tools; empty without tools: servers refuse an empty list, and a choice without tools."""
     if not specs:
         return {}
     tools: dict[str, Any] = {"tools": [_tool(spec) for spec in specs]}
     if choice.name is not None:
         tools["tool_choice"] = {"type": "function", "function": {"name": choice.name}}
-    elif choice.mode != "auto":  # servers take `auto` for granted
+    elif choice.mode != "auto":  # `auto` is the default of servers
         tools["tool_choice"] = choice.mode
     if parallel is not None:
         tools["parallel_tool_calls"] = parallel

@@ -1,4 +1,4 @@
-"""The entries of a prompt -> chat messages."""
+"""Converts the entries of a prompt to chat messages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -30,10 +30,10 @@ ChatMessage = dict[str, Any]
 
 
 def to_messages(entries: Iterable[Entry], *, give_back_reasoning: bool) -> list[ChatMessage]:
-    """The same conversation as a chat server knows it.
+    """The chat messages for these entries.
 
-    Its messages for outputs hold text only: images, files and sound stand in a user message behind the last output of
-    an assistant's calls.
+    A `tool` message can hold only text: images, files and audio of outputs are sent in a user message after the last
+    output of an assistant's calls.
     """
     messages: list[ChatMessage] = []
     media: list[Json] = []
@@ -50,9 +50,9 @@ def to_messages(entries: Iterable[Entry], *, give_back_reasoning: bool) -> list[
                 messages.append(_assistant(entry, give_back_reasoning=give_back_reasoning))
             case ToolOutput():
                 messages.append(_output(entry))
-                if shown := media_of(entry.parts):
+                if in_output := media_of(entry.parts):
                     title = f"From the output of the call '{entry.call_id}':"
-                    media += [{"type": "text", "text": title}, *map(_part, shown)]
+                    media += [{"type": "text", "text": title}, *map(_part, in_output)]
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
@@ -69,7 +69,7 @@ def _part(part: Part) -> Json:
             image = {"url": part.url}
             if part.detail in {"low", "high"}:
                 image["detail"] = part.detail
-            if part.detail == "original":  # Codex's word; chat servers know none finer than `high`
+            if part.detail == "original":  # Codex sends it; chat servers know nothing finer than `high`
                 image["detail"] = "high"
             return {"type": "image_url", "image_url": image}
         case File():
@@ -79,9 +79,9 @@ def _part(part: Part) -> Json:
 
 
 def _assistant(entry: Assistant, *, give_back_reasoning: bool) -> ChatMessage:
-    """One message, whose words, thoughts and calls each stand in a field of their own."""
+    """One message, with its text, reasoning and calls each in a field of its own."""
     texts: list[str] = []
-    thoughts: list[str] = []
+    reasoning: list[str] = []
     states: list[Json] = []
     calls: list[Json] = []
     for piece in entry.pieces:
@@ -89,15 +89,15 @@ def _assistant(entry: Assistant, *, give_back_reasoning: bool) -> ChatMessage:
             case AssistantMessage():
                 texts.append("\n".join([part.text for part in piece.parts]))
             case PastThought():
-                thoughts += ["\n\n", piece.text] if thoughts and not piece.continued else [piece.text]
+                reasoning += ["\n\n", piece.text] if reasoning and not piece.continued else [piece.text]
             case ProviderState():
                 states.append(piece.fields)
             case Call():
                 function = {"name": piece.name, "arguments": piece.arguments}
                 calls.append({"id": piece.id, "type": "function", "function": function, **piece.state})
     message: ChatMessage = {"role": "assistant", "content": "\n\n".join(texts) or None}
-    if give_back_reasoning and thoughts:
-        message["reasoning_content"] = "".join(thoughts)
+    if give_back_reasoning and reasoning:
+        message["reasoning_content"] = "".join(reasoning)
     if give_back_reasoning:
         message |= merged(states)
     if calls:

@@ -1,4 +1,4 @@
-"""Messages for chat templates that demand that user and assistant take turns, and refuse anything else."""
+"""Rewrites messages for chat templates that require user and assistant messages to alternate."""
 
 from collections.abc import Iterable
 from itertools import groupby, takewhile
@@ -9,17 +9,20 @@ from app.protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 
-DEMAND_TURNS: Final = ("gemma",)
-"""Pieces of the names of models whose templates are known to demand it."""
+REQUIRE_ALTERNATION: Final = ("gemma",)
+"""Parts of the names of models whose templates are known to require it."""
 
 
 def must_alternate(model: str, setting: bool | None) -> bool:  # noqa: FBT001 — the operator's own value
     """Whether roles must alternate for this model: as the configuration says, else as its name does."""
-    return any(piece in model.lower() for piece in DEMAND_TURNS) if setting is None else setting
+    return any(piece in model.lower() for piece in REQUIRE_ALTERNATION) if setting is None else setting
 
 
 def alternating(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[ClientWarning]]:
-    """The same messages: one system message at the head, later ones as the user's, and one user message at a time."""
+    """The messages with at most one system message, at the beginning, and no two user messages in a row.
+
+    Later system messages are sent as user messages, with a warning.
+    """
     head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
     late = sum(message["role"] == "system" for message in messages[head:])
     warnings: list[ClientWarning] = []
@@ -32,7 +35,7 @@ def alternating(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[Cl
 
 
 def _runs(messages: list[ChatMessage]) -> Iterable[tuple[str, list[ChatMessage]]]:
-    """Messages that become one: neighbours of the same role, if no calls or outputs hang on them."""
+    """Groups of messages that become one: neighbours of the same role, except assistant and tool messages."""
     for role, group in groupby(messages, key=lambda message: str(message["role"])):
         if role in {"system", "user"}:
             yield role, list(group)

@@ -1,4 +1,4 @@
-"""Text whose characters an upstream cut in two.
+"""Joins characters that an upstream cut into two UTF-16 surrogates.
 
 Some servers stream a character beyond the basic plane as two halves, each in a chunk of its own. A half cannot be
 written as UTF-8, so it waits for the other; one that never finds it becomes U+FFFD.
@@ -7,14 +7,14 @@ written as UTF-8, so it waits for the other; one that never finds it becomes U+F
 from typing import Any
 
 
-class Halves:
-    """Joins the halves of one stream of text."""
+class SurrogateJoiner:
+    """Joins the halves of characters in one stream of text."""
 
     def __init__(self) -> None:
         self._half = ""
 
-    def whole(self, text: str) -> str:
-        """All of `text` that can be told already."""
+    def add(self, text: str) -> str:
+        """`text`, with a half that was held back before it, and without a half at its end."""
         if not self._half and (text.isascii() or _is_whole(text)):
             return text
         text = self._half + text
@@ -25,7 +25,7 @@ class Halves:
         return mended(text)
 
     def rest(self) -> str:
-        """What is left when nothing more comes."""
+        """The half that is still held back, at the end of the stream."""
         rest, self._half = mended(self._half), ""
         return rest
 

@@ -7,52 +7,50 @@ from app.emitter.deltas import Delta, ReasoningDelta, TextDelta
 OPENING: Final = "<think>"
 CLOSING: Final = "</think>"
 MOST_HELD: Final = 1_000
-"""Characters of white space behind which no tag is expected any more: all of them are looked at with every piece."""
+"""Characters of white space after which no tag is expected: all of them are read again with every piece."""
 
 
 class ThinkTags:
-    """Tells thought from text while both arrive in pieces of any size."""
+    """Separates reasoning from text while both arrive in pieces of any size."""
 
     def __init__(self) -> None:
-        self._where: Literal["start", "thought", "text"] = "start"
+        self._phase: Literal["start", "reasoning", "text"] = "start"
         self._held = ""
         self._logprobs: list[dict[str, Any]] = []
-        """Those of the held text, as long as it may turn out to be no thought."""
+        """Those of the held text, while it may still be no reasoning."""
 
     def split(self, delta: TextDelta) -> list[Delta]:
-        """What is certain so far; a piece that may be the beginning of a tag is held back."""
-        if self._where == "text":
+        """The deltas that are certain so far; text that may be the beginning of a tag is held back."""
+        if self._phase == "text":
             return [delta]
         self._held += delta.text
-        if self._where == "start":
+        if self._phase == "start":
             self._logprobs += delta.logprobs
             text = self._held.lstrip()
-            if (
-                OPENING.startswith(text) and text != OPENING and len(self._held) < MOST_HELD
-            ):  # white space, or half a tag
-                return []
+            if OPENING.startswith(text) and text != OPENING and len(self._held) < MOST_HELD:
+                return []  # white space, or half a tag
             if not text.startswith(OPENING):
                 return self.rest()
-            self._where, self._held, self._logprobs = "thought", text.removeprefix(OPENING), []
-        thought, closed, text = self._held.partition(CLOSING)
+            self._phase, self._held, self._logprobs = "reasoning", text.removeprefix(OPENING), []
+        reasoning, closed, text = self._held.partition(CLOSING)
         if closed:
-            self._where, self._held = "text", ""
-            return [ReasoningDelta(thought), TextDelta(text, _of_the_last(len(text), delta.logprobs))]
-        kept = _beginning_of_tag(thought)
-        self._held = thought[len(thought) - kept :]
-        return [ReasoningDelta(thought[: len(thought) - kept])]
+            self._phase, self._held = "text", ""
+            return [ReasoningDelta(reasoning), TextDelta(text, _last_logprobs(len(text), delta.logprobs))]
+        size = _beginning_of_tag(reasoning)
+        self._held = reasoning[len(reasoning) - size :]
+        return [ReasoningDelta(reasoning[: len(reasoning) - size])]
 
     def rest(self) -> list[Delta]:
-        """What was held back when nothing more comes: told as what it is."""
+        """The text that is still held back, at the end of the stream."""
         held, self._held = self._held, ""
-        if self._where == "thought":
+        if self._phase == "reasoning":
             return [ReasoningDelta(held)]
-        self._where = "text"
+        self._phase = "text"
         logprobs, self._logprobs = self._logprobs, []
         return [TextDelta(held, logprobs)]
 
 
-def _of_the_last(characters: int, logprobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _last_logprobs(characters: int, logprobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The log probabilities of the tokens at the end of a piece of text."""
     start = len(logprobs)
     while start and characters > 0:

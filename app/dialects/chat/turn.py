@@ -1,4 +1,4 @@
-"""One turn in the chat dialect: ask, reader and emitter joined."""
+"""One turn with a chat server: makes the request body, reads the chunks and returns the events."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from app.protocol.warnings import ClientWarning
 
 
 class ChatTurn:
-    """What to ask, and what to tell the client of each chunk. Refuses (`ProblemError`) what cannot be said."""
+    """The request body for one turn, and the events for each chunk. Raises `ProblemError` for what cannot be sent."""
 
     def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
         self,
@@ -38,8 +38,9 @@ class ChatTurn:
         built = build(request, rules=options, model=model, state_form=FORM)
         chat = encode(built.prompt, model=model, options=options)
         self.ask = chat.body
-        """Forgotten at the beginning of the answer: it may be long, and so may the answer take."""
-        self._asked = 0
+        """The request body. Dropped when the answer begins: both may be long."""
+        self._input_tokens = 0
+        """Estimated, until the upstream reports its usage."""
         self.warnings: Sequence[ClientWarning] = (*built.warnings, *chat.warnings)
         self._table = built.table
         self._max_answer_bytes = options.server.max_answer_bytes
@@ -47,7 +48,7 @@ class ChatTurn:
         self._usage_is_estimated = False
         seal = seal_for(request, options, model, FORM)
         self._reader = ChunkReader(
-            think_tags=options.model.think_tags, logprobs=built.prompt.sampling.logprobs, keeps=seal is not None
+            think_tags=options.model.think_tags, logprobs=built.prompt.sampling.logprobs, keeps_state=seal is not None
         )
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
@@ -62,7 +63,7 @@ class ChatTurn:
 
     @property
     def over(self) -> bool:
-        """Whether the last event has been given."""
+        """Whether the last event was returned."""
         return self._emitter.over
 
     @property
@@ -72,7 +73,7 @@ class ChatTurn:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """For the log: calls against the client's `tool_choice`, estimated usage, what could not be told."""
+        """Notes for the log: calls against the client's `tool_choice`, estimated usage, what was left out."""
         notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out
@@ -80,20 +81,20 @@ class ChatTurn:
             notes["demanded_call"] = "missing"
         if self._usage_is_estimated:
             notes["usage"] = "estimated"
-        if left_out := self._left_out:
+        if left_out := self._citations_left_out:
             notes["citations_left_out"] = left_out
-        if self._reader.wordless_sound:
+        if self._reader.lacks_transcript:
             notes["sound_left_out"] = True
         return notes
 
     @property
     def length(self) -> int:
-        """How many tokens the ask has, roughly. It is known until the answer begins."""
+        """Estimated tokens of the request body. Known until the answer begins."""
         return tokens_of(self.ask)
 
     @property
     def late_warnings(self) -> list[ClientWarning]:
-        """What was left out of the answer. In a streamed answer this stands in the last event, not in a header."""
+        """What was left out of the answer. In a streamed answer it is sent in the last event, not in a header."""
         warnings: list[ClientWarning] = []
         if self._emitter.ruled_out:
             names = ", ".join(dict.fromkeys(self._emitter.ruled_out))
@@ -102,43 +103,42 @@ class ChatTurn:
         if self._lacks_demanded_call:
             details = "'tool_choice' demands a tool call, and the model made none that it allows."
             warnings.append(ClientWarning("tool_choice", "demanded call", details))
-        if left_out := self._left_out:
+        if left_out := self._citations_left_out:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
             warnings.append(ClientWarning("output", "citations", details))
-        if self._reader.wordless_sound:
+        if self._reader.lacks_transcript:
             details = "Sound that the model made was left out: no words came with it."
             warnings.append(ClientWarning("output", "sound", details))
         return warnings
 
     @property
     def _lacks_demanded_call(self) -> bool:
-        """Whether the answer is there without the call that the client demands. A failed one says why it failed."""
+        """Whether the answer is complete without the call that the client demands. A failed answer has its error."""
         return self.over and self.problem is None and self._table.lacks_demanded_call
 
     @property
-    def _left_out(self) -> int:
-        """How many citations."""
+    def _citations_left_out(self) -> int:
         return self._reader.citations.left_out + self._emitter.late_citations
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
-        """The first two events, unless they have been sent already. The upstream has its ask by now."""
-        self._asked = self.length
+        """The first two events, unless they were sent before. The upstream has the request body by now."""
+        self._input_tokens = self.length
         self.ask = {}
         return self._emitter.begin(sent)
 
     def receive(self, chunk: dict[str, Any]) -> list[Event]:
-        """What the client is told of one chunk."""
+        """The events for one chunk."""
         events = self._emitter.feed(self._shown(self._reader.read(chunk)))
-        if self._reader.held > self._max_answer_bytes and not self.over:
+        if self._reader.size > self._max_answer_bytes and not self.over:
             events += self.fail(TOO_LONG_AN_ANSWER)
         return events
 
     def keep_alive(self) -> list[Event]:
-        """A sign of life."""
+        """A keep-alive event."""
         return self._emitter.keep_alive()
 
     def end(self) -> list[Event]:
-        """The last events, after the upstream closed its stream."""
+        """The last events, after the upstream has closed its stream."""
         rest = self._shown(self._reader.rest())
         if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
             self._usage_is_estimated = True
@@ -147,18 +147,19 @@ class ChatTurn:
         return events if self.over else [*events, *self._emitter.end()]
 
     def fail(self, problem: Problem) -> list[Event]:
-        """Something broke."""
+        """The last events of a response that fails because of this problem."""
         return self._emitter.fail(problem)
 
     def _shown(self, deltas: list[Delta]) -> list[Delta]:
-        """What the client is shown. Reasoning that it did not ask for it may carry sealed, and that is all."""
+        """The deltas for the client. Reasoning that it did not ask for is kept as provider state only."""
         if not self._hides_reasoning:
             return deltas
         return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
     def _estimate(self) -> Usage:
-        said = -(-self._reader.said // CHARACTERS_PER_TOKEN)
-        return Usage(input_tokens=self._asked, output_tokens=said, total_tokens=self._asked + said, estimated=True)
+        output_tokens = -(-self._reader.written // CHARACTERS_PER_TOKEN)
+        total = self._input_tokens + output_tokens
+        return Usage(input_tokens=self._input_tokens, output_tokens=output_tokens, total_tokens=total, estimated=True)
 
 
 def _wants_reasoning(request: CreateResponse) -> bool:
@@ -167,5 +168,5 @@ def _wants_reasoning(request: CreateResponse) -> bool:
 
 
 def _hidden(text: str) -> ProviderStateAdded:
-    """Reasoning that the client is not shown, for the upstream that wrote it."""
+    """Reasoning as provider state: not shown to the client, and sent back to the upstream that wrote it."""
     return ProviderStateAdded({HIDDEN: [text]} if text else {})

@@ -1,30 +1,30 @@
-"""What upstreams say of the tokens they used, in all the spellings there are.
+"""Reads the token counts of chat servers, under all the names that they use.
 
-    who                           how
+    server                        fields
     OpenAI, and most others       prompt_tokens, completion_tokens, total_tokens, …_details
-    xAI                           the same, but what the model thought is in the total only
-    Gemini's chat endpoint        as xAI, and the number of thoughts is not told by itself
+    xAI                           the same, but reasoning tokens are in the total only
+    Gemini's chat endpoint        as xAI, and reasoning tokens have no count of their own
     DeepSeek                      prompt_cache_hit_tokens
-    Moonshot, some of vLLM        cached_tokens, num_cached_tokens; usage inside of the choice
-    Claude, raw                   input_tokens, which leaves out cache_read_input_tokens and cache_creation_input_tokens
-    Claude behind litellm         prompt_tokens, which holds them
-    Perplexity                    reasoning_tokens beside the others
-    Groq                          usage inside of `x_groq`
-    llama.cpp                     timings: prompt_n without what was cached, cache_n, predicted_n
-    Mistral's Voxtral             sound in the prompt is in the total and in prompt_tokens_details.audio_tokens only
+    Moonshot, some of vLLM        cached_tokens, num_cached_tokens; usage inside the choice
+    Claude's own API              input_tokens, without cache_read_input_tokens and cache_creation_input_tokens
+    Claude behind litellm         prompt_tokens, which includes them
+    Perplexity                    reasoning_tokens next to the other counts
+    Groq                          usage inside `x_groq`
+    llama.cpp                     timings: prompt_n without cached tokens, cache_n, predicted_n
+    Mistral's Voxtral             audio in the prompt is only in the total and in prompt_tokens_details.audio_tokens
 
-A report without any count of tokens read or written (zeros, nulls) is no report: the turn is then estimated.
+A report without any input or output tokens (zeros, nulls) is ignored, and the usage of the turn is then estimated.
 
-Counts grow while an answer is written, and a later report may leave out what an earlier one said: of each count the
-last one that is not zero holds.
+Counts grow while an answer is written, and a later report may leave out counts of an earlier one. So each count is the
+last one that was not zero.
 """
 
 from typing import Any, Final
 
 from app.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 
-BEYOND_BELIEF: Final = 1e15
-"""No number of tokens: NaN, infinity, and what clients cannot hold."""
+IMPOSSIBLE_NUMBER: Final = 1e15
+"""No real number is as large. NaN, infinity and numbers that clients cannot store are excluded too."""
 
 _INPUT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
 _OUTPUT_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
@@ -45,7 +45,7 @@ _REASONING: Final = ("reasoning_tokens", "thinking_tokens")
 
 
 class UsageReader:
-    """The counts of one turn, as far as they have been told."""
+    """Collects the token counts of one turn."""
 
     def __init__(self) -> None:
         self._input = 0
@@ -56,54 +56,56 @@ class UsageReader:
         self._audio = 0
 
     def read(self, chunk: dict[str, Any]) -> Usage | None:
-        """What is known once this chunk has been read; None if it says nothing about tokens."""
-        told = _told(chunk)
+        """The usage after this chunk; None if the chunk reports no tokens."""
+        reported = _usage_in(chunk)
         timings = chunk.get("timings")
-        if told is None and not isinstance(timings, dict):
+        if reported is None and not isinstance(timings, dict):
             return None
-        total = 0
-        if told is not None:
-            total = count(told, "total_tokens")
-            self._take(told)
+        if reported is not None:
+            self._update(reported)
         if isinstance(timings, dict):
             self._cached = count(timings, "cache_n") or self._cached
-            if told is None:
+            if reported is None:
                 self._input = count(timings, "prompt_n") + self._cached or self._input
                 self._output = count(timings, "predicted_n") or self._output
-        return self._usage(total) if self._input or self._output else None
+        return self._usage(count(reported, "total_tokens")) if self._input or self._output else None
 
-    def _take(self, told: dict[str, Any]) -> None:
-        into, out = _details(told, _INPUT_DETAILS), _details(told, _OUTPUT_DETAILS)
-        self._audio = count(into, "audio_tokens") or self._audio
-        self._cached = _first(into, _CACHED) or _first(told, _CACHED) or self._cached
-        self._written = _first(into, _WRITTEN) or _first(told, _WRITTEN) or self._written
-        self._reasoning = _first(out, _REASONING) or _first(told, _REASONING) or self._reasoning
-        raw = count(told, "input_tokens")
-        if raw and not into:  # Claude's own words: what came from the cache or went there is counted beside it
-            raw += count(told, "cache_read_input_tokens") + count(told, "cache_creation_input_tokens")
-        self._input = count(told, "prompt_tokens") or raw or self._input
-        self._output = count(told, "completion_tokens") or count(told, "output_tokens") or self._output
+    def _update(self, reported: dict[str, Any]) -> None:
+        input_details, output_details = _details(reported, _INPUT_DETAILS), _details(reported, _OUTPUT_DETAILS)
+        self._audio = count(input_details, "audio_tokens") or self._audio
+        self._cached = _first(input_details, _CACHED) or _first(reported, _CACHED) or self._cached
+        self._written = _first(input_details, _WRITTEN) or _first(reported, _WRITTEN) or self._written
+        self._reasoning = _first(output_details, _REASONING) or _first(reported, _REASONING) or self._reasoning
+        uncached = count(reported, "input_tokens")
+        if uncached and not input_details:
+            # Claude's own API counts the tokens read from or written to the cache separately
+            uncached += count(reported, "cache_read_input_tokens") + count(reported, "cache_creation_input_tokens")
+        self._input = count(reported, "prompt_tokens") or uncached or self._input
+        self._output = count(reported, "completion_tokens") or count(reported, "output_tokens") or self._output
 
     def _usage(self, total: int) -> Usage:
-        """The total is always the sum: what an upstream counts there alone is put where it belongs."""
-        read, wrote, thought = self._input, self._output, self._reasoning
-        beyond = total - read - wrote if read and wrote else 0
-        if self._audio and beyond >= self._audio and (self._audio > read or beyond == self._audio):
-            read, beyond = read + self._audio, beyond - self._audio  # sound that the count of the prompt leaves out
-        if beyond > 0 and thought in (0, beyond):
-            wrote, thought = wrote + beyond, beyond
-        elif beyond > 0:  # what tools of the upstream's own read on the way
-            read += beyond
+        """The usage; its total is always the sum. Tokens that are in the reported total only become input or output."""
+        input_tokens, output_tokens, reasoning = self._input, self._output, self._reasoning
+        extra = total - input_tokens - output_tokens if input_tokens and output_tokens else 0
+        if self._audio and extra >= self._audio and (self._audio > input_tokens or extra == self._audio):
+            input_tokens += self._audio  # audio that the count of the prompt leaves output_details
+            extra -= self._audio
+        if extra > 0 and reasoning in (0, extra):
+            output_tokens += extra
+            reasoning = extra
+        elif extra > 0:  # read by the upstream's own tools
+            input_tokens += extra
         return Usage(
-            input_tokens=read,
-            output_tokens=wrote,
-            total_tokens=read + wrote,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            total_tokens=input_tokens + output_tokens,
             input_tokens_details=InputTokensDetails(cached_tokens=self._cached, cache_write_tokens=self._written),
-            output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
+            output_tokens_details=OutputTokensDetails(reasoning_tokens=reasoning),
         )
 
 
-def _told(chunk: dict[str, Any]) -> dict[str, Any] | None:
+def _usage_in(chunk: dict[str, Any]) -> dict[str, Any] | None:
+    """The usage object, wherever the chunk has it."""
     usage = chunk.get("usage")
     if usage is None and "x_groq" in chunk:
         usage = chunk["x_groq"].get("usage") if isinstance(chunk["x_groq"], dict) else None
@@ -114,15 +116,15 @@ def _told(chunk: dict[str, Any]) -> dict[str, Any] | None:
     return usage if isinstance(usage, dict) else None
 
 
-def _details(told: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return next((held for name in names if isinstance(held := told.get(name), dict)), {})
+def _details(reported: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return next((details for name in names if isinstance(details := reported.get(name), dict)), {})
 
 
 def _first(counts: dict[str, Any], names: tuple[str, ...]) -> int:
-    return next((found for name in names if (found := count(counts, name))), 0)
+    return next((number for name in names if (number := count(counts, name))), 0)
 
 
 def count(counts: Any, name: str) -> int:
-    """A whole number from 0 on, whatever stands there."""
+    """The value of a field as a whole number; 0 if it is missing, no number or negative."""
     value = counts.get(name) if isinstance(counts, dict) else None
-    return int(value) if isinstance(value, int | float) and 0 < value < BEYOND_BELIEF else 0
+    return int(value) if isinstance(value, int | float) and 0 < value < IMPOSSIBLE_NUMBER else 0

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.decode import ONLY_SOUND
+from app.dialects.chat.decode import ONLY_AUDIO
 from app.options import Hint, ModelOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_answers import heard, turn
@@ -95,7 +95,7 @@ def test_sound_that_comes_beside_an_answer_is_left_out_with_a_warning() -> None:
 def test_an_answer_in_nothing_but_sound_fails_and_says_why() -> None:
     """An empty answer that is called complete would be a lie. Asking again would not help."""
     last = heard(turn(), SOUND, SOUND, stops())[-1]
-    assert last["response"]["error"] == {"code": "invalid_prompt", "message": ONLY_SOUND.message}
+    assert last["response"]["error"] == {"code": "invalid_prompt", "message": ONLY_AUDIO.message}
 
 
 @pytest.mark.parametrize(

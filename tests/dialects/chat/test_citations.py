@@ -125,5 +125,5 @@ def test_a_citation_stands_at_the_text_it_is_about(
 def test_markers_are_looked_for_as_far_as_that_is_quick(text: str, cited: int, left_out: int) -> None:
     citations = Citations()
     citations.read(perplexity(says(text), A), {})
-    citations.wrote(text)
+    citations.add_text(text)
     assert (len(citations.rest()), citations.left_out) == (cited, left_out)

@@ -159,4 +159,4 @@ def test_thoughts_between_tags_are_reasoning_where_the_model_is_known_to_write_t
 def test_what_was_said_is_counted_for_upstreams_that_count_nothing() -> None:
     reader = ChunkReader()
     reader.read(chunk({"content": "Hi", "reasoning": "hm", "refusal": "No", "tool_calls": [call(0, "f", "{}")]}))
-    assert reader.said == 8
+    assert reader.written == 8

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dialects.chat.surrogates import Halves, mended, mended_all
+from app.dialects.chat.surrogates import SurrogateJoiner, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
 from app.emitter.deltas import ReasoningDelta, TextDelta
 
@@ -18,15 +18,15 @@ def utf16_units(text: str) -> list[str]:
 def test_a_text_cut_into_any_pieces_of_utf_16_comes_out_whole(text: str, data: st.DataObject) -> None:
     units = utf16_units(text)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(units)), max_size=8)))
-    halves = Halves()
+    joiner = SurrogateJoiner()
     pieces = ["".join(units[a:b]) for a, b in zip([0, *cuts], [*cuts, len(units)], strict=True)]
-    assert "".join(halves.whole(piece) for piece in pieces) + halves.rest() == text
+    assert "".join(joiner.add(piece) for piece in pieces) + joiner.rest() == text
 
 
 @given(st.text(st.characters(), max_size=20), st.sampled_from(["\ud83d", "\ude00"]))
 def test_whatever_arrives_can_be_written_as_utf_8(text: str, half: str) -> None:
-    halves = Halves()
-    told = halves.whole(text + half) + halves.whole(text) + halves.rest()
+    joiner = SurrogateJoiner()
+    told = joiner.add(text + half) + joiner.add(text) + joiner.rest()
     assert told.encode()
 
 
