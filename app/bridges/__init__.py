@@ -1,3 +1,3 @@
-"""Tool types on top of function tools: how each is declared upstream, how past calls are retold, what calls become."""
+"""Tool types on top of function tools: how each is declared upstream, and how its calls are translated both ways."""
 
 from app.bridges import tool_types as tool_types

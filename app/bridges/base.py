@@ -1,4 +1,4 @@
-"""What every bridge offers, and the nouns that bridges share with dialects."""
+"""The interface of a bridge, and the types that bridges share with dialects."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -19,17 +19,17 @@ class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool | None = None
 
 
-class Carrier(NamedTuple):
-    """A function that carries one of the client's tools, and the bridge that knows how."""
+class BridgedTool(NamedTuple):
+    """One of the client's tools, the function that carries it upstream, and the bridge between the two."""
 
     tool: ToolName
     spec: FunctionSpec
     bridge: "Bridge"
     definition: Tool | None = None
-    """The tool as the client offers it; none if it is only known from past calls."""
+    """The tool as the client offers it; None if it is only known from past calls."""
 
 
-class RetoldCall(NamedTuple):
+class PastCall(NamedTuple):
     """A past call as a function call, as the model will read it."""
 
     call_id: str
@@ -37,7 +37,7 @@ class RetoldCall(NamedTuple):
     arguments: str
 
 
-class RetoldOutput(NamedTuple):
+class PastOutput(NamedTuple):
     """The output of a past call: plain text, or the client's content parts."""
 
     call_id: str
@@ -45,7 +45,7 @@ class RetoldOutput(NamedTuple):
 
 
 class Bridge(Protocol):
-    """One tool type: its shapes on the wire, and how it rides on a function. Pure; bridges do not know each other."""
+    """One tool type: its shapes on the wire, and how a function carries it. No I/O; bridges do not use each other."""
 
     item_prefix: str
     """The prefix of its calls' ids."""
@@ -66,17 +66,17 @@ class Bridge(Protocol):
         ...
 
     def declare(self, tool: Any, name: str, /) -> FunctionSpec | None:
-        """The function that carries this tool, under this name. None if the tool would run at a server we are not."""
+        """The function that carries this tool, under this name. None if the tool would run on OpenAI's servers."""
         ...
 
-    def retell_call(self, item: Any, carrier: Carrier, /) -> RetoldCall:
-        """A past call, as a call of its carrier."""
+    def read_call(self, item: Any, bridged: BridgedTool, /) -> PastCall:
+        """A past call of the tool, as a call of its function."""
         ...
 
-    def retell_output(self, item: Any, names: Names, /) -> RetoldOutput:
-        """The output of a past call. Tools in it are named as their carriers are."""
+    def read_output(self, item: Any, names: Names, /) -> PastOutput:
+        """The output of a past call. Tools in it get the names of their functions."""
         ...
 
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
-        """The item that a call of this carrier becomes."""
+    def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+        """The item for a call of this function."""
         ...

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, assert_never
 
-from app.bridges.base import Carrier
+from app.bridges.base import BridgedTool
 from app.bridges.registry import BRIDGES
 from app.protocol.problems import refuse
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 
 
 class Choice(NamedTuple):
-    """The choice as it is sent to the model. With a `name`, the model must call that carrier."""
+    """The choice as it is sent to the model. With a `name`, the model must call that function."""
 
     mode: Literal["auto", "none", "required"]
     name: str | None = None
@@ -19,15 +19,16 @@ class Choice(NamedTuple):
 
 def read_choice(
     tool_choice: ToolChoice,
-    carriers: Sequence[Carrier],
+    tools: Sequence[BridgedTool],
     *,
-    waiting: Sequence[Carrier] = (),
+    waiting: Sequence[BridgedTool] = (),
     elsewhere: Callable[[str], bool],
 ) -> tuple[Choice, frozenset[str] | None]:
     """The choice that is sent to the model, and the only names that it may call (None: any).
 
-    Carriers that wait to be found may be allowed before they are: a client sends the same in every turn. `elsewhere`
-    is true of a tool type that the model's own server runs. Neither kind may be demanded.
+    `waiting` are tools that a search has not found yet. They may be allowed before: a client sends the same
+    `tool_choice` in every turn. `elsewhere` is true of a tool type that the model's own server runs. Neither kind may
+    be demanded.
     """
     match tool_choice:
         case "none":
@@ -35,14 +36,14 @@ def read_choice(
         case "auto":
             return Choice("auto"), None
         case "required":
-            if not carriers:
+            if not tools:
                 message = "'tool_choice' demands a call, but there is no tool to call."
                 raise refuse("invalid_value", message, "tool_choice")
             return Choice("required"), None
         case AllowedTools():
-            return _read_allowed(tool_choice, carriers, waiting, elsewhere)
+            return _read_allowed(tool_choice, tools, waiting, elsewhere)
         case ChosenTool():
-            named = _Meanings(carriers).named(tool_choice, "tool_choice")
+            named = _Meanings(tools).named(tool_choice, "tool_choice")
             return _must_call(named), frozenset(named)
         case _:
             assert_never(tool_choice)
@@ -56,15 +57,15 @@ def permits(tool_choice: ToolChoice, elsewhere: Callable[[str], bool]) -> bool:
 
 
 def _read_allowed(
-    choice: AllowedTools, carriers: Sequence[Carrier], waiting: Sequence[Carrier], elsewhere: Callable[[str], bool]
+    choice: AllowedTools, tools: Sequence[BridgedTool], waiting: Sequence[BridgedTool], elsewhere: Callable[[str], bool]
 ) -> tuple[Choice, frozenset[str]]:
-    meanings = _Meanings([*carriers, *waiting])
+    meanings = _Meanings([*tools, *waiting])
     paths: dict[_Meaning, tuple[ChosenTool, str]] = {}  # a list may name one tool, or a namespace, many times
     for index, chosen in enumerate(choice.tools):
         if not elsewhere(chosen.type):
             paths.setdefault(_meaning(chosen), (chosen, f"tool_choice.tools[{index}]"))
     allowed = frozenset(name for chosen, path in paths.values() for name in meanings.named(chosen, path))
-    offered = [carrier.spec.name for carrier in carriers if carrier.spec.name in allowed]
+    offered = [bridged.spec.name for bridged in tools if bridged.spec.name in allowed]
     if choice.mode == "auto":
         return Choice("auto" if offered else "none"), allowed
     if not offered:
@@ -73,27 +74,27 @@ def _read_allowed(
 
 
 def _must_call(names: list[str]) -> Choice:
-    """One carrier can be named; of several, the model must choose."""
+    """A single function is named; among several, the model chooses."""
     return Choice("required", names[0] if len(names) == 1 else None)
 
 
 _Meaning = tuple[str, str | None, str | None]
-"""What tells chosen tools apart: type, name and namespace, the last two where the type has them."""
+"""What identifies a chosen tool: type, name and namespace, the last two where the type has them."""
 
 
 class _Meanings:
-    """Carriers by the names of the client. Each is looked up in a table: there may be many of both."""
+    """The functions that carry the tools, by the names that the client uses. A table, because there may be many."""
 
-    def __init__(self, carriers: Sequence[Carrier]) -> None:
+    def __init__(self, tools: Sequence[BridgedTool]) -> None:
         self._names: defaultdict[_Meaning, list[str]] = defaultdict(list)
-        for carrier in carriers:
-            kind, _, namespace = carrier.tool
-            self._names[carrier.tool if BRIDGES.has_names(kind) else (kind, None, None)].append(carrier.spec.name)
+        for bridged in tools:
+            kind, _, namespace = bridged.tool
+            self._names[bridged.tool if BRIDGES.has_names(kind) else (kind, None, None)].append(bridged.spec.name)
             if namespace is not None:
-                self._names["namespace", namespace, None].append(carrier.spec.name)
+                self._names["namespace", namespace, None].append(bridged.spec.name)
 
     def named(self, chosen: ChosenTool, path: str) -> list[str]:
-        """The carriers of a chosen tool, at least one."""
+        """The names of the functions that carry a chosen tool, at least one."""
         if names := self._names.get(_meaning(chosen)):
             return names
         tool = f"the tool '{chosen.name}'" if chosen.name else f"a tool of type '{chosen.type}'"

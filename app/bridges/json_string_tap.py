@@ -1,19 +1,19 @@
-"""Reads one string out of a JSON object that is still arriving.
+"""Reads one string from a JSON object while the object arrives in pieces.
 
 Theory of operation
 -------------------
     before    the string has not begun; all text is kept, because this may be no object with that string
-    inside    the string is open; its characters are returned as they arrive, except an escape that is cut
-    quoted    a quote has come. It is the end of the string if `,` or `}` follows, and part of it otherwise: models
-              forget to escape quotes. Then the tap is inside again
-    behind    the string has ended; the rest of the object is ignored
+    inside    the string is open; its characters are returned as they arrive, except an incomplete escape
+    quoted    a quote was read. It is the end of the string if `,` or `}` follows, and part of it otherwise: models
+              forget to escape quotes. In that case the state is `inside` again
+    ended     the string has ended; the rest of the object is ignored
     raw       this is no object with that string: everything is returned as it was written
 
 So the result is either the string or everything. Of an object that is valid JSON it is exactly the string (the first,
-if its key comes twice). A string that has begun is read to its end, however broken: what was returned cannot be taken
-back.
+if its key occurs twice). A string that has begun is read to its end, even if the JSON is broken: the part that was
+returned cannot be taken back.
 
-Each state is a method that reads the text from one position and returns the position where the next state goes on.
+Each state is a method that reads the text from one position and returns the position where the next state continues.
 """
 
 import re
@@ -40,7 +40,7 @@ _Reader = Callable[[str, int], int]
 
 
 class JsonStringTap:
-    """One string, by its key."""
+    """Reads the string under one key."""
 
     def __init__(self, key: str) -> None:
         self._wanted = key
@@ -51,12 +51,12 @@ class JsonStringTap:
         self._key = ""
         self._depth = 0
         self._cut = ""
-        """The end of the text that cannot be read before more arrives."""
+        """The end of the text, which cannot be read before more arrives."""
         self._given: list[str] = []
         self._read: _Reader = self._object
 
     def feed(self, text: str) -> str:
-        """The part of the string that is certain now."""
+        """The part of the string that this text completes."""
         self._kept.append(text)
         text, self._cut = self._cut + text, ""
         at = 0
@@ -67,7 +67,7 @@ class JsonStringTap:
         return self._take()
 
     def rest(self) -> str:
-        """What is left when nothing more comes."""
+        """The rest of the string, when the text is complete."""
         if self._read == self._inside:
             self._given.append(_unfinished(self._cut))
         self._given += self._kept
@@ -150,7 +150,7 @@ class JsonStringTap:
         return self._after(text, at, {",": self._before_key})
 
     def _after(self, text: str, at: int, readers: dict[str, _Reader]) -> int:
-        """On to the reader of the next sign; any other sign shows that this is not the object that was wanted."""
+        """Switches to the reader of the next character; any other one shows that this is not the wanted object."""
         at = _skip_space(text, at)
         if at == len(text):
             return at
@@ -158,7 +158,7 @@ class JsonStringTap:
         return at + 1
 
     def _string_end(self, text: str, at: int) -> int:
-        """Where the string ends that is being read, or the text; an escape that is cut waits."""
+        """The end of the string that is being read, or of the text. An incomplete escape is kept for the next text."""
         while (at := _end(_PLAIN, text, at)) < len(text) and text[at] == "\\":
             if at + 1 == len(text):
                 self._wait(text, at)
@@ -199,7 +199,7 @@ class JsonStringTap:
         if first is None:
             if _UNICODE_BEGUN.fullmatch(text, at):
                 return self._wait(text, at)
-            self._given.append(text[at : at + 2])  # what JSON does not know is given as it is written
+            self._given.append(text[at : at + 2])  # an escape that JSON does not have is returned as it is written
             return at + 2
         high, low = int(first[1], 16), int(second[1], 16) if second else 0
         if high in _HIGH and low in _LOW:
@@ -240,7 +240,7 @@ def _decoded(written: str) -> str:
 
 
 def _unfinished(escape: str) -> str:
-    """An escape that never got its end: as it is written, or half a character."""
+    """An escape that was never completed: as it is written, or a replacement for half a character."""
     if _UNICODE.match(escape):
         return _REPLACEMENT + escape[_UNICODE_LENGTH:]
     return escape

@@ -1,7 +1,7 @@
 """Namespaces: several tools under one name, each carried on its own.
 
-A tool `t` of the namespace `X` is carried by a function `X__t`, and a call of it comes back as one of `t` with the
-namespace beside it. The description of the namespace is sent with its first tool.
+A tool `t` of the namespace `X` is carried by a function `X__t`, and a call of that function is returned as one of `t`,
+with its `namespace`. The description of the namespace is sent with its first tool.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from app.protocol.request.tools import NamedTool, NamespaceTool, Tool
 
 
 class Member(NamedTuple):
-    """One tool as it is carried: its name, its place in the request, and the description of its namespace."""
+    """One tool: its name, its path in the request, and the description of its namespace."""
 
     tool: Tool
     name: ToolName
@@ -20,7 +20,7 @@ class Member(NamedTuple):
 
 
 def members(tool: Tool, path: str) -> list[Member]:
-    """The tools in a namespace; any other tool is its own and only member."""
+    """The tools in a namespace; for any other tool, the tool itself."""
     if not isinstance(tool, NamespaceTool):
         return [_member(tool, path, None)]
     found = [_member(inner, f"{path}.tools[{index}]", tool.name) for index, inner in enumerate(tool.tools)]

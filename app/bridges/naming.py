@@ -22,11 +22,11 @@ class ToolName(NamedTuple):
 
 
 class Names:
-    """The carrier of each tool by name, settled once per turn.
+    """The name of the function that carries each tool, chosen once per turn.
 
     A name is kept where it can be: up to 64 plain characters, and no other tool's. Otherwise it is shortened and gets
     a digest of the client's name for the tool, so that it is the same in every turn. The client's own functions
-    keep theirs, whatever namespace or custom tool would come to the same name.
+    keep theirs, even if a namespace or a custom tool would get the same name.
     """
 
     def __init__(self, functions: Iterable[str] = ()) -> None:
@@ -34,7 +34,7 @@ class Names:
         self._tools: dict[str, ToolName] = {name: ToolName("function", name) for name in functions}
 
     def of(self, tool: ToolName) -> str:
-        """The name of this tool's carrier, the same whenever it is asked for."""
+        """The name of the function that carries this tool. Each later call returns the same name."""
         if tool not in self._names:
             tries = count()
             name = _wished(tool)

@@ -1,7 +1,7 @@
-"""Calls whose item holds an action instead of a text. The wire lets no action grow, so it is sent when it is whole.
+"""Calls whose item holds an action instead of a text. An action cannot be sent in pieces: it is sent when complete.
 
-Until then the client gets no event of the call, unless something else opens after it: then it is announced with an
-empty action. A call that is cut before its action is whole is never sent: no client could run half of one.
+Until then the client gets no event of the call, unless another item opens after it: then it is announced with an
+empty action. A call that ends before its action is complete is never sent: no client could run half of one.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from app.protocol.output_items import ItemStatus, OutputItem
 
 
 class OpenAction:
-    """Such a call. `make_item` makes its item of the arguments: as it is announced (`in_progress`), or finished."""
+    """A call with an action. `make_item` makes its item from the arguments, announced (`in_progress`) or finished."""
 
     def __init__(self, position: ItemPosition, make_item: Callable[[ItemStatus, str], OutputItem]) -> None:
         self.position = position
@@ -24,18 +24,18 @@ class OpenAction:
         self._announced: OutputItem | None = None
 
     def open(self) -> list[e.Event]:
-        """Nothing yet."""
+        """No event: the item is sent later."""
         return []
 
     def announce(self) -> list[e.Event]:
-        """Added, with an action that is still empty."""
+        """The item is added, with an action that is still empty."""
         if self._announced is not None:
             return []
         self._announced = self._make_item("in_progress", self.written())
         return [self.position.item(e.OutputItemAdded, item=self._announced)]
 
     def add(self, arguments: str) -> list[e.Event]:
-        """More arguments; none of them can be sent yet."""
+        """More arguments. They cannot be sent yet."""
         self._arguments.append(arguments)
         return []
 
@@ -44,22 +44,22 @@ class OpenAction:
         return "".join(self._arguments)
 
     def empty_delta(self) -> None:
-        """There is no delta to leave empty."""
+        """None: an action has no deltas."""
 
     def close(self, status: ItemStatus) -> Closed:
-        """The finished call with its whole action."""
+        """The finished call with its complete action."""
         if status == "incomplete":
             return Closed(None, [])
         item = self._make_item(status, self.written())
         return Closed(item, [*self.announce(), *self._grow(item), self.position.item(e.OutputItemDone, item=item)])
 
     def _grow(self, _item: OutputItem, /) -> list[e.Event]:
-        """The events between the first and the last of an item. Most actions have none."""
+        """The events between the first and the last event of an item. Most actions have none."""
         return []
 
 
 def read_object(arguments: str) -> dict[str, Any]:
-    """The arguments, if they are a JSON object; otherwise nothing."""
+    """The arguments, if they are a JSON object; otherwise an empty one."""
     try:
         read = msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
@@ -68,12 +68,12 @@ def read_object(arguments: str) -> dict[str, Any]:
 
 
 def read_words(value: object) -> list[str] | None:
-    """A list of strings, if it is one."""
+    """The value, if it is a list of strings."""
     return value if isinstance(value, list) and all(isinstance(word, str) for word in value) else None
 
 
 def read_limit(value: object) -> int | None:
-    """A whole number from 0 on, if it is one; models write 1000.0, too."""
+    """The value, if it is an integer from 0 on; models write 1000.0, too."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and value >= 0 else None

@@ -20,7 +20,7 @@ class Registry:
         """The shape of each type of call and output."""
 
     def register(self, bridge: Bridge) -> None:
-        """Adds a bridge. Two of one type are our own misuse."""
+        """Adds a bridge. There may be only one for each type."""
         tool, call, output = (wire_type(shape) for shape in (bridge.tool, bridge.call, bridge.output))
         if tool in self.by_tool or call in self.item_shapes or output in self.item_shapes:
             raise ValueError(f"There is a bridge for '{tool}', '{call}' or '{output}' already.")

@@ -5,18 +5,18 @@ from typing import Any, Final
 Schema = dict[str, Any]
 
 VALUE: Final = "value"
-"""The one property of an object made around parameters that are none."""
+"""The one property of the object that is made around parameters that are no object."""
 
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keys that hold schemas by name: any name, `encrypted` included."""
 _DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
 """Keys that hold values, not schemas."""
 _ROOT: Final = ("$schema", "$defs", "definitions")
-"""Keys that must stay at the root: what points to them begins there."""
+"""Keys that must stay at the root, because references to them begin there."""
 
 
 def for_chat(parameters: Schema | None) -> Schema | None:
-    """These parameters, `$ref` and all; nothing is resolved or fetched."""
+    """These parameters, with their `$ref`s: no reference is resolved or fetched."""
     if parameters is None:
         return None
     schema = _cleaned(parameters)
@@ -28,13 +28,13 @@ def for_chat(parameters: Schema | None) -> Schema | None:
 
 
 def wraps(parameters: Schema | None) -> bool:
-    """Whether these parameters are of something else than an object."""
+    """Whether these parameters describe a value that is not an object."""
     kind = (parameters or {}).get("type", "object")
     return kind != "object" and not (isinstance(kind, list) and "object" in kind)
 
 
 def _cleaned(schema: Schema) -> Schema:
-    """Without `"encrypted": true`, which Codex's own servers understand and strict ones refuse."""
+    """The schema without `"encrypted": true`, which OpenAI's servers understand and strict ones refuse."""
     cleaned: Schema = {}
     for key, value in schema.items():
         if key == "encrypted" and value is True:

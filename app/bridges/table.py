@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from app.bridges.base import Bridge, Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.choice import permits, read_choice
 from app.bridges.namespace_members import Member, members
 from app.bridges.naming import Names, ToolName
@@ -28,14 +28,14 @@ class Offer(NamedTuple):
     list_path: str
     """The path of the list that holds it."""
     found: bool
-    """It was found by a search: it is offered even if it is marked for later."""
+    """Whether a search found it: then it is offered even if it has `defer_loading`."""
 
 
 class BridgeTable:
     """One turn's tools: their declarations, their past calls, and which of them the model may call.
 
-    They have the order in which they appear: those of the request, then those in its input, added or found by a search.
-    A tool that is marked for later (`defer_loading`) is offered once it is found, if the client can search.
+    They keep the order of the request: first those in `tools`, then those in `input`, added or found by a search.
+    If the client can search, a tool with `defer_loading` is offered only after a search has found it.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class BridgeTable:
         self._runs_web_search = web_search
         self._writes_images = image_output
         self._names = Names(_functions(offers))
-        self._known: dict[str, Carrier] = {}
-        """Every carrier by name: those on offer, those that wait to be found, those of past calls."""
+        self._known: dict[str, BridgedTool] = {}
+        """Every tool by the name of its function: those on offer, those not found yet, those of past calls."""
         self._tools: set[ToolName] = set()
-        """The tools that they carry."""
+        """The names of all tools in `_known`."""
         self._paths: dict[str, str] = {}
-        """Where in the request each of them is offered, by the name of its function."""
+        """The path in the request where each tool is offered, by the name of its function."""
         self._offered = self._take(offers)
-        waiting = [carrier for name, carrier in self._known.items() if name not in self._offered]
+        waiting = [bridged for name, bridged in self._known.items() if name not in self._offered]
         self.choice, self._allowed = read_choice(
             tool_choice, list(self._offered.values()), waiting=waiting, elsewhere=self._is_hosted
         )
@@ -74,11 +74,11 @@ class BridgeTable:
     @property
     def specs(self) -> list[FunctionSpec]:
         """Every function the model is offered, in the client's order."""
-        return [carrier.spec for carrier in self._offered.values()]
+        return [bridged.spec for bridged in self._offered.values()]
 
     @property
     def demanded(self) -> list[FunctionSpec]:
-        """Every function whose call meets the client's demand for one."""
+        """Every function that may be called where the client demands a call."""
         return [spec for spec in self.specs if self.allows(spec.name)]
 
     @property
@@ -87,38 +87,38 @@ class BridgeTable:
         return self.choice.mode == "required" and not self._called and self.web_search is None
 
     def allows(self, name: str) -> bool:
-        """Whether the client permits this call. An undeclared function is allowed where nothing is ruled out."""
+        """Whether the client permits this call. An undeclared function is allowed if no restriction is set."""
         return self._allowed is None or name in self._allowed
 
     def path_of(self, name: str) -> str:
-        """Where in the request the tool is offered that this function carries."""
+        """The path in the request where the tool of this function is offered."""
         return self._paths.get(name, "tools")
 
     def item_prefix(self, name: str) -> str:
         """The id prefix of such a call."""
-        return self._carrier(name).bridge.item_prefix
+        return self._bridged(name).bridge.item_prefix
 
     def open_call(self, name: str, call_id: str, position: ItemPosition) -> OpenCall:
         """The open item for such a call."""
         self._called = True
-        carrier = self._carrier(name)
-        return carrier.bridge.open_call(carrier, call_id, position)
+        bridged = self._bridged(name)
+        return bridged.bridge.open_call(bridged, call_id, position)
 
-    def retell_call(self, item: InputItem) -> RetoldCall | None:
+    def read_call(self, item: InputItem) -> PastCall | None:
         """The past call in this item; None if it holds none that a bridge knows."""
         bridge = BRIDGES.by_call.get(item.type)
         if bridge is None:
             return None
-        return bridge.retell_call(item, self._carrier_of(self._meant(_tool_of(item, bridge)), bridge))
+        return bridge.read_call(item, self._past_tool(self._meant(_tool_of(item, bridge)), bridge))
 
-    def retell_output(self, item: InputItem) -> RetoldOutput | None:
+    def read_output(self, item: InputItem) -> PastOutput | None:
         """The past output in this item; None if it holds none that a bridge knows."""
         bridge = BRIDGES.by_output.get(item.type)
-        return None if bridge is None else bridge.retell_output(item, self._names)
+        return None if bridge is None else bridge.read_output(item, self._names)
 
-    def _carrier(self, name: str) -> Carrier:
-        """The carrier of this name. An undeclared function is passed through unchanged."""
-        unknown = Carrier(ToolName("function", name), FunctionSpec(name=name), FUNCTION)
+    def _bridged(self, name: str) -> BridgedTool:
+        """The tool of the function with this name. An undeclared function is passed through unchanged."""
+        unknown = BridgedTool(ToolName("function", name), FunctionSpec(name=name), FUNCTION)
         return self._known.get(name, unknown)
 
     def _meant(self, tool: ToolName) -> ToolName:
@@ -128,12 +128,12 @@ class BridgeTable:
         alone = tool._replace(namespace=None)
         return alone if tool not in self._tools and alone in self._tools else tool
 
-    def _carrier_of(self, tool: ToolName, bridge: Bridge) -> Carrier:
-        """The carrier of a tool that was called in the past, declared or not. The model may call it again."""
+    def _past_tool(self, tool: ToolName, bridge: Bridge) -> BridgedTool:
+        """A tool that was called in the past, declared or not. The model may call it again."""
         name = self._names.of(tool)
-        carrier = self._known.setdefault(name, Carrier(tool, FunctionSpec(name=name), bridge))
-        self._tools.add(carrier.tool)
-        return carrier
+        bridged = self._known.setdefault(name, BridgedTool(tool, FunctionSpec(name=name), bridge))
+        self._tools.add(bridged.tool)
+        return bridged
 
     def _is_hosted(self, kind: str) -> bool:
         """Whether the model's own server runs this type of tool, or the model can do the same without it."""
@@ -141,9 +141,9 @@ class BridgeTable:
             return self._writes_images
         return self._runs_web_search and kind.startswith("web_search")
 
-    def _take(self, offers: Sequence[Offer]) -> dict[str, Carrier]:
+    def _take(self, offers: Sequence[Offer]) -> dict[str, BridgedTool]:
         can_search = any(_searches(offer) for offer in offers)
-        offered: dict[str, Carrier] = {}
+        offered: dict[str, BridgedTool] = {}
         seen: set[tuple[str, ToolName]] = set()
         left_out: list[ClientWarning] = []
         for offer in offers:
@@ -151,7 +151,7 @@ class BridgeTable:
             if self._is_hosted(member.tool.type):
                 self._use_hosted(member.tool)
                 continue
-            if (carrier := self._declare(member)) is None:
+            if (bridged := self._declare(member)) is None:
                 details = f"its type '{member.tool.type[:64]}' cannot be offered to this model."
                 left_out.append(ClientWarning(member.path, "tool", f"{member.path} was left out: {details}"))
                 continue
@@ -160,12 +160,12 @@ class BridgeTable:
                 message = f"'{member.path}' cannot be told apart from another tool: both are named '{name}'."
                 raise refuse("invalid_value", message, member.path)
             seen.add((offer.list_path, member.name))
-            self._known[carrier.spec.name] = carrier
-            self._paths[carrier.spec.name] = member.path
-            self._tools.add(carrier.tool)
+            self._known[bridged.spec.name] = bridged
+            self._paths[bridged.spec.name] = member.path
+            self._tools.add(bridged.tool)
             waits = can_search and not offer.found and _may_load_later(member.tool)
-            if not waits or carrier.spec.name in offered:
-                offered[carrier.spec.name] = carrier
+            if not waits or bridged.spec.name in offered:
+                offered[bridged.spec.name] = bridged
         self.warnings = tuple(left_out)
         return offered
 
@@ -174,8 +174,8 @@ class BridgeTable:
         if tool.type != "image_generation":
             self.web_search = self.web_search or tool
 
-    def _declare(self, member: Member) -> Carrier | None:
-        """The carrier of a tool; None if no function can carry it."""
+    def _declare(self, member: Member) -> BridgedTool | None:
+        """The tool with its function; None if no function can carry it."""
         tool = member.tool
         bridge = BRIDGES.by_tool.get(tool.type)
         spec = None if bridge is None else bridge.declare(tool, self._names.of(member.name))
@@ -183,7 +183,7 @@ class BridgeTable:
             return None
         if member.about:
             spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))
-        return Carrier(member.name, spec, bridge, tool)
+        return BridgedTool(member.name, spec, bridge, tool)
 
 
 def _offers(tools: Sequence[Tool], items: Iterable[tuple[int, InputItem]]) -> Iterator[Offer]:
@@ -202,14 +202,14 @@ def _offers_in(tools: Sequence[Tool], list_path: str, *, found: bool) -> Iterato
 
 
 def _functions(offers: Sequence[Offer]) -> Iterator[str]:
-    """Names of the client's own functions: no other carrier may have them."""
+    """Names of the client's own functions: no function of another tool may have them."""
     for offer in offers:
         if isinstance(offer.member.tool, FunctionTool) and offer.member.name.namespace is None:
             yield offer.member.name.name
 
 
 def _tool_of(item: InputItem, bridge: Bridge) -> ToolName:
-    """The tool that a past call was for."""
+    """The name of the tool of a past call."""
     kind = wire_type(bridge.tool)
     return ToolName(kind, item.name, item.namespace) if isinstance(item, NamedCallItem) else ToolName(kind, kind)
 

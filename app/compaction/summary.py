@@ -157,7 +157,7 @@ class SummaryTurn:
         self._next: CreateResponse | None = None
         self.emitter = Emitter(
             opening_response(request, id=context.identity.id, created_at=context.identity.created_at),
-            carriers=BridgeTable([]),
+            tools=BridgeTable([]),
             new_id=context.new_id,
             now=context.now,
             for_codex=context.for_codex,

@@ -19,7 +19,7 @@ LONGEST_NAME: Final = 64
 """Characters of each."""
 
 
-class Carriers(Protocol):
+class ToolTable(Protocol):
     """What the emitter must know of tools: which may be called, and what a call of one looks like."""
 
     def allows(self, name: str) -> bool:
@@ -52,10 +52,10 @@ _RULED_OUT: Final = RuledOut()
 class CallRegister:
     """Which call a delta is about, whether it is still open, and which of the open ones are whole."""
 
-    def __init__(self, carriers: Carriers, new_id: NewId) -> None:
+    def __init__(self, tools: ToolTable, new_id: NewId) -> None:
         self.ruled_out: list[str] = []
         """Names of the first calls that the client does not allow."""
-        self._carriers = carriers
+        self._tools = tools
         self._new_id = new_id
         self._by_key: dict[int, AllowedCall | RuledOut] = {}
         self._ids: set[str] = set()
@@ -65,7 +65,7 @@ class CallRegister:
 
     def allows(self, delta: CallOpened) -> bool:
         """Whether the client permits this call. One that it does not permit is remembered for the log."""
-        if self._carriers.allows(delta.name):
+        if self._tools.allows(delta.name):
             return True
         if len(self.ruled_out) < MOST_NAMES:
             self.ruled_out.append(delta.name[:LONGEST_NAME])
@@ -82,11 +82,11 @@ class CallRegister:
 
     def item_prefix(self, delta: CallOpened) -> str:
         """The prefix of this call's item id."""
-        return self._carriers.item_prefix(delta.name)
+        return self._tools.item_prefix(delta.name)
 
     def open(self, delta: CallOpened, call_id: str, position: ItemPosition) -> OpenCall:
         """The new open item."""
-        item = self._carriers.open_call(delta.name, call_id, position)
+        item = self._tools.open_call(delta.name, call_id, position)
         self._by_key[delta.key] = AllowedCall(item, call_id)
         self._unannounced = item
         return item

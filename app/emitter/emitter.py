@@ -13,7 +13,7 @@ from typing import assert_never
 
 from app.emitter import deltas as d
 from app.emitter import rules
-from app.emitter.call_register import CallRegister, Carriers, RuledOut
+from app.emitter.call_register import CallRegister, RuledOut, ToolTable
 from app.emitter.earlier_usage import used_together
 from app.emitter.finished_items import image, whole_item
 from app.emitter.for_codex import client_rules
@@ -36,7 +36,7 @@ class Emitter:
         self,
         response: Response,
         *,
-        carriers: Carriers,
+        tools: ToolTable,
         new_id: NewId,
         now: Callable[[], int],
         raw_reasoning: bool = False,
@@ -47,7 +47,7 @@ class Emitter:
         self._new_id = new_id
         self._ledger: Ledger[OpenItem, OutputItem, e.Event] = Ledger()
         self._lifecycle = Lifecycle(response, next_number=self._ledger.next_number, now=now)
-        self._calls = CallRegister(carriers, new_id)
+        self._calls = CallRegister(tools, new_id)
         self._reasoning = ReasoningItems(raw=raw_reasoning, seal=seal)
         self._space = WaitingSpace()
         self._current: OpenMessage | OpenReasoning | None = None

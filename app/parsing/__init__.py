@@ -1,1 +1,1 @@
-"""From a posted body to the nouns of `protocol/request`, or to a refusal by the exact path of the first fault."""
+"""Parses a posted body into the types of `protocol/request`, or refuses it with the exact path of the first fault."""

@@ -10,13 +10,13 @@ MAX_PARTS: Final = 32_768
 """Entries of all lists inside items: content parts, thoughts, commands, outputs, tools."""
 MAX_TOOLS: Final = 1_024
 MAX_JSON_VALUES: Final = 250_000
-"""A value of two bytes becomes an object of a hundred. All items with all their parts and tools need fewer."""
+"""A value of two bytes becomes an object of a hundred bytes. The most items, parts and tools need fewer values."""
 MAX_ENTRIES: Final = 100
-"""Of a list that only says what is wanted."""
+"""Of a list of options, such as `include`."""
 MAX_PAIRS: Final = 16
 """Of `metadata`, as OpenAI has it."""
 MAX_DEPTH: Final = 128
-"""Levels of nesting. Deep enough for any schema; far below where encoders give up."""
+"""Levels of nesting. Enough for any schema, and far fewer than encoders can write."""
 
 AnyList = TypeVar("AnyList", bound=Sized)
 
@@ -43,7 +43,7 @@ def within(raw: AnyList, limit: int, path: str, setting: str = "") -> AnyList:
 
 
 def by_setting(setting: str) -> str:
-    """Names the setting of this server that bounds something."""
+    """The words that name the setting of this server that sets a limit."""
     return f" (the server's setting '{setting}')"
 
 

@@ -1,4 +1,4 @@
-"""What a client may send over a websocket: `response.create` frames."""
+"""Parses what a client sends over a websocket: `response.create` frames."""
 
 from typing import Any, Final, NamedTuple
 
@@ -6,7 +6,7 @@ from app.parsing.validation import missing, wrong_type
 from app.protocol.problems import refuse
 
 NOT_HERE: Final = ("stream", "stream_options", "background")
-"""Parameters that only HTTP has. Over a websocket every answer is streamed, and none runs on without its client."""
+"""Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""
 _OURS: Final = ("type", "generate", "previous_response_id", *NOT_HERE)
 SEALED: Final = "reasoning.encrypted_content"
 
@@ -16,11 +16,11 @@ class Frame(NamedTuple):
 
     body: dict[str, Any]
     """The body that the same request would have over HTTP. Nothing is stored upstream, and reasoning comes with its
-    encrypted content, because only the connection remembers it."""
+    encrypted content, because only the connection stores it."""
     previous_response_id: str | None
     """The response it continues."""
     generate: bool
-    """False: the input is only to be remembered, for a turn that continues it."""
+    """False: the input is only stored, for a turn that continues it."""
 
 
 def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:

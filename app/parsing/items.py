@@ -1,4 +1,4 @@
-"""Input items: each by its `type`."""
+"""Parses input items, each by its `type`."""
 
 from typing import Any, Final
 
@@ -12,11 +12,11 @@ from app.protocol.request.input_items import ITEMS, InputItem, MessageItem, Unkn
 _LISTS: Final = ("content", "output", "summary", "tools")
 _LISTS_OF_ACTIONS: Final = ("command", "commands")
 _OF_MESSAGES: Final = {name for name, field in MessageItem.model_fields.items() if field.is_required()}
-"""The members that every message has."""
+"""The members that every message must have."""
 
 
 def entries_of(raw: object) -> int:
-    """How many parts, thoughts, commands, outputs or tools stand in this item, or tools in this tool."""
+    """How many parts, thoughts, commands, outputs or tools this item has, or how many tools this tool has."""
     if not isinstance(raw, dict):
         return 0
     count = 0
@@ -75,12 +75,12 @@ def _kind(item: dict[str, Any], path: str) -> str:
     if item.get("type") is not None:
         return type_of(item, path)
     if item.keys().isdisjoint(_OF_MESSAGES) and item.get("id") is not None:
-        return "item_reference"  # its type may be left out, by the API's own types
+        return "item_reference"  # OpenAI's own types let a client leave out the type
     return "message"
 
 
 def _unsealed(content: object) -> object:
-    """The parts of an agent's message, those in `encrypted_content` as what they are."""
+    """The parts of an agent's message, with `encrypted_content` as text: here it is not encrypted."""
     if not isinstance(content, list):
         return content
     return [

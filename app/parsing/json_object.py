@@ -1,4 +1,4 @@
-"""The JSON object in a body, within its bounds."""
+"""Decodes the JSON object in a body, within the limits of its size."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def _too_deep() -> ProblemError:
 
 
 def _refuse_depth(raw: dict[str, Any]) -> None:
-    """What is nested deeper could be read, but not written again: the response echoes tools and formats."""
+    """Refuses JSON that could be read, but not written again: the response echoes tools and formats."""
     level: list[Any] = [raw]
     for _ in range(MAX_DEPTH):
         level = [

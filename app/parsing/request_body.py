@@ -1,4 +1,4 @@
-"""The body of `POST /v1/responses`."""
+"""Parses the body of `POST /v1/responses`."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -21,7 +21,7 @@ _LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "me
 
 
 def parse_request(body: bytes, **bounds: int) -> CreateResponse:
-    """The request in this body. Refuses whatever this server could not serve honestly, by the path of the fault."""
+    """The request in this body. Refuses what this server cannot serve, with the path of the fault."""
     allowed = Bounds(**bounds)
     return parse_object(decode_object(body, allowed.max_json_values), allowed)
 
@@ -41,7 +41,7 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
         known["raw_tools"] = within(an_array(known["tools"], "tools"), bounds.max_tools, "tools", "max_tools")
         _refuse_full_namespaces(known["raw_tools"], bounds.max_tools)
         known["tools"] = parse_tools(known["raw_tools"], "tools")
-    _count_tools(known.get("tools", []), known["input"], bounds.max_tools)
+    _refuse_many_tools(known.get("tools", []), known["input"], bounds.max_tools)
     if "tool_choice" in known:
         known["raw_tool_choice"] = known["tool_choice"]
         known["tool_choice"] = parse_tool_choice(known["tool_choice"], bounds.max_tools)
@@ -68,10 +68,10 @@ def _refuse_full_namespaces(tools: list[Any], limit: int) -> None:
         raise _too_many_tools(held, limit)
 
 
-def _count_tools(tools: list[Tool], given: str | list[InputItem], limit: int) -> None:
-    """All tools of a turn together, wherever they stand and however they are nested."""
+def _refuse_many_tools(tools: list[Tool], posted: str | list[InputItem], limit: int) -> None:
+    """Refuses more tools than allowed in the whole turn: in `tools`, in `input` and in namespaces."""
     names = _names(tools)
-    for index, item in enumerate(given if isinstance(given, list) else ()):
+    for index, item in enumerate(posted if isinstance(posted, list) else ()):
         if isinstance(item, ToolsItem):
             names |= _names(within(item.tools, limit, f"input[{index}].tools", "max_tools"))
     if len(names) > limit:
@@ -87,7 +87,11 @@ def _too_many_tools(count: int, limit: int) -> ProblemError:
 def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
     """The tools a model would be offered: a namespace counts as its tools, a tool that is found twice counts once."""
     return {
-        (space, tool.type, str(getattr(tool, "name", "")))  # a tool without names may bring anything under that key
+        (
+            space,
+            tool.type,
+            str(getattr(tool, "name", "")),
+        )  # a type without names may have any value there
         for outer in tools
         for space, tool in (
             [(outer.name, inner) for inner in outer.tools] if isinstance(outer, NamespaceTool) else [("", outer)]

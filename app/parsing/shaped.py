@@ -1,4 +1,4 @@
-"""From a posted object to the noun of its `type`, with all that is nested in it: content parts, tools, formats."""
+"""Parses a posted object by its `type`, with everything nested in it: content parts, tools, formats."""
 
 from functools import cache
 from typing import Any
@@ -67,7 +67,7 @@ def _nested(shape: type[Shape]) -> tuple[tuple[str, Holds | OneOf], ...]:
 
 
 def _member(mark: Holds | OneOf, raw: object, path: str) -> object:
-    """What a marked member holds."""
+    """The parsed value of a marked member."""
     if isinstance(mark, OneOf):
         return _one_of(mark, raw, path)
     if mark is Holds.PARTS:

@@ -45,7 +45,7 @@ _BACKGROUND: Final = (
 )
 
 MOST_NAMED: Final = 50
-"""Unknown parameters that are named, each in a warning of its own."""
+"""Unknown parameters that are named in warnings. One more warning counts the rest."""
 QUIET: Final = frozenset(
     {
         "client_metadata",  # Codex sends it with every request; it is for its own servers' logs
@@ -68,7 +68,7 @@ def refuse_steering(raw: dict[str, Any]) -> None:
 
 
 def refuse_stateful(given: dict[str, Any]) -> None:
-    """Refuses what would need stored state, and says how to do without it."""
+    """Refuses parameters that need stored state. The message names the alternative."""
     for key, message in STATEFUL.items():
         if key in given:
             raise refuse("unsupported_parameter", message, key)
@@ -77,7 +77,7 @@ def refuse_stateful(given: dict[str, Any]) -> None:
 
 
 def warnings_about(given: dict[str, Any], known: Container[str], request: CreateResponse) -> tuple[ClientWarning, ...]:
-    """A warning for each parameter whose effect a client could miss."""
+    """A warning for each parameter that has no effect, where the client could expect one."""
     unknown = [key for key in given if key not in known and key not in QUIET]
     warnings = [_unknown(key[:SHOWN], f"'{key[:SHOWN]}' has no effect on this server.") for key in unknown[:MOST_NAMED]]
     if len(unknown) > MOST_NAMED:

@@ -1,4 +1,4 @@
-"""From posted JSON to an object of a shape, or to a problem with the exact path of the first fault."""
+"""Validates posted JSON by a shape, or raises a problem with the exact path of the first fault."""
 
 from typing import Any, Final, TypeVar
 
@@ -20,7 +20,7 @@ _JSON_NAMES: Final[dict[type, str]] = {
 
 
 SHOWN: Final = 64
-"""Characters of a client's own name for something that are repeated in a problem."""
+"""At most so many characters of a client's own name for a thing are repeated in a problem."""
 
 
 AnyShape = TypeVar("AnyShape", bound=Shape)
@@ -66,7 +66,7 @@ def wrong_type(path: str, expected: str, got: object) -> ProblemError:
 
 
 def missing(path: str) -> ProblemError:
-    """The refusal of something that lacks what it cannot do without."""
+    """The refusal of an object that lacks a required member."""
     return refuse("missing_required_parameter", f"Missing required parameter: '{path}'.", path)
 
 

@@ -1,4 +1,4 @@
-"""A request -> the prompt for one model, and a warning for everything that the model does not get as it was asked."""
+"""Builds the prompt for one model from a request, with a warning for everything that is not sent as posted."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -27,7 +27,7 @@ PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
 
 
 class BuiltPrompt(NamedTuple):
-    """A prompt, the tools behind its functions, and what of the request it does not hold as it was asked."""
+    """A prompt, the tools of its functions, and warnings about what differs from the request."""
 
     prompt: Prompt
     table: BridgeTable
@@ -92,7 +92,7 @@ def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
 
 
 def _refuse_audio(raw: dict[str, Any]) -> None:
-    """Responses has no form for sound that a model makes: a client that asks for it would wait in vain."""
+    """Refuses requests for sound: the Responses API has no events or items for it."""
     for name in ("audio", "modalities", "output_modalities"):
         wanted = raw.get(name)
         if (isinstance(wanted, list) and "audio" in wanted) or (name == "audio" and wanted is not None):
@@ -101,7 +101,7 @@ def _refuse_audio(raw: dict[str, Any]) -> None:
 
 
 def _offered(table: BridgeTable, rules: PromptRules) -> tuple[Sequence[FunctionSpec], Choice]:
-    """The functions to offer, and the choice. A server that knows no names is offered only what is demanded."""
+    """The functions to offer, and the choice. A server that takes no names gets only those that may be called."""
     if rules.named_tool_choice == "name" or table.choice.mode != "required":
         return table.specs, table.choice
     return table.demanded, Choice("required")
@@ -110,7 +110,7 @@ def _offered(table: BridgeTable, rules: PromptRules) -> tuple[Sequence[FunctionS
 def _check_schemas(
     functions: Sequence[FunctionSpec], output: OutputFormat | None, table: BridgeTable, rules: PromptRules
 ) -> None:
-    """Refuses schemas that would grow too large where their references are replaced on the way."""
+    """Refuses schemas that would become too large where their references are replaced by what they refer to."""
     expansion = SchemaExpansion(rules.can.replaces_references)
     for spec in functions:
         expansion.of_tool(spec.parameters, f"{table.path_of(spec.name)}.parameters")
@@ -138,7 +138,7 @@ def _sampling(request: CreateResponse) -> Sampling:
 
 
 def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[ClientWarning]]:
-    """The hints that this upstream takes, and a warning for each other one that could be missed."""
+    """The hints that this upstream takes, and a warning for each other hint that a client could expect to work."""
     given = {name: value for name in Hints.__struct_fields__ if (value := getattr(request, name)) is not None}
     hints = Hints(**{name: value for name, value in given.items() if name in taken})
     if given.get("service_tier") in DEFAULT_TIERS:

@@ -1,4 +1,4 @@
-"""Content parts of a request -> parts of a prompt. What cannot be sent is refused by its path."""
+"""Translates content parts of a request into parts of a prompt. A part that cannot be sent is refused."""
 
 from typing import Final, NamedTuple, assert_never
 
@@ -30,7 +30,7 @@ _MEDIA_TYPES: Final = {
     "txt": "text/plain",
     "xml": "application/xml",
 }
-"""By the end of a file's name, where its data does not name one."""
+"""By the extension of a file's name, where its data does not name one."""
 
 
 class ReadParts(NamedTuple):

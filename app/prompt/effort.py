@@ -1,4 +1,4 @@
-"""How much to think, in the words of this model."""
+"""The reasoning effort to ask a model for, in the values that it knows."""
 
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import ConfigurationUpdateItem
@@ -7,21 +7,21 @@ from app.providers.capabilities import EFFORTS, Capabilities
 
 
 def asked_effort(request: CreateResponse) -> str | None:
-    """How much the client wants the model to think. An update in the input, as Codex sends, holds until the next."""
+    """The effort that the client asks for. An update in the input, as Codex sends, applies until the next one."""
     asked = None if request.reasoning is None else request.reasoning.effort
     updates = [item.reasoning for item in request.items if isinstance(item, ConfigurationUpdateItem)]
     return next((update.effort for update in reversed(updates) if update and update.effort), asked)
 
 
 def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> tuple[str | None, list[ClientWarning]]:
-    """The effort to ask for: the one that was asked, else the nearest below that the model knows, else its least.
+    """The effort to ask for: the wanted one, or the next lower one that the model knows, or its lowest.
 
-    `limit` is that of the whole answer, into which some models' thoughts must fit. None: nothing is asked.
+    `limit` is that of the whole answer, which includes reasoning for some models. None: no effort is asked for.
     """
     if asked is None:
         return None, []
     if can.reasoning is False or can.efforts == ():
-        never = asked == "none"  # it may think all the same
+        never = asked == "none"  # the model may think nevertheless
         why = ": none' has no effect: this model has no such setting" if never else "' has no effect on this model"
         return None, _warning(f"'reasoning.effort{why}.")
     known = EFFORTS if can.efforts is None else can.efforts

@@ -2,23 +2,23 @@
 
 Theory of operation
 -------------------
-Servers want every call of one assistant turn in one message, an output for each right behind it, in the order of the
-calls, and nothing in between. Histories arrive otherwise: calls with messages between them, outputs in any order,
-trimmed, doubled, or split from their calls.
+Servers want every call of one assistant turn in one message, directly followed by an output for each call, in the
+order of the calls. Histories arrive in other orders: calls with messages between them, outputs in any order, left out,
+repeated, or separated from their calls.
 
 So consecutive messages, reasoning and calls of the assistant form a **block**; an output joins its call, wherever the
-call stands; and a block becomes one assistant entry with its outputs behind it. A block ends at a message of another
-role, or where the assistant goes on after an output to one of the block's calls.
+call is; and a block becomes one assistant entry, followed by its outputs. A block ends at a message of another role,
+or where the assistant continues after an output of one of the block's calls.
 
-    what arrives                              what becomes of it
-    output whose call is elsewhere before     joins its call (with a warning, if anything stands in between)
+    what arrives                              what is sent
+    output whose call is elsewhere before     joins its call (with a warning, if other entries are in between)
     output whose call comes only later        joins its call, with a warning
     output without any call                   user text that names the call, with a warning
     second output for a call                  joins the first, with a warning
     call without output                       "no output recorded", with a warning
     call repeated word for word               sent once, with a warning
     another call under a used call id         gets an id of its own, its output too, with a warning
-    arguments that are no JSON object         wrapped in one, with a warning; none at all and null are {}
+    arguments that are no JSON object         wrapped in one, with a warning; empty ones and null are {}
     reasoning without messages or calls       left out, with a warning
 """
 
@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.bridges.base import RetoldCall
+from app.bridges.base import PastCall
 from app.json_text import is_json_object
 from app.options import CallIds
 from app.prompt.call_ids import id_for
@@ -56,15 +56,15 @@ OUTPUT_BELOW: Final = "(see the next message)"
 
 
 @dataclass(eq=False, slots=True)
-class _PastCall:
+class _CallWithOutputs:
     """A call, and the outputs that were found for it."""
 
     id: str
     """Its id upstream: the client's, unless that is empty or used before."""
-    call: RetoldCall
+    call: PastCall
     path: str
     outputs: dict[Parts, None] = field(default_factory=dict)
-    """Each once: a client may send one many times."""
+    """The keys are the outputs, each once: a client may send one many times."""
 
 
 @dataclass(eq=False, slots=True)
@@ -72,8 +72,8 @@ class _Block:
     """One assistant turn."""
 
     path: str
-    pieces: list[AssistantMessage | PastThought | ProviderState | _PastCall] = field(default_factory=list)
-    calls: set[RetoldCall] = field(default_factory=set)
+    pieces: list[AssistantMessage | PastThought | ProviderState | _CallWithOutputs] = field(default_factory=list)
+    calls: set[PastCall] = field(default_factory=set)
     has_content: bool = False
     """Whether it holds a message or a call."""
     answered: bool = False
@@ -84,22 +84,22 @@ class _Waiting:
     """The calls under one id that have no output yet, block by block. Nothing is searched: histories are long."""
 
     def __init__(self) -> None:
-        self._blocks: deque[tuple[_Block, deque[_PastCall]]] = deque()
+        self._blocks: deque[tuple[_Block, deque[_CallWithOutputs]]] = deque()
 
-    def add(self, block: _Block, call: _PastCall) -> None:
+    def add(self, block: _Block, call: _CallWithOutputs) -> None:
         if not self._blocks or self._blocks[-1][0] is not block:
             self._blocks.append((block, deque()))
         self._blocks[-1][1].append(call)
 
-    def latest(self) -> tuple[_Block, _PastCall] | None:
+    def latest(self) -> tuple[_Block, _CallWithOutputs] | None:
         """The first call of the last block: what an output most likely answers."""
         return self._take(-1)
 
-    def earliest(self) -> tuple[_Block, _PastCall] | None:
+    def earliest(self) -> tuple[_Block, _CallWithOutputs] | None:
         """The first of all: what an output that came too early most likely answers."""
         return self._take(0)
 
-    def _take(self, end: int) -> tuple[_Block, _PastCall] | None:
+    def _take(self, end: int) -> tuple[_Block, _CallWithOutputs] | None:
         if not self._blocks:
             return None
         block, calls = self._blocks[end]
@@ -126,20 +126,20 @@ class Conversation(NamedTuple):
 
 
 class History:
-    """Collects a conversation item by item, and gives the entries of a prompt."""
+    """Collects a conversation item by item, and makes the entries of a prompt."""
 
     def __init__(self, call_ids: CallIds) -> None:
         self._call_ids = call_ids
         self._entries: list[_Block | _Orphan | System | User] = []
         self._waiting: defaultdict[str, _Waiting] = defaultdict(_Waiting)
         """By the client's call id."""
-        self._last: dict[str, _PastCall] = {}
+        self._last: dict[str, _CallWithOutputs] = {}
         """The last call under each id."""
         self._ids: set[str] = set()
         self._state_of_calls: dict[str, dict[str, Any]] = {}
-        """What the upstream gave to be brought back with each call, by the client's call id."""
+        """The state that the upstream wants back with each call, by the client's call id."""
         self._uses: defaultdict[str, int] = defaultdict(int)
-        """How often each id was given."""
+        """How often each id was used."""
 
     def add(self, entry: System | User) -> None:
         """A message that is not the assistant's."""
@@ -163,14 +163,14 @@ class History:
         """State that the upstream wants back with each of these calls."""
         self._state_of_calls |= states
 
-    def add_call(self, call: RetoldCall, path: str) -> list[ClientWarning]:
+    def add_call(self, call: PastCall, path: str) -> list[ClientWarning]:
         """A call of a tool by the assistant."""
         block = self._block(path)
         if call.call_id and call in block.calls:
             details = f"{path} was left out: it repeats a call word for word."
             return [ClientWarning(path, "repeated call", details)]
         new_id, warnings = self._id_for(call.call_id, path)
-        past = _PastCall(new_id, call, path)
+        past = _CallWithOutputs(new_id, call, path)
         block.pieces.append(past)
         block.has_content = True
         block.calls.add(call)
@@ -197,7 +197,7 @@ class History:
         return []
 
     def conversation(self) -> Conversation:
-        """Everything, in order, and what was changed at the end."""
+        """All entries in order, and the warnings about changes that the whole history made necessary."""
         warnings: list[ClientWarning] = []
         settled: list[_Block | _Orphan | System | User] = []
         for entry in self._entries:
@@ -251,7 +251,7 @@ class History:
         pieces: list[Piece] = []
         outputs: list[Entry] = []
         for piece in block.pieces:
-            if not isinstance(piece, _PastCall):
+            if not isinstance(piece, _CallWithOutputs):
                 pieces.append(piece)
                 continue
             arguments, changed = _arguments(piece)
@@ -266,7 +266,7 @@ class History:
         return [Assistant(tuple(pieces)), *outputs], warnings + missing
 
 
-def _arguments(past: _PastCall) -> tuple[str, list[ClientWarning]]:
+def _arguments(past: _CallWithOutputs) -> tuple[str, list[ClientWarning]]:
     arguments = past.call.arguments
     if arguments.strip() in {"", "null"}:  # some models write `null` for a tool without parameters
         return "{}", []

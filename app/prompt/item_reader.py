@@ -1,4 +1,4 @@
-"""Input items -> the conversation of a prompt. What cannot be sent to a model is a problem that names `input[i]`."""
+"""Translates input items into the conversation of a prompt. Items that cannot be sent are refused with their path."""
 
 from collections.abc import Callable
 from typing import Any, Final, assert_never
@@ -37,7 +37,7 @@ from app.protocol.warnings import ClientWarning
 
 SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000
-"""Characters at most of an item that is sent as text: it is context, not the thing itself."""
+"""The most characters of an item that is sent as text."""
 
 CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
     "code_interpreter_call": ("code", "outputs"),
@@ -64,13 +64,13 @@ SKIPPED: Final = frozenset({"mcp_list_tools"})
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
 
 Opener = Callable[[str, str], OpenedState | None]
-"""Opens what was sealed in a reasoning item, which stands at a path. None if it cannot be read."""
+"""Opens the sealed state of a reasoning item, by its path in the request. None if it cannot be read."""
 
 
 def to_conversation(
     request: CreateResponse, table: BridgeTable, rules: PromptRules, open_state: Opener | None
 ) -> Conversation:
-    """All that the model is to read, the instructions first. Problems and warnings name items as they were posted."""
+    """Everything the model reads, the instructions first. Problems and warnings name items as they were posted."""
     if (blank := _empty_prompt(request)) is not None:
         return Conversation([User((Text(blank),))], [])
     reader = _ItemReader(table, rules, open_state)
@@ -189,9 +189,9 @@ class _ItemReader:
 
     def _read_bridged(self, item: ToolItem, path: str) -> list[ClientWarning]:
         warnings: list[ClientWarning] = []
-        if (call := self._table.retell_call(item)) is not None:
+        if (call := self._table.read_call(item)) is not None:
             warnings += self._history.add_call(call, path)
-        if (output := self._table.retell_output(item)) is not None:
+        if (output := self._table.read_output(item)) is not None:
             read = self._parts.parts(output.content, f"{path}.output")
             warnings += read.warnings + self._history.add_output(output.call_id, read.parts, path)
         return warnings
@@ -217,7 +217,7 @@ class _ItemReader:
         return []
 
     def _give_back(self, opened: OpenedState, text: str, path: str) -> None:
-        """The upstream that is asked wrote this reasoning: it gets it back to the letter, with its own state."""
+        """Adds reasoning that this upstream wrote itself: it gets the exact text back, with its own state."""
         if text:
             self._history.add_thought(PastThought(text, continued=True), path)
         if opened.fields:
@@ -241,7 +241,7 @@ class _ItemReader:
         return [ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")]
 
     def _read_image(self, item: UnknownItem, path: str) -> list[ClientWarning]:
-        """An image that the assistant made. No server takes one from an assistant, so it stands in a user message."""
+        """Adds an image that the assistant made, in a user message: no server takes images from an assistant."""
         data = (item.model_extra or {}).get("result")
         if not isinstance(data, str) or not data:
             return [ClientWarning(path, item.type, f"{path} was left out: it holds no image.")]

@@ -1,4 +1,4 @@
-"""What this model is known not to take: a problem that names it, or a warning. Never silence."""
+"""Checks a request against what the model is known not to support: a problem or a warning for each difference."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,14 +19,14 @@ _PARTS: Final[dict[type[InputPart], tuple[str, str, str]]] = {
 
 
 class ModelLimits:
-    """Compares a request with what is known of the model. What is not known passes."""
+    """Compares a request with the known capabilities of the model. Unknown capabilities are taken as present."""
 
     def __init__(self, rules: PromptRules) -> None:
         self._can = rules.can
         self._lenient = rules.server.lenient
 
     def in_place_of(self, part: InputPart, path: str) -> tuple[Text, ClientWarning] | None:
-        """None for a part that the model takes; otherwise the words to send instead, or a refusal."""
+        """None for a part that the model takes; otherwise the text to send instead, or a refusal."""
         if type(part) not in _PARTS:
             return None
         needed, what, able = _PARTS[type(part)]
@@ -39,7 +39,7 @@ class ModelLimits:
     def tools(
         self, specs: Sequence[FunctionSpec], *, demanded: bool
     ) -> tuple[Sequence[FunctionSpec], list[ClientWarning]]:
-        """Those that may be offered. `demanded`: the client insists on a call."""
+        """The functions that may be offered. `demanded`: the client demands a call."""
         if not specs or self._can.tools is not False:
             return specs, self._strictness(specs)
         message = "This model cannot call tools."
@@ -48,7 +48,7 @@ class ModelLimits:
         return [], [self._lack(message, "tools", "tools", "They were left out.")]
 
     def parallel_calls(self, asked: bool | None) -> tuple[bool | None, list[ClientWarning]]:  # noqa: FBT001 — the client's own value
-        """`parallel_tool_calls` as it is to be asked."""
+        """The value of `parallel_tool_calls` to send."""
         if self._can.parallel_calls is not False:
             return asked, []
         if asked is not False:
@@ -57,7 +57,7 @@ class ModelLimits:
         return None, [ClientWarning("parallel_tool_calls", "parallel_tool_calls", details)]
 
     def verbosity(self, asked: str | None) -> tuple[str | None, list[ClientWarning]]:
-        """`text.verbosity` as it is to be asked."""
+        """The value of `text.verbosity` to send."""
         if asked is None or self._can.verbosity is not False:
             return asked, []
         return None, [no_effect("text.verbosity", "verbosity")]

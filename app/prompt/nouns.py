@@ -1,6 +1,6 @@
-"""What a model is asked, in no dialect: frozen nouns, which dialects turn into the body that an upstream takes.
+"""The parts of a prompt, in no dialect: frozen types, which dialects translate into the body for an upstream.
 
-None of them can be part of a cycle, so those of which a prompt holds thousands are not tracked (`gc=False`).
+None of them can be part of a reference cycle, so those of which a prompt holds thousands have `gc=False`.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class Image(msgspec.Struct, frozen=True, gc=False):
 
     url: str
     detail: str | None = None
-    """How closely to look at it, in the client's word."""
+    """The resolution to read it at, as the client gives it."""
 
 
 class File(msgspec.Struct, frozen=True, gc=False):
@@ -45,7 +45,7 @@ Parts = tuple[Part, ...]
 
 
 class RefusalText(msgspec.Struct, frozen=True, gc=False):
-    """The text of a refusal, which stands in place of an answer."""
+    """The text of a refusal to answer."""
 
     text: str
 
@@ -61,7 +61,7 @@ class PastThought(msgspec.Struct, frozen=True, gc=False):
 
     text: str
     continued: bool
-    """Whether the model that is asked wrote it, to the letter: it then continues the thought before it."""
+    """Whether it is the exact text of the same model: it then continues the thought before it."""
 
 
 class ProviderState(msgspec.Struct, frozen=True, gc=False):
@@ -86,9 +86,9 @@ class OpenedState(msgspec.Struct, frozen=True):
     """What was sealed in a reasoning item."""
 
     text: str
-    """The reasoning, to the letter."""
+    """The exact text of the reasoning."""
     own: bool
-    """Whether it comes from the upstream that is asked. If not, only the text can be sent."""
+    """Whether it comes from the same upstream. If not, only the text can be sent."""
     fields: dict[str, Any]
     """The state of the assistant's turn."""
     calls: dict[str, dict[str, Any]]
@@ -117,7 +117,7 @@ class Assistant(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolOutput(msgspec.Struct, frozen=True, gc=False):
-    """The output of a call. It stands right behind the assistant's entry that holds the call."""
+    """The output of a call. It directly follows the assistant's entry that holds the call."""
 
     call_id: str
     parts: Parts
@@ -177,7 +177,7 @@ class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a model is asked. Nothing in it needs a look at the request it was made from."""
+    """Everything that is sent to a model. A dialect needs no look at the request that it was made from."""
 
     entries: tuple[Entry, ...]
     """The conversation up to now. Never empty; every call has its output."""
@@ -191,9 +191,9 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """The format that its server must enforce; None for plain text, or where the entries ask for the format."""
     sampling: Sampling = Sampling()
     effort: str | None = None
-    """How much it should think, in a word that it knows."""
+    """The reasoning effort, in a value that the model knows."""
     verbosity: str | None = None
-    """How much it should write."""
+    """The verbosity of its text."""
     hints: Hints = Hints()
     web_search: WebSearch | None = None
 

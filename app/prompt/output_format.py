@@ -1,4 +1,4 @@
-"""`text.format` -> the format that the model's server enforces, or an instruction where it enforces none."""
+"""Translates `text.format` into the format that the model's server enforces, or into an instruction."""
 
 from typing import Final, NamedTuple, assert_never
 
@@ -15,7 +15,7 @@ _AFTER_CALLS: Final = "This is about your final answer; calls of tools are made 
 
 
 class FormatRequest(NamedTuple):
-    """What the model's server is to enforce, and the instruction that stands in its place or beside it."""
+    """The format that the model's server enforces, and the instruction instead of it or in addition."""
 
     enforced: OutputFormat | None = None
     instruction: str | None = None
@@ -23,7 +23,7 @@ class FormatRequest(NamedTuple):
 
 
 def read_format(form: TextFormat, can: Capabilities, *, tools: bool) -> FormatRequest:
-    """How to get an answer in this format. The same words for the same format, so that prompt caches hit."""
+    """How to get an answer in this format. The same format always gives the same text, so that prompt caches hit."""
     enforceable = can.formats(beside_tools=tools)
     match form:
         case PlainFormat():
@@ -44,7 +44,8 @@ def read_format(form: TextFormat, can: Capabilities, *, tools: bool) -> FormatRe
 def instructed(entries: list[Entry], instruction: str | None, *, as_user: bool) -> list[Entry]:
     """The same entries with the instruction at the end of the first system entry, or before them all.
 
-    At the head it stays where it is while a conversation grows. `as_user`: the model knows no system messages.
+    At the start, its position does not change while a conversation grows. `as_user`: for models without system
+    messages.
     """
     if instruction is None:
         return entries

@@ -1,4 +1,4 @@
-"""What one upstream model takes, whatever its dialect."""
+"""The properties of one upstream model that a prompt depends on, in any dialect."""
 
 import msgspec
 
@@ -8,21 +8,21 @@ from app.providers.capabilities import ANYTHING, Capabilities
 
 
 class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs between models and does not stand in a request."""
+    """What differs between models and is not in a request."""
 
     model: ModelOptions = ModelOptions()
     """What is configured for the model."""
     server: ServerOptions = ServerOptions()
     """What is configured for all models."""
     call_ids: CallIds = "keep"
-    """What ids of calls this upstream takes. Others are mapped, the same in every turn, calls and outputs alike."""
+    """The call ids that this upstream takes. Other ids are mapped, in every turn to the same id."""
     file_urls: bool = False
     """The upstream fetches files itself. Chat servers do not."""
     can: Capabilities = ANYTHING
     """What the model takes, as far as that is known."""
     named_tool_choice: NamedToolChoice = "name"
-    """How the upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
-    `required`, for servers that take words only."""
+    """How the upstream is asked for a call of one tool: by its name; or with `required` and only that tool offered, for
+    servers that take no names."""
     declare_past_tools: bool = False
     """Where a request offers no tools, declare those its history calls, not to be called: Anthropic and Bedrock refuse
     past calls otherwise."""
@@ -30,10 +30,10 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters that do not change the answer, and that this upstream takes as they are: names of fields of `Hints`.
     Most servers refuse or ignore them."""
     sealer: Sealer | None = None
-    """Seals what the client carries for the upstream; without it nothing is sealed, and no seal is opened."""
+    """Seals provider state for the client to send back. None: no state is sealed, and no seal is opened."""
     seal_always: bool = False
     """Seal for every client, not only for those that include `reasoning.encrypted_content`."""
     origin: str = ""
-    """Which upstream this is: what it gave to be carried goes back to no other."""
+    """Which upstream this is: its state is sent back to no other."""
     one_maker: bool = False
-    """Its models are all of one maker, and take back what another of them gave."""
+    """Whether all its models are of one maker: each then takes back the state of another."""

@@ -1,12 +1,12 @@
-"""What the JSON Schemas of a request hold once every reference in them is replaced by what it refers to.
+"""Counts how large the JSON Schemas of a request become when each reference is replaced by what it refers to.
 
 litellm replaces them for some providers. A schema of which each definition refers twice to the next one doubles with
-each definition: 17 of them hold a process up for ten seconds. So the replacement is counted first, value by value and
+each definition: 17 of them block a process for ten seconds. So the replacement is counted first, value by value and
 without building anything. The count ends at its limit, so that counting costs no more than the request and the limit.
 
-It counts what litellm 1.106 does: a definition is found by the last piece of the reference, wherever it was written on
-the way down; a reference to a definition that is being replaced stays; every object is visited with a copy of all
-definitions that it sees.
+It counts what litellm 1.106 does: a definition is found by the last part of the reference, in any object around it; a
+reference to a definition that is being replaced stays; every object is visited with a copy of all definitions that it
+sees.
 """
 
 from typing import Any, Final, NamedTuple
@@ -20,22 +20,22 @@ MOST_VALUES: Final = 30_000
 MOST_COPIES: Final = 5_000_000
 """Definitions that objects may see, added up over the objects of one request: litellm copies them for each object."""
 LETTERS: Final = 64
-"""So many characters count as one value more."""
+"""This many characters of a string count as one more value."""
 
 _BLOCKS: Final = ("$defs", "definitions")
 
 
 class _Node(NamedTuple):
-    """A value of the schema, and what is known where it stands."""
+    """A value of the schema, with the definitions that it can refer to."""
 
     value: Any
     definitions: Json
     replaced: frozenset[str]
-    """The definitions that it is a part of by way of references."""
+    """The definitions that were replaced on the path to it."""
 
 
 class SchemaExpansion:
-    """Counts over all schemas of one request, and refuses the one that is too much."""
+    """Counts over all schemas of one request, and refuses the schema that exceeds the limit."""
 
     def __init__(self, replaces: str | None) -> None:
         """`replaces` is `Capabilities.replaces_references`."""
@@ -85,7 +85,7 @@ class SchemaExpansion:
 
 
 def _within(node: _Node) -> list[_Node]:
-    """What this value holds, or what stands in its place if it is a reference."""
+    """The values in this value, or the definition that replaces it if it is a reference."""
     if isinstance(node.value, list):
         return [node._replace(value=value) for value in node.value]
     if not isinstance(node.value, dict):
@@ -102,7 +102,7 @@ def _within(node: _Node) -> list[_Node]:
 
 
 def _seen(definitions: Json, schema: Json) -> Json:
-    """The definitions that are seen inside this schema."""
+    """The definitions that apply inside this schema."""
     for block in _BLOCKS:
         if own := _object(schema.get(block)):
             definitions = definitions | own
@@ -110,7 +110,7 @@ def _seen(definitions: Json, schema: Json) -> Json:
 
 
 def _is_old(schema: Json) -> bool:
-    """Whether its definitions stand where older versions of JSON Schema, or OpenAPI, have them."""
+    """Whether its definitions are where older versions of JSON Schema, or OpenAPI, have them."""
     return "definitions" in schema or bool(_object(_object(schema.get("components")).get("schemas")))
 
 

@@ -1,4 +1,4 @@
-"""Provider state that clients carry from turn to turn: sealed in an answer, opened in the next request."""
+"""Seals provider state in an answer, and opens it in the next request, where the client sends it back."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
@@ -15,14 +15,14 @@ HIDDEN: Final = "hidden"
 """The field of a state piece that holds reasoning which the client is not shown."""
 ASKED_FOR: Final = "reasoning.encrypted_content"
 _LEVELS: Final = 16
-"""Objects within objects that are merged key by key; of deeper ones the last is kept."""
+"""Levels of nested objects that are merged key by key; of deeper objects the last one is kept."""
 
 
 class StateForm(NamedTuple):
     """How one dialect writes provider state."""
 
     joined: Callable[[Iterable[Fields]], Fields]
-    """The fields of an answer, from the pieces that came while it streamed."""
+    """The fields of an answer, from the pieces that were streamed."""
     words_of: Callable[[Fields], str]
     """The reasoning text that these fields hold, which is then not sealed twice."""
 
@@ -69,14 +69,14 @@ def state_sealer(rules: PromptRules, model: str, form: StateForm) -> StateSealer
 
 
 def seal_for(request: CreateResponse, rules: PromptRules, model: str, form: StateForm) -> Seal | None:
-    """What seals the state that this client is to carry. None if it is to carry nothing."""
+    """The function that seals state for this client to send back. None if it gets no state."""
     sealer = state_sealer(rules, model, form)
     asked = rules.seal_always or ASKED_FOR in request.include
     return sealer.seal if sealer is not None and asked else None
 
 
 def merged(several: Iterable[Fields]) -> Fields:
-    """Several fields as one: lists appended, objects merged key by key, of anything else the last."""
+    """Merges fields: lists are appended, objects are merged key by key, of other values the last one is kept."""
     together: Fields = {}
     for fields in several:
         _merge(fields, together)

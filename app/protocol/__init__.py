@@ -1,1 +1,1 @@
-"""Nouns of the Responses API: requests, items, events, response, problems. Nothing in it decides or fetches."""
+"""Types of the Responses API: requests, items, events, response, problems. No logic and no I/O."""

@@ -22,15 +22,15 @@ class LifecycleEvent(Event, frozen=True, kw_only=True):
 
 
 class ResponseCreated(LifecycleEvent, frozen=True, kw_only=True, tag="response.created"):
-    """Always first."""
+    """The first event of every stream."""
 
 
 class ResponseInProgress(LifecycleEvent, frozen=True, kw_only=True, tag="response.in_progress"):
-    """Always second; sent again as a keep-alive while no item is open."""
+    """The second event; it is sent again as a keep-alive while no item is open."""
 
 
 class LastEvent(LifecycleEvent, frozen=True, kw_only=True):
-    """One of the three that end a stream."""
+    """One of the three events that end a stream."""
 
 
 class ResponseCompleted(LastEvent, frozen=True, kw_only=True, tag="response.completed"):
@@ -42,29 +42,29 @@ class ResponseIncomplete(LastEvent, frozen=True, kw_only=True, tag="response.inc
 
 
 class ResponseFailed(LastEvent, frozen=True, kw_only=True, tag="response.failed"):
-    """Something broke; the response says what."""
+    """The answer failed; the response holds the error."""
 
 
 class ItemEvent(Event, frozen=True, kw_only=True):
-    """About one output item, named by its seat."""
+    """An event about one output item, named by its index."""
 
     output_index: int
 
 
 class OutputItemAdded(ItemEvent, frozen=True, kw_only=True, tag="response.output_item.added"):
-    """An item is new; it carries empty values, never nulls."""
+    """An item is new; it has empty values, never nulls."""
 
     item: OutputItem
 
 
 class OutputItemDone(ItemEvent, frozen=True, kw_only=True, tag="response.output_item.done"):
-    """An item is finished. Codex reads nothing else, and runs a tool as soon as it sees this."""
+    """An item is finished. Codex reads no other item event, and runs a tool as soon as it gets this one."""
 
     item: OutputItem
 
 
 class PartEvent(ItemEvent, frozen=True, kw_only=True):
-    """About one content part of a message."""
+    """An event about one content part of an item."""
 
     item_id: str
     content_index: int
@@ -116,7 +116,7 @@ class RefusalDone(PartEvent, frozen=True, kw_only=True, tag="response.refusal.do
 
 
 class CallEvent(ItemEvent, frozen=True, kw_only=True):
-    """About what a model passes to a tool."""
+    """An event about the input of a tool call."""
 
     item_id: str
 
@@ -147,7 +147,7 @@ class CustomToolCallInputDone(CallEvent, frozen=True, kw_only=True, tag="respons
 
 
 class CommandEvent(ItemEvent, frozen=True, kw_only=True):
-    """About one command of a shell call. The wire gives these no `item_id`."""
+    """An event about one command of a shell call. These events have no `item_id`."""
 
     command_index: int
 
@@ -171,7 +171,7 @@ class ShellCallCommandDone(CommandEvent, frozen=True, kw_only=True, tag="respons
 
 
 class ImageEvent(ItemEvent, frozen=True, kw_only=True):
-    """About an image the model writes."""
+    """An event about an image that the model makes."""
 
     item_id: str
 
@@ -179,19 +179,19 @@ class ImageEvent(ItemEvent, frozen=True, kw_only=True):
 class ImageGenerationInProgress(
     ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.in_progress"
 ):
-    """An image was begun."""
+    """An image has begun."""
 
 
 class ImageGenerationGenerating(ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.generating"):
-    """It is being made."""
+    """The image is being made."""
 
 
 class ImageGenerationCompleted(ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.completed"):
-    """It is finished; its item holds it."""
+    """The image is finished; its item holds it."""
 
 
 class SummaryEvent(ItemEvent, frozen=True, kw_only=True):
-    """About one part of a reasoning summary."""
+    """An event about one part of a reasoning summary."""
 
     item_id: str
     summary_index: int
@@ -234,14 +234,14 @@ class ReasoningTextDone(PartEvent, frozen=True, kw_only=True, tag="response.reas
 
 
 class Relayed(Event, frozen=True, kw_only=True, tag="relayed"):
-    """An event passed on from a server that speaks Responses itself: its name, and its JSON as it leaves."""
+    """An event passed on from a server that has the Responses API itself: its name, and its JSON as it is sent."""
 
     name: bytes
     data: bytes
 
 
 class RelayedItem(Relayed, frozen=True, kw_only=True, tag="relayed.item"):
-    """One that is about an output item."""
+    """A relayed event about an output item."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,7 +254,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RelayedLast(Relayed, frozen=True, kw_only=True, tag="relayed.last"):
-    """The one that ends a stream."""
+    """The relayed event that ends a stream."""
 
     body: bytes
     """The whole response, as JSON."""
@@ -262,5 +262,5 @@ class RelayedLast(Relayed, frozen=True, kw_only=True, tag="relayed.last"):
 
 
 def is_last(batch: Sequence[Event]) -> bool:
-    """Whether the event that ends a turn is among these: nothing comes behind it."""
+    """Whether this batch ends the turn. The event that ends it is always the last."""
     return bool(batch) and isinstance(batch[-1], LastEvent | RelayedLast)

@@ -1,4 +1,4 @@
-"""Output items and their parts, as they stand when finished. Frozen; a growing one lives in `emitter/open_items.py`."""
+"""Finished output items and their parts, all frozen. Items that still grow are in `emitter/open_items.py`."""
 
 from typing import Any, Literal
 
@@ -35,7 +35,7 @@ class ReasoningText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type",
 
 
 class OutputItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """One entry of a response's `output`. The calls of tools that have a bridge stand in the files of those bridges."""
+    """One entry of a response's `output`. The calls of tools that have a bridge are in the files of those bridges."""
 
     id: str
 
@@ -50,7 +50,7 @@ class Message(OutputItem, frozen=True, kw_only=True, tag="message"):
 
 
 class FunctionCall(OutputItem, frozen=True, kw_only=True, tag="function_call"):
-    """A call of one of the client's functions; `arguments` are the very characters the model wrote."""
+    """A call of one of the client's functions; `arguments` are exactly what the model wrote."""
 
     status: ItemStatus
     call_id: str
@@ -69,7 +69,7 @@ class ImageGenerationCall(OutputItem, frozen=True, kw_only=True, tag="image_gene
 
 
 class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
-    """What the model thought. `summary` is always there: Codex drops an item without it."""
+    """The reasoning of the model. `summary` is always present: Codex drops an item without it."""
 
     status: ItemStatus
     summary: list[SummaryText] = []

@@ -1,4 +1,4 @@
-"""What went wrong, in words a client may be shown, and the one table that says how each is answered."""
+"""Errors with messages that a client may see, and the table of the HTTP status and type of each."""
 
 from typing import Final, NamedTuple
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ErrorShape(NamedTuple):
-    """How a problem travels: as an HTTP error before the first byte, inside `response.failed` after it."""
+    """How a problem is sent: as an HTTP error before the first byte, inside `response.failed` after it."""
 
     status: int
     type: str
@@ -54,7 +54,7 @@ ERROR_SHAPES: Final[dict[str, ErrorShape]] = {
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault. `code` is a key of `ERROR_SHAPES`, `param` the exact path in the request of what is wrong in it."""
+    """One fault. `code` is a key of `ERROR_SHAPES`, `param` is the exact path of the faulty value in the request."""
 
     code: str
     message: str
@@ -69,7 +69,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failed_message(self) -> str:
-        """The message inside `response.failed`, where there is no Retry-After: Codex reads the wait from the words."""
+        """The message inside `response.failed`, where there is no Retry-After: Codex reads the wait from this text."""
         if self.retry_after is None or "try again in" in self.message:
             return self.message
         return f"{self.message} Please try again in {self.retry_after}s."
@@ -92,7 +92,7 @@ TOO_LONG_AN_ANSWER: Final = Problem(
 
 
 class ProblemError(Exception):
-    """Raised where a request cannot be served; it carries the problem to whoever answers the client."""
+    """Raised where a request cannot be served; it holds the problem to answer the client with."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -100,5 +100,5 @@ class ProblemError(Exception):
 
 
 def refuse(code: str, message: str, param: str = "") -> ProblemError:
-    """What to raise for a request that cannot be served."""
+    """The exception to raise for a request that cannot be served."""
     return ProblemError(Problem(code=code, message=message, param=param))

@@ -1,4 +1,4 @@
-"""The Response resource, whole in every lifecycle event and as the body of `stream: false`."""
+"""The Response resource: complete in every lifecycle event, and the body of an answer with `stream: false`."""
 
 from typing import Any, Final, Literal, NamedTuple
 
@@ -24,7 +24,7 @@ class OutputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens used. Clients decide from it when to shorten their context: it must be true."""
+    """Tokens used. Clients decide by it when to shorten their context, so it must be correct."""
 
     input_tokens: int
     output_tokens: int
@@ -32,7 +32,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens_details: InputTokensDetails = InputTokensDetails()
     output_tokens_details: OutputTokensDetails = OutputTokensDetails()
     estimated: bool | UnsetType = UNSET
-    """True where the upstream counted nothing and these numbers are a guess; absent otherwise."""
+    """True where the upstream counted nothing and these numbers are an estimate; absent otherwise."""
 
 
 class Identity(NamedTuple):
@@ -62,7 +62,7 @@ class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an answer failed, in a code clients act on and a sentence a person can."""
+    """Why an answer failed: a code for programs, and a message for people."""
 
     code: str
     message: str

@@ -3,21 +3,21 @@
 from typing import Any, Final, Protocol
 
 FORMER: Final = "AM1."
-"""How envelopes began that any caller of a server could open."""
+"""The prefix of envelopes of the first version, which any caller of a server could open."""
 VERSION: Final = "AM2."
-"""How every envelope begins. What changes its form changes this."""
+"""The prefix of every envelope. It changes with the format of envelopes."""
 ENVELOPES: Final = (FORMER, VERSION)
-"""How an envelope of an AM Proxy may begin, of this one or another."""
+"""The prefixes of envelopes of any AM Proxy."""
 
 Kind = str
-"""What is sealed. A seal of one kind never opens as another."""
+"""The kind of the content. An envelope of one kind cannot be opened as another."""
 
 
 class Sealer(Protocol):
-    """Seals and opens for one request of one caller. A stateless server's only memory: the client brings it back.
+    """Seals and opens envelopes for one request of one caller. They are a stateless server's only memory.
 
-    What it sealed for one caller opens for no other, unless seals are shared. What it opens has a bound in all, so
-    that a small request cannot make the server hold and read a large one.
+    An envelope sealed for one caller opens for no other, unless seals are shared. The total size of what it opens is
+    limited, so that a small request cannot make the server hold and read a large one.
     """
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
@@ -25,14 +25,14 @@ class Sealer(Protocol):
         ...
 
     def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
-        """What this envelope holds. None if it is forged, damaged, too old, another's, or its key is not here.
+        """The content of this envelope. None: forged, damaged, too old, another caller's, or its key is unknown.
 
-        Raises `ProblemError`, by the path of the envelope in the request, where the bound is passed.
+        Raises `ProblemError`, with the path of the envelope in the request, where the limit is exceeded.
         """
         ...
 
     def fresh(self) -> "Sealer":
-        """The same sealer with nothing opened yet: for the next time that the same request is read."""
+        """A copy that has opened nothing yet, to read the same request once more."""
         ...
 
 

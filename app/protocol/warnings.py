@@ -1,4 +1,4 @@
-"""Warnings for the client: it need not read the server's log to learn why a tool was not used."""
+"""Warnings for the client, for instance why a tool is not used, without a look at the server's log."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class ClientWarning:
     """Something that a client asked for and does not get as it asked."""
 
     param: str
-    """Where it stands in the request, such as `input[3]`."""
+    """Its path in the request, such as `input[3]`."""
     feature: str
     """What is missing, in one or two words that do not change, such as `verbosity` or `output order`."""
     details: str

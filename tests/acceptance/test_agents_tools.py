@@ -89,7 +89,7 @@ async def client(chain: Chain) -> AsyncIterator[AsyncOpenAI]:
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize(
-    ("seat", "carrier", "arguments", "ran", "told"),
+    ("seat", "function", "arguments", "ran", "told"),
     [
         (0, "shell", '{"commands":["ls","pwd"],"timeout_ms":500}', (["ls", "pwd"], 500), "<ls>\n[exit code 0]"),
         (1, "local_shell", '{"command":["ls"],"workdir":"/src"}', (["ls"], "/src"), "a.py"),
@@ -103,16 +103,16 @@ async def test_a_tool_is_called_run_and_its_output_told(
     chain: Chain,
     client: AsyncOpenAI,
     seat: int,
-    carrier: str,
+    function: str,
     arguments: str,
     ran: Any,
     told: str,
     streamed: bool,
 ) -> None:
     name, here = f"agents-tools-{next(NUMBERS)}", Ran()
-    chain.say(name, call_turn(carrier, *arguments), talk("Done."))
+    chain.say(name, call_turn(function, *arguments), talk("Done."))
     tool = here.tools()[seat]
-    search = [ToolSearchTool()] if carrier.startswith("calendar") else []
+    search = [ToolSearchTool()] if function.startswith("calendar") else []
     agent = Agent("worker", model=OpenAIResponsesModel(name, client), tools=[tool, *search])
     if streamed:
         result = Runner.run_streamed(agent, "Do it.", run_config=QUIET)
@@ -122,5 +122,5 @@ async def test_a_tool_is_called_run_and_its_output_told(
         answer = (await Runner.run(agent, "Do it.", run_config=QUIET)).final_output
     assert (answer, here.actions) == ("Done.", [ran])
     _, called, output = chain.asks(name)[-1].body["messages"]
-    assert [call["function"]["name"] for call in called["tool_calls"]] == [carrier]
+    assert [call["function"]["name"] for call in called["tool_calls"]] == [function]
     assert told in output["content"]

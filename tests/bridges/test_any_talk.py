@@ -10,7 +10,7 @@ from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.tool_tables import names, offered, played
 
-TABLE = offered(*{case.carrier: tool_of(case) for case in CASES.values() if case.within != "X"}.values())
+TABLE = offered(*{case.function: tool_of(case) for case in CASES.values() if case.within != "X"}.values())
 """One of each kind, the function being of a list."""
 
 keys = st.integers(0, 3)

@@ -1,11 +1,11 @@
-"""One contract for all bridges: a tool is declared, called, retold and cut. A bridge without a case fails the build."""
+"""One contract for all bridges: a tool is declared, called, sent back and cut. A bridge without a case is a failure."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from app.bridges.base import RetoldOutput
+from app.bridges.base import PastOutput
 from app.bridges.registry import BRIDGES
 from app.emitter.deltas import Stopped
 from tests.support.bridge_cases import CASES, Case, tool_of
@@ -37,7 +37,7 @@ def test_a_tool_is_declared_as_one_function_of_an_object(case: Case) -> None:
     """Nothing is left out, and a strict chat server takes it."""
     table = offered(tool_of(case))
     assert sentences(table.warnings) == []
-    assert names(table) == [case.carrier]
+    assert names(table) == [case.function]
     parameters = table.specs[0].parameters
     assert parameters is not None
     assert parameters["type"] == "object"
@@ -46,7 +46,7 @@ def test_a_tool_is_declared_as_one_function_of_an_object(case: Case) -> None:
 @each_case
 def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
     """With an id of its own kind and the call id of the upstream, sound in every judge's eyes."""
-    events = called(offered(tool_of(case)), case.carrier, *case.arguments, stopped=END)
+    events = called(offered(tool_of(case)), case.function, *case.arguments, stopped=END)
     check(events)
     judge(events)
     heard = check_heard(events)
@@ -59,22 +59,22 @@ def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
 
 
 @each_case
-def test_a_past_call_is_retold_as_the_model_would_write_it_and_understood_again(case: Case) -> None:
-    """By the name of its carrier, whether the tool is still declared or not."""
+def test_a_past_call_is_sent_back_as_the_model_would_write_it_and_understood_again(case: Case) -> None:
+    """By the name of its function, whether the tool is still declared or not."""
     item = parsed(past_call(case))
     for table in (offered(tool_of(case)), offered()):
-        told = table.retell_call(item)
+        told = table.read_call(item)
         assert told is not None
-        assert (told.call_id, told.name) == ("call_1", case.carrier)
+        assert (told.call_id, told.name) == ("call_1", case.function)
         again = check_heard(called(table, told.name, told.arguments, stopped=END)).response["output"][0]
         assert {key: again[key] for key in case.item} == case.item
 
 
 @each_case
-def test_a_past_output_is_retold(case: Case) -> None:
+def test_a_past_output_is_sent_back(case: Case) -> None:
     """As text that a model can read."""
     output = parsed({"call_id": "call_1", **case.output})
-    assert offered(tool_of(case)).retell_output(output) == RetoldOutput("call_1", case.told_output)
+    assert offered(tool_of(case)).read_output(output) == PastOutput("call_1", case.told_output)
 
 
 @each_case
@@ -83,7 +83,7 @@ def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped:
     """Nobody may run it; and what is told of it obeys the rules."""
     table = offered(tool_of(case))
     for length in range(len(case.arguments)):
-        events = called(table, case.carrier, case.arguments[:length], stopped=stopped)
+        events = called(table, case.function, case.arguments[:length], stopped=stopped)
         check(events)
         judge(events)
         heard = check_heard(events)
@@ -95,10 +95,10 @@ def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped:
 def test_where_the_arguments_are_cut_into_pieces_changes_nothing(case: Case) -> None:
     """Whole, or in two pieces cut at any place."""
     table = offered(tool_of(case))
-    whole = called(table, case.carrier, case.arguments, stopped=END)[-1]["response"]["output"]
+    whole = called(table, case.function, case.arguments, stopped=END)[-1]["response"]["output"]
     for cut in range(1, len(case.arguments)):
         pieces = case.arguments[:cut], case.arguments[cut:]
-        assert called(table, case.carrier, *pieces, stopped=END)[-1]["response"]["output"] == whole
+        assert called(table, case.function, *pieces, stopped=END)[-1]["response"]["output"] == whole
 
 
 @each_case
@@ -106,14 +106,14 @@ def test_where_the_arguments_are_cut_into_pieces_changes_nothing(case: Case) -> 
 def test_whatever_a_model_writes_is_told_and_can_be_sent_back(case: Case, written: str) -> None:
     """Arguments that make no sense reach the client, whose answer tells the model so."""
     table = offered(tool_of(case))
-    events = called(table, case.carrier, written, stopped=END)
+    events = called(table, case.function, written, stopped=END)
     check(events)
     judge(events)
     item = check_heard(events).response["output"][0]
     assert item["status"] == "completed"
-    told = table.retell_call(parsed(item))
+    told = table.read_call(parsed(item))
     assert told is not None
-    assert told.name == case.carrier
+    assert told.name == case.function
     if written not in {"", "{}"}:
         assert written in str(item) or msgspec.json.decode(written) == item["arguments"]
 
@@ -127,7 +127,7 @@ def test_a_tool_can_be_chosen_and_allowed(case: Case) -> None:
     if case.within:
         chosen |= {"namespace": case.within}
     other = {"type": "function", "name": "other"}
-    assert offered(tool_of(case), other, tool_choice=chosen).choice == ("required", case.carrier)
+    assert offered(tool_of(case), other, tool_choice=chosen).choice == ("required", case.function)
     allowed = offered(tool_of(case), other, tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [chosen]})
-    assert [allowed.allows(name) for name in (case.carrier, "other")] == [True, False]
-    assert names(allowed) == [case.carrier, "other"]
+    assert [allowed.allows(name) for name in (case.function, "other")] == [True, False]
+    assert names(allowed) == [case.function, "other"]

@@ -116,7 +116,7 @@ def test_tools_that_would_come_to_one_name_are_told_apart() -> None:
 def test_a_past_call_is_never_told_as_one_of_another_tool() -> None:
     """A custom tool that is gone is not the function that has its name now."""
     call = {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}
-    told = offered(F).retell_call(parsed(call))
+    told = offered(F).read_call(parsed(call))
     assert told is not None
     assert told.name != "f"
 
@@ -129,9 +129,9 @@ def test_a_past_call_is_never_told_as_one_of_another_tool() -> None:
 def test_a_function_that_is_its_own_namespace_is_that_function(tools: list[Any], told: str) -> None:
     """OpenAI names a function so that was found by a search, and Pydantic AI writes it into every history."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "namespace": "f", "arguments": "{}"}
-    retold = offered(SEARCH, items=[found(*tools)]).retell_call(parsed(call))
-    assert retold is not None
-    assert retold.name == told
+    past = offered(SEARCH, items=[found(*tools)]).read_call(parsed(call))
+    assert past is not None
+    assert past.name == told
 
 
 def test_what_a_namespace_says_of_itself_is_told_once() -> None:

@@ -124,7 +124,7 @@ def test_a_grammar_is_told_in_the_description(syntax: str, name: str) -> None:
 )
 def test_outputs_are_told_as_text(item: dict[str, Any], told: str) -> None:
     """Whatever of them the client gives."""
-    assert offered().retell_output(parsed(item)) == ("c", told)
+    assert offered().read_output(parsed(item)) == ("c", told)
 
 
 def test_the_description_of_a_search_is_the_clients_where_it_gives_one() -> None:

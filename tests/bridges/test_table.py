@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.bridges.base import FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import FunctionSpec, PastCall, PastOutput
 from app.bridges.choice import Choice
 from app.bridges.table import BridgeTable
 from app.emitter.open_items import ItemPosition, OpenFunctionCall
@@ -107,7 +107,7 @@ def test_a_call_of_a_function_becomes_a_function_call(name: str) -> None:
     assert offered.item_prefix(name) == "fc"
 
 
-def test_past_calls_and_outputs_are_retold_by_their_bridge() -> None:
+def test_past_calls_and_outputs_are_read_by_their_bridge() -> None:
     """Other items are nobody's."""
     items: list[dict[str, Any]] = [
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a" :1}'},
@@ -116,8 +116,8 @@ def test_past_calls_and_outputs_are_retold_by_their_bridge() -> None:
     ]
     request = parse_request(msgspec.json.encode({"model": "m", "input": items}))
     offered = BridgeTable([])
-    assert [offered.retell_call(item) for item in request.items] == [RetoldCall("c", "f", '{"a" :1}'), None, None]
-    assert [offered.retell_output(item) for item in request.items] == [None, RetoldOutput("c", "4"), None]
+    assert [offered.read_call(item) for item in request.items] == [PastCall("c", "f", '{"a" :1}'), None, None]
+    assert [offered.read_output(item) for item in request.items] == [None, PastOutput("c", "4"), None]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_what_a_namespace_says_of_itself_is_told_with_its_first_tool(
         (None, "{}"),
     ],
 )
-def test_a_past_search_is_retold_whatever_its_arguments_are(arguments: object, told: str) -> None:
+def test_a_past_search_is_read_whatever_its_arguments_are(arguments: object, told: str) -> None:
     """An object, one in a string, or something that is none."""
     item = {"type": "tool_search_call", "call_id": "c", "arguments": arguments}
     request = parse_request(msgspec.json.encode({"model": "m", "input": [item]}))
-    assert BridgeTable([]).retell_call(request.items[0]) == RetoldCall("c", "tool_search", told)
+    assert BridgeTable([]).read_call(request.items[0]) == PastCall("c", "tool_search", told)

@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_limit, read_object
 from app.emitter.open_items import ItemPosition, OpenCall
@@ -76,16 +76,16 @@ class TimerBridge:
         """A function of seconds."""
         return FunctionSpec(name=name, description=f"Waits up to {tool.most_seconds} s.", parameters=PARAMETERS)
 
-    def retell_call(self, item: TimerCallItem, carrier: Carrier, /) -> RetoldCall:
+    def read_call(self, item: TimerCallItem, bridged: BridgedTool, /) -> PastCall:
         """The action as arguments."""
         arguments = msgspec.json.encode({"seconds": item.action.seconds}).decode()
-        return RetoldCall(item.call_id, carrier.spec.name, arguments)
+        return PastCall(item.call_id, bridged.spec.name, arguments)
 
-    def retell_output(self, item: TimerCallOutputItem, _names: Names, /) -> RetoldOutput:
+    def read_output(self, item: TimerCallOutputItem, _names: Names, /) -> PastOutput:
         """Text or parts."""
-        return RetoldOutput(item.call_id, item.output)
+        return PastOutput(item.call_id, item.output)
 
-    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `timer_call` item."""
 
         def make_item(status: ItemStatus, arguments: str) -> TimerCall:

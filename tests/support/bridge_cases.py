@@ -1,4 +1,4 @@
-"""One case for each type of tool: how it is offered, called, retold and chosen."""
+"""One case for each type of tool: how it is offered, called, sent back and chosen."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ class Case(NamedTuple):
     """One tool, one call of it as the model writes it and as the client reads it, one output."""
 
     tool: dict[str, Any]
-    carrier: str
+    function: str
     arguments: str
     item: dict[str, Any]
     """The finished call, without the keys that every item has."""

@@ -1,4 +1,4 @@
-"""A stage for the emitter alone: counted ids, a still clock, carriers that know only functions, and plain dicts out."""
+"""A stage for the emitter alone: counted ids, a still clock, function tools only, and plain dicts out."""
 
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -42,7 +42,7 @@ class OpenBook:
 
 
 class FunctionsOnly:
-    """Carriers for a turn whose tools are functions."""
+    """The tools of a turn that has functions only."""
 
     def allows(self, name: str) -> bool:
         """All but one."""
@@ -72,7 +72,7 @@ def new_emitter(*, raw_reasoning: bool = False, for_codex: bool = False, seal: S
     """An emitter that has not begun."""
     return Emitter(
         Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
-        carriers=FunctionsOnly(),
+        tools=FunctionsOnly(),
         new_id=counted_ids(),
         now=lambda: COMPLETED_AT,
         raw_reasoning=raw_reasoning,

@@ -49,7 +49,7 @@ def played(table: BridgeTable, *deltas: Delta) -> list[dict[str, Any]]:
     """The whole stream of a model that says this and then falls silent, a sign of life behind every word."""
     emitter = Emitter(
         Response(id="resp_AM-1", created_at=CREATED_AT, model="demo"),
-        carriers=table,
+        tools=table,
         new_id=counted_ids(),
         now=lambda: COMPLETED_AT,
     )

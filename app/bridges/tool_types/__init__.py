@@ -1,4 +1,4 @@
-"""One file per tool type: its wire shapes, and its bridge, which is registered on import. One line here imports it."""
+"""One file per tool type: its wire shapes, and its bridge, registered on import. Each file is imported here."""
 
 from app.bridges.tool_types import apply_patch as apply_patch
 from app.bridges.tool_types import custom as custom

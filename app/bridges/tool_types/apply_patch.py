@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_object
 from app.bridges.registry import BRIDGES
@@ -56,7 +56,7 @@ class ApplyPatchCallItem(ToolItem):
 
 
 class ApplyPatchCallOutputItem(ToolItem):
-    """Whether the change succeeded, and what the client says of it."""
+    """Whether the change succeeded, and the message of the client."""
 
     type: Literal["apply_patch_call_output"]
     call_id: str
@@ -73,7 +73,7 @@ class FileOperation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApplyPatchCall(OutputItem, frozen=True, kw_only=True, tag="apply_patch_call"):
-    """A call. The wire knows no incomplete one."""
+    """A call. It cannot be `incomplete`."""
 
     status: Literal["in_progress", "completed"]
     call_id: str
@@ -81,7 +81,7 @@ class ApplyPatchCall(OutputItem, frozen=True, kw_only=True, tag="apply_patch_cal
 
 
 class ApplyPatchBridge:
-    """The typed `apply_patch` rides on a function shaped like its operation. Codex's is a custom tool instead."""
+    """A function shaped like the operation carries the typed `apply_patch`. Codex's is a custom tool instead."""
 
     tool = ApplyPatchTool
     call = ApplyPatchCallItem
@@ -92,19 +92,19 @@ class ApplyPatchBridge:
         """A function shaped like the operation."""
         return FunctionSpec(name=name, description=_DESCRIPTION, parameters=_PARAMETERS)
 
-    def retell_call(self, item: ApplyPatchCallItem, carrier: Carrier, /) -> RetoldCall:
+    def read_call(self, item: ApplyPatchCallItem, bridged: BridgedTool, /) -> PastCall:
         """The operation as arguments."""
         operation = item.operation
         members = {"type": operation.type, "path": operation.path, "diff": operation.diff}
         given = {key: value for key, value in members.items() if value is not None}
-        return RetoldCall(item.call_id, carrier.spec.name, msgspec.json.encode(given).decode())
+        return PastCall(item.call_id, bridged.spec.name, msgspec.json.encode(given).decode())
 
-    def retell_output(self, item: ApplyPatchCallOutputItem, _names: Names, /) -> RetoldOutput:
-        """The status, and what the client says."""
+    def read_output(self, item: ApplyPatchCallOutputItem, _names: Names, /) -> PastOutput:
+        """The status, and the message of the client."""
         lines = [f"[{item.status}]" if item.status else "", item.output or ""]
-        return RetoldOutput(item.call_id, "\n".join(line for line in lines if line))
+        return PastOutput(item.call_id, "\n".join(line for line in lines if line))
 
-    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """An `apply_patch_call` item."""
 
         def make_item(status: ItemStatus, arguments: str) -> ApplyPatchCall:
@@ -122,7 +122,7 @@ BRIDGES.register(ApplyPatchBridge())
 
 
 def _operation(arguments: str) -> FileOperation:
-    """The operation. Arguments that are none become its diff: the client's error tells the model why."""
+    """The operation. Arguments that do not describe one become its diff: the client's error shows the model why."""
     read = read_object(arguments)
     inner = read.get("operation")
     try:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import SkipValidation
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.json_string_tap import JsonStringTap
 from app.bridges.naming import Names, ToolName
 from app.bridges.registry import BRIDGES
@@ -81,7 +81,7 @@ class CustomToolCall(OutputItem, frozen=True, kw_only=True, tag="custom_tool_cal
 
 
 class CustomBridge:
-    """A custom tool rides on a function of one string."""
+    """A function with one string parameter carries a custom tool."""
 
     tool = CustomTool
     call = CustomToolCallItem
@@ -89,7 +89,7 @@ class CustomBridge:
     item_prefix = "ctc"
 
     def declare(self, tool: CustomTool, name: str, /) -> FunctionSpec:
-        """A function of one string; its description holds the grammar."""
+        """A function with one string parameter; its description holds the grammar."""
         paragraphs = [_SENTENCE.sub(_unless_against_json, tool.description or "").strip(), HOW]
         if isinstance(tool.format, GrammarInput):
             syntax = "regular expression" if tool.format.syntax == "regex" else "Lark grammar"
@@ -97,24 +97,24 @@ class CustomBridge:
         description = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
         return FunctionSpec(name=name, description=description, parameters=_PARAMETERS)
 
-    def retell_call(self, item: CustomToolCallItem, carrier: Carrier, /) -> RetoldCall:
+    def read_call(self, item: CustomToolCallItem, bridged: BridgedTool, /) -> PastCall:
         """The input as the string of its function."""
-        return RetoldCall(item.call_id, carrier.spec.name, msgspec.json.encode({INPUT: item.input}).decode())
+        return PastCall(item.call_id, bridged.spec.name, msgspec.json.encode({INPUT: item.input}).decode())
 
-    def retell_output(self, item: CustomToolCallOutputItem, _names: Names, /) -> RetoldOutput:
+    def read_output(self, item: CustomToolCallOutputItem, _names: Names, /) -> PastOutput:
         """The output, text or parts."""
-        return RetoldOutput(item.call_id, item.output)
+        return PastOutput(item.call_id, item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `custom_tool_call` item."""
-        return OpenCustomCall(position, carrier.tool, call_id)
+        return OpenCustomCall(position, bridged.tool, call_id)
 
 
 BRIDGES.register(CustomBridge())
 
 
 class OpenCustomCall:
-    """A call of a custom tool: its input is taken out of the arguments while they arrive."""
+    """A call of a custom tool: its input is read from the arguments while they arrive."""
 
     def __init__(self, position: ItemPosition, tool: ToolName, call_id: str) -> None:
         self.position = position
@@ -125,7 +125,7 @@ class OpenCustomCall:
         self._tap = JsonStringTap(INPUT)
 
     def open(self) -> list[e.Event]:
-        """Added, with an empty input."""
+        """The item is added, with an empty input."""
         return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
 
     def announce(self) -> list[e.Event]:
@@ -133,7 +133,7 @@ class OpenCustomCall:
         return []
 
     def add(self, arguments: str) -> list[e.Event]:
-        """More arguments, and what they hold of the input."""
+        """More arguments, and the part of the input in them."""
         self._arguments.append(arguments)
         return self._grow(self._tap.feed(arguments))
 
@@ -146,8 +146,8 @@ class OpenCustomCall:
         return self.position.within(e.CustomToolCallInputDelta, delta="")
 
     def close(self, status: ItemStatus) -> Closed:
-        """The finished call. One that was cut short gets no `input.done`: careful clients run a tool on it."""
-        if status == "incomplete":  # what is still open to doubt, such as half an escape, is no input
+        """The finished call. A call that was cut gets no `input.done`: some clients run the tool on that event."""
+        if status == "incomplete":  # text that may be incomplete, such as half an escape, is left out
             item = self._item(status, "".join(self._input))
             return Closed(item, [self.position.item(e.OutputItemDone, item=item)])
         rest = self._grow(self._tap.rest())
@@ -173,6 +173,6 @@ class OpenCustomCall:
 
 
 def _unless_against_json(sentence: re.Match[str]) -> str:
-    """The sentence, unless it forbids JSON. Codex says «do not wrap the patch in JSON», which its carrier must do."""
+    """The sentence, unless it forbids JSON. Codex writes «do not wrap the patch in JSON», which the function needs."""
     found = _NOT.search(sentence[0])
     return "" if found and _JSON.search(sentence[0], found.end()) else sentence[0]

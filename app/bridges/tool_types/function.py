@@ -1,10 +1,10 @@
-"""Function tools: carried by themselves. Parameters that are of no object travel as the one property of an object."""
+"""Function tools, sent as they are. Parameters that do not describe an object become the one property of an object."""
 
 from typing import Any, Literal
 
 import msgspec
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
 from app.bridges.registry import BRIDGES
 from app.bridges.schema import VALUE, for_chat, wraps
@@ -32,7 +32,7 @@ class FunctionCallItem(NamedCallItem):
 
 
 class FunctionCallOutputItem(ToolItem):
-    """The output of a past call, of whatever tool: Codex answers `local_shell_call` with it."""
+    """The output of a past call, of any tool: Codex also sends it for a `local_shell_call`."""
 
     type: Literal["function_call_output"]
     call_id: str
@@ -40,7 +40,7 @@ class FunctionCallOutputItem(ToolItem):
 
 
 class FunctionBridge:
-    """A function is carried by itself."""
+    """A function tool is sent upstream as the function that it is."""
 
     tool = FunctionTool
     call = FunctionCallItem
@@ -48,26 +48,26 @@ class FunctionBridge:
     item_prefix = "fc"
 
     def declare(self, tool: FunctionTool, name: str, /) -> FunctionSpec:
-        """The function, as it is."""
+        """The same function."""
         return FunctionSpec(
             name=name, description=tool.description, parameters=for_chat(tool.parameters), strict=tool.strict
         )
 
-    def retell_call(self, item: FunctionCallItem, carrier: Carrier, /) -> RetoldCall:
-        """The call, its arguments untouched."""
+    def read_call(self, item: FunctionCallItem, bridged: BridgedTool, /) -> PastCall:
+        """The call, with unchanged arguments."""
         arguments = item.arguments
-        if _wraps(carrier) and _is_json(arguments):
+        if _wraps(bridged) and _is_json(arguments):
             arguments = f'{{"{VALUE}":{arguments}}}'
-        return RetoldCall(item.call_id, carrier.spec.name, arguments)
+        return PastCall(item.call_id, bridged.spec.name, arguments)
 
-    def retell_output(self, item: FunctionCallOutputItem, _names: Names, /) -> RetoldOutput:
+    def read_output(self, item: FunctionCallOutputItem, _names: Names, /) -> PastOutput:
         """The output, text or parts."""
-        return RetoldOutput(item.call_id, item.output)
+        return PastOutput(item.call_id, item.output)
 
-    def open_call(self, carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `function_call` item."""
-        call = OpenFunctionCall(position, carrier.tool.name, call_id, carrier.tool.namespace)
-        return OpenWrappedCall(call) if _wraps(carrier) else call
+        call = OpenFunctionCall(position, bridged.tool.name, call_id, bridged.tool.namespace)
+        return OpenWrappedCall(call) if _wraps(bridged) else call
 
 
 FUNCTION = FunctionBridge()
@@ -75,7 +75,7 @@ BRIDGES.register(FUNCTION)
 
 
 class OpenWrappedCall:
-    """A call whose arguments are of no object: they are taken out of the object that carried them when it is whole."""
+    """A call whose arguments are no object: they are taken out of the object around them when it is complete."""
 
     def __init__(self, call: OpenFunctionCall) -> None:
         self.position = call.position
@@ -83,7 +83,7 @@ class OpenWrappedCall:
         self._written: list[str] = []
 
     def open(self) -> list[Event]:
-        """Added, with empty arguments."""
+        """The item is added, with empty arguments."""
         return self._call.open()
 
     def announce(self) -> list[Event]:
@@ -91,7 +91,7 @@ class OpenWrappedCall:
         return []
 
     def add(self, arguments: str) -> list[Event]:
-        """More arguments; none of them can be passed on yet."""
+        """More arguments. They cannot be sent yet."""
         self._written.append(arguments)
         return []
 
@@ -104,15 +104,15 @@ class OpenWrappedCall:
         return self._call.empty_delta()
 
     def close(self, status: ItemStatus) -> Closed:
-        """The finished call, with the very characters of its one argument."""
+        """The finished call, with its one argument as the model wrote it."""
         arguments = _unwrapped(self.written())
         added = self._call.add(arguments) if arguments else []
         closed = self._call.close(status)
         return Closed(closed.item, [*added, *closed.events])
 
 
-def _wraps(carrier: Carrier) -> bool:
-    return isinstance(carrier.definition, FunctionTool) and wraps(carrier.definition.parameters)
+def _wraps(bridged: BridgedTool) -> bool:
+    return isinstance(bridged.definition, FunctionTool) and wraps(bridged.definition.parameters)
 
 
 def _is_json(text: str) -> bool:
@@ -124,7 +124,7 @@ def _is_json(text: str) -> bool:
 
 
 def _unwrapped(arguments: str) -> str:
-    """The one argument; whatever is not an object around it is passed on as it is."""
+    """The one argument. Text that is not an object with it is returned unchanged."""
     try:
         fields: dict[str, Any] = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
     except (ValueError, RecursionError):

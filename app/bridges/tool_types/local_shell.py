@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import Field
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
 from app.bridges.registry import BRIDGES
@@ -80,7 +80,7 @@ class LocalShellCall(OutputItem, frozen=True, kw_only=True, tag="local_shell_cal
 
 
 class LocalShellBridge:
-    """`local_shell` rides on a function of a command. Old Codex answers its calls with `function_call_output`."""
+    """A function with a command carries `local_shell`. Old Codex sends `function_call_output` for its calls."""
 
     tool = LocalShellTool
     call = LocalShellCallItem
@@ -91,19 +91,19 @@ class LocalShellBridge:
         """A function shaped like the action."""
         return FunctionSpec(name=name, description="Runs a command and returns what it writes.", parameters=_PARAMETERS)
 
-    def retell_call(self, item: LocalShellCallItem, carrier: Carrier, /) -> RetoldCall:
+    def read_call(self, item: LocalShellCallItem, bridged: BridgedTool, /) -> PastCall:
         """The action as arguments."""
         action = item.action
         limits = {"workdir": action.working_directory, "timeout_ms": read_limit(action.timeout_ms)}
         given = {key: value for key, value in limits.items() if value is not None}
         arguments = msgspec.json.encode({"command": action.command, **given}).decode()
-        return RetoldCall(item.call_id or item.id or "", carrier.spec.name, arguments)
+        return PastCall(item.call_id or item.id or "", bridged.spec.name, arguments)
 
-    def retell_output(self, item: LocalShellCallOutputItem, _names: Names, /) -> RetoldOutput:
-        """The output. Its `id` is that of the call, where it has no call id."""
-        return RetoldOutput(item.call_id or item.id or "", item.output)
+    def read_output(self, item: LocalShellCallOutputItem, _names: Names, /) -> PastOutput:
+        """The output. Without a `call_id`, its `id` is that of the call."""
+        return PastOutput(item.call_id or item.id or "", item.output)
 
-    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `local_shell_call` item."""
 
         def make_item(status: ItemStatus, arguments: str) -> LocalShellCall:
@@ -117,7 +117,7 @@ BRIDGES.register(LocalShellBridge())
 
 
 def _action(arguments: str) -> ExecAction:
-    """The command. Arguments that name none are the command: the client's error tells the model why."""
+    """The command. Arguments without one are taken as the command: the client's error shows the model why."""
     read = read_object(arguments)
     line = read.get("command")
     command = read_words(line)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from pydantic import Field
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
 from app.bridges.registry import BRIDGES
@@ -36,7 +36,7 @@ class Environment(Shape):
 
 
 class ShellTool(Tool):
-    """Runs shell commands, at the client's unless `environment` says otherwise."""
+    """Runs shell commands, on the client's machine unless `environment` names another place."""
 
     type: Literal["shell"]
     environment: Environment | None = None
@@ -98,7 +98,7 @@ class ShellCall(OutputItem, frozen=True, kw_only=True, tag="shell_call"):
 
 
 class ShellBridge:
-    """`shell` rides on a function of commands."""
+    """A function with a list of commands carries `shell`."""
 
     tool = ShellTool
     call = ShellCallItem
@@ -106,27 +106,27 @@ class ShellBridge:
     item_prefix = "sh"
 
     def declare(self, tool: ShellTool, name: str, /) -> FunctionSpec | None:
-        """A function shaped like the action; none for a shell in a container of the API's own."""
+        """A function shaped like the action; None for a shell in one of OpenAI's containers."""
         if tool.environment is not None and tool.environment.type != "local":
             return None
         return FunctionSpec(
             name=name, description="Runs shell commands and returns what they write.", parameters=_PARAMETERS
         )
 
-    def retell_call(self, item: ShellCallItem, carrier: Carrier, /) -> RetoldCall:
+    def read_call(self, item: ShellCallItem, bridged: BridgedTool, /) -> PastCall:
         """The action as arguments."""
         limits = {key: read_limit(getattr(item.action, key)) for key in _LIMITS}
         given = {key: value for key, value in limits.items() if value is not None}
         arguments = msgspec.json.encode({"commands": item.action.commands, **given}).decode()
-        return RetoldCall(item.call_id, carrier.spec.name, arguments)
+        return PastCall(item.call_id, bridged.spec.name, arguments)
 
-    def retell_output(self, item: ShellCallOutputItem, _names: Names, /) -> RetoldOutput:
+    def read_output(self, item: ShellCallOutputItem, _names: Names, /) -> PastOutput:
         """What each command wrote and how it ended."""
         if isinstance(item.output, str):
-            return RetoldOutput(item.call_id, item.output)
-        return RetoldOutput(item.call_id, "\n".join(_in_words(output) for output in item.output))
+            return PastOutput(item.call_id, item.output)
+        return PastOutput(item.call_id, "\n".join(_as_text(output) for output in item.output))
 
-    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `shell_call` item."""
 
         def make_item(status: ItemStatus, arguments: str) -> ShellCall:
@@ -140,7 +140,7 @@ class OpenShellCall(OpenAction):
     """A shell call: an event for each command, as clients expect them."""
 
     def _grow(self, item: OutputItem, /) -> list[e.Event]:
-        assert isinstance(item, ShellCall)  # noqa: S101 — our own misuse, never the wire's
+        assert isinstance(item, ShellCall)  # noqa: S101 — a fault of this program, never of a request
         events: list[e.Event] = []
         for index, command in enumerate(item.action.commands):
             events += [
@@ -155,7 +155,7 @@ BRIDGES.register(ShellBridge())
 
 
 def _action(arguments: str) -> ShellAction:
-    """The commands. Arguments that name none are the command: the shell's error tells the model why."""
+    """The commands. Arguments without any are taken as one command: the shell's error shows the model why."""
     read = read_object(arguments)
     line = read.get("commands", read.get("command"))
     commands = [line] if isinstance(line, str) else read_words(line)
@@ -164,7 +164,7 @@ def _action(arguments: str) -> ShellAction:
     return ShellAction(commands=commands, **{key: read_limit(read.get(key)) for key in _LIMITS})
 
 
-def _in_words(output: ShellOutput) -> str:
+def _as_text(output: ShellOutput) -> str:
     lines = [output.stdout.rstrip("\n")]
     if output.stderr.strip():
         lines.append("[stderr]\n" + output.stderr.rstrip("\n"))

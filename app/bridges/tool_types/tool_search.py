@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.bridges.base import Carrier, FunctionSpec, RetoldCall, RetoldOutput
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.namespace_members import members
 from app.bridges.naming import Names
 from app.bridges.open_action import OpenAction, read_object
@@ -28,7 +28,7 @@ _PARAMETERS: Final[dict[str, Any]] = {
 
 
 class ToolSearchTool(Tool):
-    """Finds tools that were not offered at once. Without `execution: client` the API's own server would search."""
+    """Finds tools that were not offered at once. Without `execution: client`, OpenAI's servers would search."""
 
     type: Literal["tool_search"]
     execution: Literal["client", "server"] | None = None
@@ -37,7 +37,7 @@ class ToolSearchTool(Tool):
 
 
 class ToolSearchCallItem(ToolItem):
-    """A past search. One that the API's own server ran has no call id."""
+    """A past search. One that OpenAI's servers ran has no call id."""
 
     type: Literal["tool_search_call"]
     call_id: str | None = None
@@ -61,7 +61,7 @@ class ToolSearchCall(OutputItem, frozen=True, kw_only=True, tag="tool_search_cal
 
 
 class ToolSearchBridge:
-    """`tool_search` rides on a function of a query. The item of its output holds the tools that were found."""
+    """A function with a query carries `tool_search`. The item of its output holds the tools that were found."""
 
     tool = ToolSearchTool
     call = ToolSearchCallItem
@@ -69,27 +69,27 @@ class ToolSearchBridge:
     item_prefix = "tsc"
 
     def declare(self, tool: ToolSearchTool, name: str, /) -> FunctionSpec | None:
-        """A function of a query; none where the API's own server would search."""
+        """A function with a query; None where OpenAI's servers would search."""
         if tool.execution != "client":
             return None
         parameters = for_chat(tool.parameters) or _PARAMETERS
         return FunctionSpec(name=name, description=tool.description or _DESCRIPTION, parameters=parameters)
 
-    def retell_call(self, item: ToolSearchCallItem, carrier: Carrier, /) -> RetoldCall:
+    def read_call(self, item: ToolSearchCallItem, bridged: BridgedTool, /) -> PastCall:
         """The query as arguments."""
         query = item.arguments
         if not isinstance(query, dict):
             written = query if isinstance(query, str) else msgspec.json.encode(query).decode()
             query = {} if query is None else _query(written)
-        return RetoldCall(item.call_id or "", carrier.spec.name, msgspec.json.encode(query).decode())
+        return PastCall(item.call_id or "", bridged.spec.name, msgspec.json.encode(query).decode())
 
-    def retell_output(self, item: ToolSearchOutputItem, names: Names, /) -> RetoldOutput:
+    def read_output(self, item: ToolSearchOutputItem, names: Names, /) -> PastOutput:
         """The tools that were found, by the names under which the model may call them."""
         found = [names.of(member.name) for tool in item.tools for member in members(tool, "")]
         text = f"Found tools, which can be called now: {', '.join(found)}" if found else "No tool was found."
-        return RetoldOutput(item.call_id or "", text)
+        return PastOutput(item.call_id or "", text)
 
-    def open_call(self, _carrier: Carrier, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `tool_search_call` item."""
 
         def make_item(status: ItemStatus, arguments: str) -> ToolSearchCall:
@@ -103,6 +103,6 @@ BRIDGES.register(ToolSearchBridge())
 
 
 def _query(arguments: str) -> dict[str, Any]:
-    """The query. Arguments that are no object are the text to look for."""
+    """The query. Arguments that are no object are taken as the text to search for."""
     read = read_object(arguments)
     return read if read or arguments.strip() in {"", "{}"} else {"query": arguments}

@@ -53,7 +53,7 @@ class ChatTurn:
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=identity.id, created_at=identity.created_at),
-            carriers=self._table,
+            tools=self._table,
             new_id=new_id,
             now=now,
             raw_reasoning=options.model.reasoning == "text",

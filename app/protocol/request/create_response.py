@@ -67,15 +67,15 @@ class CreateResponse(Shape, extra="ignore"):
     previous_response_id: str | None = None
     """The response that this one continues on its connection, repeated here: its items are in `input` already."""
     summary_only: bool = False
-    """It was posted to be summed up, and for nothing else."""
+    """Whether only a summary of the conversation is wanted."""
     positions: Annotated[list[int] | None, SkipValidation] = None
     """The position that each item had in the `input` that was posted, where an item was expanded."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
-    """The body as it was posted, for upstreams that speak Responses themselves."""
+    """The body as it was posted, for upstreams that have the Responses API themselves."""
     size: int = 0
-    """Bytes of the body, which say how long it takes to translate."""
+    """Bytes of the body: a measure of how long it takes to translate."""
     warnings: Annotated[tuple[ClientWarning, ...], SkipValidation, SkipJsonSchema()] = ()
-    """What was posted and has no effect here."""
+    """The warnings about posted parameters that have no effect."""
 
     @property
     def summary_threshold(self) -> int | None:

@@ -23,14 +23,14 @@ class MessageItem(Shape):
 
 
 class Thought(Shape):
-    """One piece of reasoning, in its own words or summed up."""
+    """One piece of reasoning, or of its summary."""
 
     type: str = "summary_text"
     text: str
 
 
 class ReasoningItem(Shape):
-    """What a model thought. `encrypted_content` is for the server that wrote it."""
+    """The reasoning of a model. `encrypted_content` is for the server that wrote it."""
 
     type: Literal["reasoning"]
     summary: Annotated[list[Thought], Field(fail_fast=True)] | None = None
@@ -41,7 +41,7 @@ class ReasoningItem(Shape):
 
 
 class AgentMessageItem(Shape):
-    """What one of a team of agents tells another. It is sealed for OpenAI's servers only: here it is plain text."""
+    """A message from one agent to another. It is encrypted for OpenAI's servers only: here it is plain text."""
 
     type: Literal["agent_message"]
     content: ParsedContent
@@ -56,14 +56,14 @@ class Configuration(Shape):
 
 
 class ConfigurationUpdateItem(Shape):
-    """A change of settings in mid-conversation. The last one holds."""
+    """A change of settings during a conversation. The last one applies."""
 
     type: Literal["configuration_update"]
     reasoning: Configuration | None = None
 
 
 class UnknownItem(Shape):
-    """An item of a type without a shape of its own, all its keys kept; a dialect decides what becomes of it."""
+    """An item of a type without a shape of its own, with all its keys."""
 
     type: str
 

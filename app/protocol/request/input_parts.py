@@ -8,7 +8,7 @@ from app.protocol.request.shape import Holds, Shape
 
 
 class TextPart(Shape):
-    """Text, whoever wrote it."""
+    """Text of any author."""
 
     type: str
     text: str
@@ -55,7 +55,7 @@ class InputAudioPart(Shape):
 
 
 class UnknownPart(Shape):
-    """A part of a type this server does not know; a dialect decides what becomes of it."""
+    """A part of a type that this server does not know. It is refused where the prompt is built."""
 
     type: str
 

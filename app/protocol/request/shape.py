@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Shape(BaseModel):
-    """Something a client posts. Nothing is converted on the way in; unknown keys are kept, not refused."""
+    """An object that a client posts. Values are not converted; unknown keys are kept, not refused."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 

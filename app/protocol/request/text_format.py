@@ -1,4 +1,4 @@
-"""How the answer's text is to look."""
+"""The format of the answer's text."""
 
 from typing import Annotated, Any, Final, Literal
 

@@ -7,7 +7,7 @@ from pydantic import Field, SkipValidation
 from app.protocol.request.shape import Shape
 
 Named = Annotated[str, Field(max_length=256)]
-"""What no tool of that length is called is refused before it is looked for."""
+"""Longer than the name of any tool: a longer one is refused before it is looked up."""
 
 
 class ChosenTool(Shape):

@@ -1,4 +1,4 @@
-"""Input items about tools. The shapes of calls and outputs stand in the files of their bridges."""
+"""Input items about tools. The shapes of calls and outputs are in the files of their bridges."""
 
 from typing import Literal
 
@@ -23,12 +23,12 @@ class NamedCallItem(ToolItem):
 
 
 class ToolsItem(Shape):
-    """An item that brings tools, which are offered from here on."""
+    """An item with tools, which are offered from this point on."""
 
     tools: ParsedTools
 
 
 class AdditionalToolsItem(ToolsItem):
-    """Tools that the client adds. Codex's newer models send all of theirs so, and no `tools`."""
+    """Tools that the client adds. With newer models, Codex sends all its tools this way, and no `tools`."""
 
     type: Literal["additional_tools"]

@@ -1,4 +1,4 @@
-"""Tools a client offers. The shapes of tool types that have a bridge stand in the files of those bridges."""
+"""Tools a client offers. The shapes of tool types that have a bridge are in the files of those bridges."""
 
 from typing import Annotated, Literal
 

@@ -88,7 +88,7 @@ def test_an_image_in_a_custom_tools_output_stands_behind_the_outputs() -> None:
     }
 
 
-def test_a_hosted_search_for_tools_is_retold_without_a_call_id() -> None:
+def test_a_hosted_search_for_tools_is_sent_back_without_a_call_id() -> None:
     """The API's own server gave it none."""
     told = messages(
         {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {"query": "x"}},
