@@ -13,6 +13,7 @@ from app.protocol.output_items import OutputItem
 from app.protocol.problems import ERROR_SHAPES
 from app.protocol.request.create_response import KNOWN, CreateResponse
 from app.protocol.request.shape import Shape
+from app.protocol.request.summaries import ServerItem
 from app.protocol.request.tool_items import ToolItem
 from app.protocol.response import Response
 
@@ -128,22 +129,15 @@ def _paths() -> Json:
     """Every path but those without `/v1`, which are the same again."""
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[^/?#]+$"}}
     alive = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
-    health = {"summary": "Whether the process is there", "security": [], "responses": _responses(alive, 405)}
+    live = {"summary": "Whether the process is there", "security": [], "responses": _responses(alive, 405)}
     ready = {"summary": "Whether it takes requests", "security": [], "responses": _responses(alive, 405, 503)}
-    turn = _responses({"$ref": f"{_REFS}Response"}, 401, 404, 405, 413, 415, 429, 502, 503, 504)
-    turn["200"]["content"]["text/event-stream"] = {"itemSchema": _FRAME}
-    turn["200"]["description"] = "The response; with `stream: true` its events, and `[DONE]` behind the last."
+    create = _like_a_turn("createResponse", "Ask a model", {"$ref": f"{_REFS}Response"})
+    answer = create["responses"]["200"]
+    answer["content"]["text/event-stream"] = {"itemSchema": _FRAME}
+    answer["description"] = "The response; with `stream: true` its events, and `[DONE]` behind the last."
     return {
         "/v1/responses": {
-            "post": {
-                "operationId": "createResponse",
-                "summary": "Ask a model",
-                "requestBody": {
-                    "required": True,
-                    "content": {"application/json": {"schema": {"$ref": f"{_REFS}CreateResponse"}}},
-                },
-                "responses": turn,
-            },
+            "post": create,
             "get": {
                 "operationId": "openWebsocket",
                 "summary": "Ask over a websocket: frames of type `response.create` in, events out",
@@ -167,7 +161,7 @@ def _paths() -> Json:
                 "responses": _responses({"$ref": f"{_REFS}Model"}, 401, 404, 405),
             }
         },
-        "/health/live": {"get": {"operationId": "live", **health}},
+        "/health/live": {"get": {"operationId": "live", **live}},
         "/health/ready": {"get": {"operationId": "ready", **ready}},
     }
 
@@ -209,7 +203,8 @@ def _requests() -> Json:
     items = {"type": "array", "items": {"anyOf": [refs[shape, "validation"] for shape in item_shapes()]}}
     request["properties"]["input"]["anyOf"] = [{"type": "string"}, items]
     request["required"] = ["model", "input"]
-    del schemas[ToolItem.__name__]  # a base class: `input` names the shapes made of it
+    for base in (ServerItem, ToolItem):  # `input` names the classes made of these
+        del schemas[base.__name__]
     schemas["Tool"] = {"anyOf": [refs[shape, "validation"] for shape in tool_shapes()]}
     return schemas
 
