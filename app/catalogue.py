@@ -65,12 +65,6 @@ class Entry(NamedTuple):
     clocks: Clocks
     """How long the upstream may take."""
     card: ModelCard
-    knowing: Knowing | None
-    """The same upstream, if it knows something of its models."""
-    counting: Counting | None
-    """The same upstream, if it can count."""
-    addresses: Addressed | None
-    """The same upstream, if it has other addresses."""
     passthrough: bool
     """Whether this upstream is given the caller's own key."""
     others: tuple["Entry", ...]
@@ -165,27 +159,30 @@ class Route(NamedTuple):
     async def counted(self, turn: AnyTurn) -> Counted:
         """How many tokens this turn would ask. Raises `ProblemError` where the upstream was asked and refuses."""
         counted = None
-        if self.entry.counting is not None:
+        upstream = self.entry.upstream
+        if isinstance(upstream, Counting):
             try:
-                counted = await self.entry.counting.count(turn.ask, None if self.key is None else self.key.reveal())
+                counted = await upstream.count(turn.ask, None if self.key is None else self.key.reveal())
             except UpstreamRefused as error:
                 raise ProblemError(error.problem if self.key is None else callers_problem(error.problem)) from None
         return counted or Counted(turn.length)
 
     async def _known(self, model: str) -> Capabilities:
-        return ANYTHING if self.entry.knowing is None else await self.entry.knowing.capabilities(model)
+        upstream = self.entry.upstream
+        return await upstream.capabilities(model) if isinstance(upstream, Knowing) else ANYTHING
 
     async def _left_out(self, turn: AnyTurn) -> list[ClientWarning]:
         """A warning about each setting that the upstream will leave out of this ask."""
-        dropped = [] if self.entry.knowing is None else await self.entry.knowing.dropped(turn.ask)
+        upstream = self.entry.upstream
+        dropped = await upstream.dropped(turn.ask) if isinstance(upstream, Knowing) else []
         names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
         return [no_effect(name) for name in names]
 
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""
         upstream = self.entry.upstream
-        if self.address and self.entry.addresses is not None:
-            upstream = self.entry.addresses.at(self.address)
+        if self.address and isinstance(upstream, Addressed):
+            upstream = upstream.at(self.address)
         if self.key is None:
             return upstream.open(ask)
         return with_callers_errors(upstream.open(ask, self.key.reveal()))
@@ -249,7 +246,7 @@ class Catalogue:
 def _ways_to_summary(route: Route) -> list[Route]:
     """The upstream's own way first, where it may have one."""
     own = route._replace(address=OWN_SUMMARY.path)
-    return [route] if route.entry.addresses is None else [own, route]
+    return [own, route] if isinstance(route.entry.upstream, Addressed) else [route]
 
 
 def _route(model: str, entry: Entry, caller: Key) -> Route:

@@ -19,7 +19,7 @@ from app.upstreams.demo import Demo
 from app.upstreams.litellm_ask import would_fetch
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import KEEP, Addressed, AnyUpstream, Counting, Keep, Knowing
+from app.upstreams.port import KEEP, AnyUpstream, Keep
 
 if TYPE_CHECKING:
     from app.fetching.fetcher import Fetcher
@@ -50,19 +50,16 @@ def build_catalogue(
     breakers = {name: _breaker(name, settings) for name in settings.upstreams}
 
     def entry(model: Model, name: str, others: tuple[Entry, ...] = ()) -> Entry:
-        configured, upstream = settings.upstreams[name], upstreams[name]
+        configured = settings.upstreams[name]
         upstream_model = model.names.get(name, model.name)
         return Entry(
             upstream_name=name,
-            upstream=upstream,
+            upstream=upstreams[name],
             model=upstream_model,
             options=_options(model, configured, settings),
             breaker=breakers[name],
             clocks=_clocks(configured, settings),
             card=ModelCard(model, images=_sees(model, configured, upstream_model)),
-            knowing=upstream if isinstance(upstream, Knowing) else None,
-            counting=upstream if isinstance(upstream, Counting) else None,
-            addresses=upstream if isinstance(upstream, Addressed) else None,
             passthrough=configured.auth == "passthrough",
             others=others,
             sealers=sealers,
@@ -169,18 +166,14 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
         case "demo":
             return Demo()
         case "chat":
-            return _http_chat(upstream, api_key, connection)
+            from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
+
+            return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)
         case "responses":
-            from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as below
+            from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as above
 
             return NativeResponses(upstream.base_url or "", api_key=api_key, **connection)
         case "litellm":
             return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, **connection)
         case other:
             assert_never(other)
-
-
-def _http_chat(upstream: Upstream, api_key: str | None, connection: dict[str, Any]) -> AnyUpstream:
-    from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
-
-    return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)
