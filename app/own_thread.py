@@ -6,7 +6,9 @@ delay the pool's other work. The caller limits how many run at once. The process
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 from typing import TypeVar
 
@@ -19,27 +21,23 @@ async def in_own_thread(work: Callable[[], Result], at_end: Callable[[], None] =
     `at_end` is called on the event loop when the thread ends, also where the result is no longer awaited.
     """
     loop = asyncio.get_running_loop()
-    result: asyncio.Future[Result] = loop.create_future()
-
-    def finish(step: Callable[[], None]) -> None:
-        at_end()
-        if not result.done():
-            step()
+    future: Future[Result] = Future()
+    future.set_running_or_notify_cancel()  # from here on it cannot be cancelled, only no longer awaited
 
     def run() -> None:
         try:
-            found = work()
+            result = work()
         except Exception as error:  # noqa: BLE001 — it is raised where the result is awaited
-            failed = error
-            end = lambda: finish(lambda: result.set_exception(failed))  # noqa: E731 — one of two
+            end = partial(future.set_exception, error)
         else:
-            end = lambda: finish(lambda: result.set_result(found))  # noqa: E731 — as above
+            end = partial(future.set_result, result)
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(end)
+            loop.call_soon_threadsafe(at_end)
+            end()
 
     try:
         Thread(target=run, daemon=True, name="am-proxy-own").start()
     except RuntimeError as error:
         at_end()
         raise OSError from error
-    return await result
+    return await asyncio.wrap_future(future)
