@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from app.options import Can, Table
+from app.providers.lookup import provider_of
 from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Model, Settings, Tables
 from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
-from app.settings.provider_keys import complete_upstreams
 from app.settings.server import KeyTable, Seal, Server
 from app.settings.sources import Sources
 from app.settings.upstream import Upstream
@@ -47,6 +47,10 @@ _OPEN_TO_ALL = (
 )
 
 
+_OTHERS = frozenset({"api_key", "base_url"})
+"""With one of these, the key in the environment is not used: it must not be sent to another address."""
+
+
 def load(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
@@ -66,7 +70,7 @@ def load(
         raise ConfigMistakesError(sources.mistakes)  # the file is unreadable, and what follows from that is no mistake
     sources.read_environment()
     sources.read_flags(flags)
-    complete_upstreams(sources)
+    _complete_upstreams(sources)
 
     tables: Tables | None = None
     found: list[Mistake] = []
@@ -93,6 +97,18 @@ def load(
         origins={spelled(path): origin for path, origin in sources.origins.items()},
         notes=tuple(sources.notes),
     )
+
+
+def _complete_upstreams(sources: Sources) -> None:
+    """Gives an upstream with `via = "chat"` and a `provider` its key, and names where its settings come from."""
+    for name, table in _table(sources.data.get("upstreams")).items():
+        if not isinstance(table, dict) or table.get("via") != "chat" or not isinstance(table.get("provider"), str):
+            continue
+        path, provider = ("upstreams", name), provider_of(table["provider"])
+        for setting in provider.settings.keys() - table.keys():
+            sources.origins[*path, setting] = f'provider = "{provider.name}"'
+        if provider.key_variable and not _OTHERS & table.keys() and table.get("auth", "key") == "key":
+            table["api_key"] = sources.variable(provider.key_variable, (*path, "api_key"))
 
 
 def _reading_order(mistake: Mistake) -> tuple[str, int]:

@@ -126,7 +126,7 @@ class Sources:
             if found["otherwise"] is not None:
                 return value or found["otherwise"]
             if name not in self.environ:
-                self._miss(path, f"the environment variable {name} is not set{self._near(name)}")
+                self._miss(path, f"the environment variable {name} is not set{did_you_mean(name, self.environ)}")
             return value
 
         return _VARIABLE.sub(put, text)
@@ -157,7 +157,7 @@ class Sources:
         self.origins[path] = f"env:{name}"
         value = self.environ.get(name, "")
         if not value:
-            state = "is empty" if name in self.environ else f"is not set{self._near(name)}"
+            state = "is empty" if name in self.environ else f"is not set{did_you_mean(name, self.environ)}"
             self._miss(path, f"the environment variable {name} {state}")
         return value
 
@@ -237,9 +237,6 @@ class Sources:
     def _miss(self, path: Path, message: str) -> None:
         self.unknown.add(path)
         self.mistakes.append(Mistake(self.where(path), spelled(path), message))
-
-    def _near(self, name: str) -> str:
-        return did_you_mean(name, self.environ)
 
 
 def _reason(error: Exception) -> str:
