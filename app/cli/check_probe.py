@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-from app.cli.probe import ask, listed_models, model_for, reach
+from app.cli.probe import ask, listed_models, model_for, reach, show
 from app.cli.probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
-from app.cli.rows import show
 from app.options import Via
 from app.protocol.problems import Problem
 from app.settings import Settings, Upstream

@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any, Final
 
-from app.cli.probe import Step, ask, listed_models, milliseconds, model_for, reach
+from app.cli.probe import Step, ask, listed_models, milliseconds, model_for, reach, show
 from app.cli.probe_answers import ProbeAnswer
-from app.cli.rows import show
 from app.protocol.problems import Problem
 from app.settings import Settings, Upstream
 from app.upstreams.litellm_chat import close_connections, load

@@ -6,10 +6,13 @@ Every question goes through the upstreams that serve clients, so clients will fi
 import asyncio
 import json
 import re
+import shutil
 import socket
 import ssl
+import sys
+import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -35,6 +38,10 @@ LONGEST_LIST: Final = 1024 * 1024
 DEFAULT_MODEL: Final = "default"
 """The model to ask for where no name is known. Servers of a single model often ignore the name."""
 
+_SHORTEST_KEY: Final = 8
+"""Characters. A shorter one is no secret (`none`, `ollama`), and removing it would garble our own words."""
+_NARROWEST: Final = 20
+"""Characters in which words are wrapped, however narrow the terminal is."""
 _NOT_FOR_CHAT: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
 _DAY: Final = 86_400
 _SOON: Final = 14
@@ -182,3 +189,16 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
 def milliseconds(began: float) -> str:
     """The time since then, for people."""
     return f"{(time.perf_counter() - began) * 1000:.0f} ms"
+
+
+def show(title: str, words: str, upstreams: Iterable[Upstream]) -> None:
+    """Print a row in which an upstream may have written one of its keys, or control characters."""
+    for upstream in upstreams:
+        key = "" if upstream.api_key is None else upstream.api_key.reveal()
+        if len(key) >= _SHORTEST_KEY:
+            words = words.replace(key, "…")
+    words = "".join(letter if letter.isprintable() else "?" for letter in words)
+    if sys.stdout.isatty():
+        width = max(shutil.get_terminal_size().columns - len(title), _NARROWEST)
+        words = f"\n{' ' * len(title)}".join(textwrap.wrap(words, width, break_long_words=False))
+    print(f"{title}{words}".rstrip(), flush=True)
