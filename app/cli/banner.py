@@ -20,8 +20,10 @@ def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
     key = "YOUR_KEY" if settings.keys else "none"
     body = json.dumps({"model": model, "input": "Hello!"})
     title = f"AM Proxy {VERSION} is ready: {url}"
+    if colour:
+        title = f"\x1b[1;32m{title}\x1b[0m"
     return f"""\
-{_bold(title) if colour else title}
+{title}
   models  {_models(settings)}
   keys    {_keys(settings)}
   config  {settings.file or "no file: defaults, environment and flags"}{_page(settings, url)}
@@ -71,7 +73,3 @@ def _keys(settings: Settings) -> str:
 
 def _page(settings: Settings, url: str) -> str:
     return f"\n  look    {url.removesuffix('v1')} shows answers event by event" if settings.serves_page else ""
-
-
-def _bold(text: str) -> str:
-    return f"\x1b[1;32m{text}\x1b[0m"

@@ -80,7 +80,7 @@ def init(path: Path, ask: Ask = input) -> int:
         return 1
     try:
         upstream = _upstream(ask)
-        others = _yes(ask("Shall other machines be able to reach it? [y/N] "))
+        others = ask("Shall other machines be able to reach it? [y/N] ").strip().lower() in {"y", "yes"}
     except (EOFError, KeyboardInterrupt):
         print("\nam-proxy: nothing was written", file=sys.stderr)
         return 1
@@ -154,10 +154,6 @@ def _matching(ask: Ask, question: str, pattern: str, usual: str) -> str:
         if re.fullmatch(pattern, answer):
             return answer
         print("  that is not possible; please try again")
-
-
-def _yes(answer: str) -> bool:
-    return answer.strip().lower() in {"y", "yes"}
 
 
 def _found() -> dict[str, str]:

@@ -32,15 +32,14 @@ class Auth:
             raise refuse("invalid_api_key", "There is more than one Authorization header.")
         scheme, _, token = (given[0] if given else "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
+        own = _sendable(token) if self._passthrough else None
         if not self._keys:
-            own = _sendable(token) if self._passthrough else None
             return ANYONE if own is None else self._bringing(own, ANYONE)
         if not token:
             raise refuse("invalid_api_key", "This server wants a key: send `Authorization: Bearer <key>`.")
         found = self._find(token)
         if found is not None:
             return found
-        own = _sendable(token) if self._passthrough else None
         if own is None:
             raise refuse("invalid_api_key", "This key is not known here.")
         return self._bringing(own, GUEST)

@@ -8,7 +8,6 @@ page of another origin only after a preflight request. A websocket has no prefli
 import re
 from collections.abc import Awaitable, Collection
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from app.protocol.problems import Problem
+from app.settings import is_loopback
 from app.transports.middleware import error_response
 
 _HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
@@ -29,6 +29,14 @@ _READABLE: Final = (
     "x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-request-id"
 )
 """Headers of an answer that a page may read."""
+_FOREIGN_HOST: Final = Problem(
+    code="host_not_allowed",
+    message="This server does not answer to that Host. Its operator can add it to `allowed_hosts`.",
+)
+_FOREIGN_PAGE: Final = Problem(
+    code="origin_not_allowed",
+    message="Pages of this origin may not come in. The server's operator can add it to `cors_origins`.",
+)
 
 
 class HostGuard:
@@ -61,16 +69,14 @@ class HostGuard:
             return None
         found = _HOST.fullmatch(headers["host"])
         name = found["name"].strip("[]").rstrip(".").lower() if found else ""
-        if name in self._hosts or name == "localhost" or _is_loopback(name):
+        if name in self._hosts or is_loopback(name):
             return None
-        message = "This server does not answer to that Host. Its operator can add it to `allowed_hosts`."
-        return Problem(code="host_not_allowed", message=message)
+        return _FOREIGN_HOST
 
     def _foreign_page(self, headers: Headers, origin: str | None) -> Problem | None:
         if origin is None or self._is_listed(origin) or _is_of_host(origin, headers.get("host")):
             return None
-        message = "Pages of this origin may not come in. The server's operator can add it to `cors_origins`."
-        return Problem(code="origin_not_allowed", message=message)
+        return _FOREIGN_PAGE
 
     def _is_listed(self, origin: str) -> bool:
         return origin in self._origins or "*" in self._origins
@@ -78,8 +84,7 @@ class HostGuard:
     def _permit(self, headers: Headers, origin: str) -> HttpResponse:
         """The answer to a preflight request, which needs no key."""
         if not self._is_listed(origin):
-            message = "Pages of this origin may not come in. The server's operator can add it to `cors_origins`."
-            return error_response(Problem(code="origin_not_allowed", message=message), {"vary": "origin"})
+            return error_response(_FOREIGN_PAGE, {"vary": "origin"})
         wanted = headers.get("access-control-request-headers", "")
         allowed = {
             "access-control-allow-origin": origin,
@@ -119,10 +124,3 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
         await error_response(problem)(scope, receive, send)
     else:
         await WebSocket(scope, receive, send).send_denial_response(error_response(problem))
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False

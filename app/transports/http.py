@@ -2,6 +2,7 @@
 
 from asyncio import to_thread
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -52,22 +53,15 @@ class Http:
         router = APIRouter()
         for path, endpoint in self.turns.items():
             router.routes.append(Route(path, endpoint, methods=["POST"]))
+        add = partial(router.add_api_route, response_model=None)
         for prefix in ("/v1", ""):
-            router.add_api_route(f"{prefix}/responses", self.no_upgrade, methods=["GET"], response_model=None)
-            router.add_api_route(
-                f"{prefix}/responses/{{rest:path}}",
-                self.nothing_stored,
-                methods=["GET", "POST", "DELETE"],
-                response_model=None,
-                include_in_schema=False,
-            )
-            router.add_api_route(f"{prefix}/models", self.list_models, methods=["GET"], response_model=None)
-            router.add_api_route(
-                f"{prefix}/models/{{name:path}}", self.show_model, methods=["GET"], response_model=None
-            )
-        router.add_api_route("/openapi.json", self.describe, methods=["GET"], response_model=None)
-        router.add_api_route("/health/live", self.live, methods=["GET", "HEAD"], response_model=None)
-        router.add_api_route("/health/ready", self.ready, methods=["GET", "HEAD"], response_model=None)
+            add(f"{prefix}/responses", self.no_upgrade, methods=["GET"])
+            add(f"{prefix}/responses/{{rest:path}}", self.nothing_stored, methods=["GET", "POST", "DELETE"])
+            add(f"{prefix}/models", self.list_models, methods=["GET"])
+            add(f"{prefix}/models/{{name:path}}", self.show_model, methods=["GET"])
+        add("/openapi.json", self.describe, methods=["GET"])
+        add("/health/live", self.live, methods=["GET", "HEAD"])
+        add("/health/ready", self.ready, methods=["GET", "HEAD"])
         return router
 
     async def no_upgrade(self) -> HttpResponse:

@@ -22,6 +22,7 @@ over HTTP. Warnings are beside the response in the first event. `turns/conversat
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -117,37 +118,30 @@ class WebSockets:
         return caller
 
 
+@dataclass(eq=False)
 class _Connection:
     """One connection to its end."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 — all of them are of this connection alone
-        self,
-        service: TurnService,
-        server: Server,
-        caller: Key,
-        headers: Headers,
-        request_id: str,
-        memory: ConversationMemory,
-        waiting: WaitingFrames,
-        send: Send,
-    ) -> None:
-        self._service = service
-        self._server = server
-        self._caller = caller
-        self._originator = headers.get("originator", "")
-        self._trace = trace_of(headers)
-        self._lenient = BETA in headers.get("openai-beta", "")
-        self._request_id = request_id
+    service: TurnService
+    server: Server
+    caller: Key
+    headers: Headers
+    request_id: str
+    memory: ConversationMemory
+    waiting: WaitingFrames
+    send_raw: Send
+
+    def __post_init__(self) -> None:
+        self._originator = self.headers.get("originator", "")
+        self._trace = trace_of(self.headers)
+        self._lenient = BETA in self.headers.get("openai-beta", "")
         self._turns = 0
-        self._send_raw = send
-        self._memory = memory
-        self._waiting = waiting
         self._is_busy = False
         self._wake = asyncio.Event()
         """Set when there is a frame, or a reason to end."""
         self._draining = False
         self._now = asyncio.get_running_loop().time
-        self._expires = self._now() + server.websocket_lifetime
+        self._expires = self._now() + self.server.websocket_lifetime
 
     def leave(self) -> None:
         """Take no more turns."""
@@ -166,8 +160,8 @@ class _Connection:
             try:
                 ended = await asyncio.gather(working, reading, return_exceptions=True)
             finally:
-                self._waiting.clear()
-                self._memory.clear()
+                self.waiting.clear()
+                self.memory.clear()
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, ClientGoneError):
                 raise error
@@ -178,7 +172,7 @@ class _Connection:
                 self._draining = True
             else:
                 frame = message.get("bytes") or (message.get("text") or "").encode()
-                has_room = self._waiting.add(frame, waits=self._is_busy)
+                has_room = self.waiting.add(frame, waits=self._is_busy)
                 del message, frame  # they would be held until the next one comes
                 if not has_room:
                     await self._send_error(FULL)
@@ -192,14 +186,14 @@ class _Connection:
             del frame  # it would be held until the next one comes
             self._is_busy = False
         with suppress(OSError):
-            await self._send_raw({"type": "websocket.close", "code": GOING_AWAY})
+            await self.send_raw({"type": "websocket.close", "code": GOING_AWAY})
 
     async def _next(self) -> bytes | None:
         """The next frame; none when the connection must end."""
-        idle_until = self._now() + self._server.websocket_idle
+        idle_until = self._now() + self.server.websocket_idle
         while not self._draining and self._now() < self._expires:
-            if self._waiting:
-                return self._waiting.pop()
+            if self.waiting:
+                return self.waiting.pop()
             if self._now() >= idle_until:
                 return None
             with suppress(TimeoutError):
@@ -208,50 +202,48 @@ class _Connection:
             self._wake.clear()
         if not self._draining:
             await self._send_error(self._too_old())
-        for _ in range(len(self._waiting) if self._draining else 0):
+        for _ in range(len(self.waiting) if self._draining else 0):
             await self._send_error(STOPPING)
         return None
 
     async def _turn(self, data: bytes) -> None:
         self._turns += 1
-        request_id = f"{self._request_id}-{self._turns}"
+        request_id = f"{self.request_id}-{self._turns}"
         raw: dict[str, Any] = {}
         offset, size = 0, len(data)
         try:
-            async with self._service.turn(request_id=request_id, websocket=True, **self._trace) as turn:
+            async with self.service.turn(request_id=request_id, websocket=True, **self._trace) as turn:
                 try:
-                    turn.admit(self._caller)
-                    raw = await self._service.decode(data)
+                    turn.admit(self.caller)
+                    raw = await self.service.decode(data)
                     frame = parse_frame(raw, lenient=self._lenient)
                     if frame.previous_response_id is not None:
-                        size += self._memory.size
-                        history = await off_loop(size, self._memory.recall, frame.previous_response_id, data)
+                        size += self.memory.size
+                        history = await off_loop(size, self.memory.recall, frame.previous_response_id, data)
                         offset = len(history)
                         frame.body["input"] = continued_input(history, frame.body.get("input"))
                     last = await self._answer(frame, size, turn)
                 except ProblemError as error:
                     raise ProblemError(with_frame_positions(error.problem, offset)) from None
         except ProblemError as error:
-            self._memory.forget(raw.get("previous_response_id"))
+            self.memory.forget(raw.get("previous_response_id"))
             await self._send_error(error.problem)
             return
         if last.response.status == "failed":
-            self._memory.forget(frame.previous_response_id)
+            self.memory.forget(frame.previous_response_id)
         else:
             size += size_of(last, 0)
-            self._memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last))
+            self.memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last))
 
     async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
         """Sends the answer; its last event."""
-        create = await self._service.read_object(
-            frame.body, turn, size, previous_response_id=frame.previous_response_id
-        )
+        create = await self.service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
         if not frame.generate:
             turn.log.note(status=HTTPStatus.OK.value, generate=False)
-            events = await self._service.prepare(create, turn, originator=self._originator)
+            events = await self.service.prepare(create, turn, originator=self._originator)
             return await self._send_batches(turn.watch(at_once(events)), size)
-        running = await self._service.begin(create, turn, originator=self._originator)
-        await running.open(self._server.first_payload_wait)
+        running = await self.service.begin(create, turn, originator=self._originator)
+        await running.open(self.server.first_payload_wait)
         turn.log.note(status=HTTPStatus.OK.value)
         return await self._send_batches(turn.watch(running.batches()), size, running)
 
@@ -280,13 +272,13 @@ class _Connection:
 
     async def _send(self, *frames: str) -> None:
         try:
-            async with asyncio.timeout(self._server.send_timeout):
+            async with asyncio.timeout(self.server.send_timeout):
                 for frame in frames:
-                    await self._send_raw({"type": "websocket.send", "text": frame})
+                    await self.send_raw({"type": "websocket.send", "text": frame})
         except OSError:  # it has closed its connection, or reads nothing
             raise ClientGoneError from None
 
     def _too_old(self) -> Problem:
-        minutes = f"{self._server.websocket_lifetime / 60:g} minutes"
+        minutes = f"{self.server.websocket_lifetime / 60:g} minutes"
         words = f"This connection is {minutes} old, which is the limit. Open another one to go on."
         return Problem(code="websocket_connection_limit_reached", message=words)
