@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from app.emitter.deltas import CallArguments, ReasoningDelta, RefusalTextDelta, TextDelta
-from tests.support.consumer import check_heard, consume
+from tests.support.consumer import check_consumed, consume
+from tests.support.emitters import END, LENGTH, calls, played
 from tests.support.faults import Break, both, change, change_in, drop, drop_last, repeat
-from tests.support.stage import END, LENGTH, calls, played
 
 STREAM = played(
     ReasoningDelta("hm"),
@@ -24,7 +24,7 @@ STREAM = played(
 
 def test_text_and_calls_come_out_in_the_order_they_were_opened() -> None:
     """Though the first call became whole only while later text was told."""
-    heard = check_heard(STREAM)
+    heard = check_consumed(STREAM)
     assert heard.pieces == [
         ("thought", "hm"),
         ("text", "Hi"),
@@ -54,7 +54,7 @@ def test_a_call_that_is_told_late_is_run_once_and_counted(faults: Break, fallbac
     assert sorted(heard.calls) == [("c", "f", '{"a":1}'), ("d", "g", "{}")]
     assert heard.fallbacks == fallbacks
     with pytest.raises(AssertionError, match=r"later than by its arguments.done"):
-        check_heard(stream)
+        check_consumed(stream)
 
 
 def test_a_call_that_is_told_twice_is_refused() -> None:
@@ -62,12 +62,12 @@ def test_a_call_that_is_told_twice_is_refused() -> None:
     stream = copy.deepcopy(STREAM)
     repeat("function_call_arguments.done")(stream)
     with pytest.raises(AssertionError, match="c was told twice"):
-        check_heard(stream)
+        check_consumed(stream)
 
 
 def test_a_call_that_was_cut_is_never_run() -> None:
     """Neither from its done item nor from the final output."""
-    heard = check_heard(played(TextDelta("Hi"), *calls(0, "f", '{"a', call_id="c"), LENGTH))
+    heard = check_consumed(played(TextDelta("Hi"), *calls(0, "f", '{"a', call_id="c"), LENGTH))
     assert heard.calls == []
     assert heard.pieces == [("text", "Hi")]
 
@@ -88,4 +88,4 @@ def test_deltas_that_tell_another_output_are_refused(fault: Break) -> None:
     stream = copy.deepcopy(STREAM)
     fault(stream)
     with pytest.raises(AssertionError, match="another output"):
-        check_heard(stream)
+        check_consumed(stream)

@@ -11,6 +11,7 @@ from app.emitter.deltas import (
     TextDelta,
 )
 from app.protocol.problems import Problem
+from tests.support.emitters import COUNTED, END, calls, played, written
 from tests.support.faults import (
     Break,
     Stream,
@@ -30,7 +31,6 @@ from tests.support.faults import (
 )
 from tests.support.grammar import check
 from tests.support.sound_streams import CUT, PROSE
-from tests.support.stage import COUNTED, END, calls, played, written
 
 CALLS = played(
     TextDelta("Hi"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.consumer import check_heard, consume
+from tests.support.consumer import check_consumed, consume
 from tests.support.faults import Break, Stream, at, both, change, change_in, drop, in_output, move, renumber, repeat
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
@@ -115,7 +115,7 @@ def test_a_choice_of_another_tool_is_judged_by_the_types_of_openai_alone() -> No
 
 def test_the_consumer_runs_every_kind_of_call_once() -> None:
     """In the order in which they were done; actions are told by their done item alone."""
-    heard = check_heard(ALL)
+    heard = check_consumed(ALL)
     assert [(call_id, name) for call_id, name, _ in heard.calls] == [
         ("c0", "shell_call"),
         ("c1", "apply_patch_call"),

@@ -11,8 +11,8 @@ import pytest
 from app.loop_delay import TICK, LoopDelay
 from app.settings import Model, Settings, Upstream
 from app.upstreams.connections import Connector
-from tests.support.lane_server import speaking
 from tests.support.script import talk
+from tests.support.scripted_upstream import scripted_upstream
 from tests.support.servers import Hang
 from tests.support.serving import serving
 
@@ -109,7 +109,7 @@ def test_a_time_out_of_this_process_is_no_outage_of_the_upstream(
         return await connect(self, *args, **kwargs)
 
     monkeypatch.setattr(Connector, "_create_connection", late)
-    with speaking(via, talk("Hi")) as upstream:
+    with scripted_upstream(via, talk("Hi")) as upstream:
         told: Any = {"via": via, "base_url": upstream.url, "breaker_failures": 1, "retries": 0, clock: GIVEN}
         settings = Settings(upstreams={"u": Upstream(**told)}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
@@ -119,7 +119,7 @@ def test_a_time_out_of_this_process_is_no_outage_of_the_upstream(
 
 
 def test_a_silent_upstream_is_left_alone_as_ever() -> None:
-    with speaking("chat", [Hang()]) as upstream:
+    with scripted_upstream("chat", [Hang()]) as upstream:
         told = Upstream(via="chat", base_url=upstream.url, breaker_failures=1, retries=0, first_payload_timeout=GIVEN)
         settings = Settings(upstreams={"u": told}, models={"m": Model(upstream="u")})
         with serving(settings) as url:

@@ -25,11 +25,11 @@ from app.protocol.events import Event
 from app.protocol.problems import Problem
 from app.upstreams.chat_lines import Progress
 from app.upstreams.faults import problem_in_stream
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
 from tests.support.transcripts import each_transcript, lines, new_turn
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 PRICED = ("completed", "incomplete")
 
@@ -77,7 +77,7 @@ def test_the_client_is_told_what_the_transcript_says(folder: Path, request: pyte
     events = plain(replayed(new_turn(folder), lines(folder / "upstream.jsonl")))
     check(events)
     judge(events)
-    check_heard(events)
+    check_consumed(events)
     last = events[-1]["response"]
     judge_response(last)
     assert last["usage"] or last["status"] not in PRICED
@@ -95,7 +95,7 @@ def test_a_stream_that_is_cut_anywhere_fails_and_never_completes(folder: Path) -
         heard = [step for chunk in chunks[:length] for step in (chunk, {"silence": True})]
         events = plain(replayed(new_turn(folder), heard))
         check(events)
-        check_heard(events)
+        check_consumed(events)
         if not any(gave_a_reason(chunk) for chunk in chunks[:length]):
             assert events[-1]["type"] == "response.failed"
 

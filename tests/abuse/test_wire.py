@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.attacked_server import KEY, NOT_HTTP, PROMPT, STRANGER, AttackedServer, Refusal, refusal_of
-from tests.support.raw import say
+from tests.support.raw import send_raw
 
 BODY = json.dumps({"model": "direct", "input": PROMPT}).encode()
 KEYED = f"Authorization: Bearer {KEY}\r\n".encode()
@@ -94,7 +94,7 @@ WIRE: dict[str, tuple[bytes, Refusal]] = {
 @pytest.mark.parametrize(("data", "wanted"), WIRE.values(), ids=WIRE)
 def test_what_is_not_quite_http_is_not_believed(attacked: AttackedServer, data: bytes, wanted: Refusal) -> None:
     with attacked.watched():
-        reply = say(attacked.url, data, wait=0.3 if wanted in {STRANGER, FOREIGN} or wanted.status == 413 else 5)
+        reply = send_raw(attacked.url, data, wait=0.3 if wanted in {STRANGER, FOREIGN} or wanted.status == 413 else 5)
         assert refusal_of(reply) == wanted
         assert reply.answers == 1
         if wanted in {NOT_HTTP, TOO_LONG, LATE}:
@@ -106,6 +106,6 @@ def test_what_hides_in_a_refused_body_is_not_answered(attacked: AttackedServer) 
     with attacked.watched():
         hidden = LISTED + b"\r\n"
         stranger = HEAD.replace(KEYED, b"") + b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden
-        reply = say(attacked.url, stranger, wait=0.3)
+        reply = send_raw(attacked.url, stranger, wait=0.3)
         assert refusal_of(reply) == STRANGER
         assert reply.answers == 1

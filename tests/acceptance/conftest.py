@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.support.chain import Chain, chained
 from tests.support.guarded_server import GUARDED
+from tests.support.proxied_upstream import ProxiedUpstream, proxied_upstream
 from tests.support.serving import serving
 
 MODELS = {"demo": Model(upstream="demo"), "gpt-5": Model(upstream="demo")}
@@ -21,17 +21,17 @@ def demo_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session", params=["litellm", "chat", "responses"])
-def whole_chain(request: pytest.FixtureRequest) -> Iterator[Chain]:
+def shared_proxied(request: pytest.FixtureRequest) -> Iterator[ProxiedUpstream]:
     """One per lane for all tests that go through it: each asks for models of names of its own."""
-    with chained(request.param) as chain:
-        yield chain
+    with proxied_upstream(request.param) as proxied:
+        yield proxied
 
 
 @pytest.fixture
-def chain(whole_chain: Chain) -> Iterator[Chain]:
-    """The chain, and the upstream found nothing to refuse in what it was asked."""
-    yield whole_chain
-    assert whole_chain.upstream.violations == []
+def proxied(shared_proxied: ProxiedUpstream) -> Iterator[ProxiedUpstream]:
+    """The server and its upstream, which found no fault in any request."""
+    yield shared_proxied
+    assert shared_proxied.upstream.violations == []
 
 
 @pytest.fixture(scope="session")

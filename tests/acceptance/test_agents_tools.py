@@ -27,7 +27,7 @@ from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from agents.tool import CustomTool
 from openai import AsyncOpenAI
 
-from tests.support.chain import Chain
+from tests.support.proxied_upstream import ProxiedUpstream
 from tests.support.script import call_turn, talk
 
 QUIET = RunConfig(tracing_disabled=True)
@@ -82,8 +82,8 @@ class Ran:
 
 
 @pytest.fixture
-async def client(chain: Chain) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{chain.url}/v1", api_key="any", max_retries=0) as client:
+async def client(proxied: ProxiedUpstream) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{proxied.url}/v1", api_key="any", max_retries=0) as client:
         yield client
 
 
@@ -100,7 +100,7 @@ async def client(chain: Chain) -> AsyncIterator[AsyncOpenAI]:
 )
 async def test_a_tool_is_called_run_and_its_output_told(
     *,
-    chain: Chain,
+    proxied: ProxiedUpstream,
     client: AsyncOpenAI,
     seat: int,
     function: str,
@@ -110,7 +110,7 @@ async def test_a_tool_is_called_run_and_its_output_told(
     streamed: bool,
 ) -> None:
     name, here = f"agents-tools-{next(NUMBERS)}", Ran()
-    chain.say(name, call_turn(function, *arguments), talk("Done."))
+    proxied.set_scripts(name, call_turn(function, *arguments), talk("Done."))
     tool = here.tools()[seat]
     search = [ToolSearchTool()] if function.startswith("calendar") else []
     agent = Agent("worker", model=OpenAIResponsesModel(name, client), tools=[tool, *search])
@@ -121,6 +121,6 @@ async def test_a_tool_is_called_run_and_its_output_told(
     else:
         answer = (await Runner.run(agent, "Do it.", run_config=QUIET)).final_output
     assert (answer, here.actions) == ("Done.", [ran])
-    _, called, output = chain.asks(name)[-1].body["messages"]
+    _, called, output = proxied.asks(name)[-1].body["messages"]
     assert [call["function"]["name"] for call in called["tool_calls"]] == [function]
     assert told in output["content"]

@@ -10,18 +10,18 @@ import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.script import talk
-from tests.support.servers import ChatUpstream, Gate
+from tests.support.servers import ChatUpstream, Latch
 from tests.support.serving import serving
 
 ALICE, BEN, CLEO = ({"authorization": f"Bearer sk-{name}"} for name in ("alice", "ben", "cleo"))
 
 
-class House(NamedTuple):
+class PassthroughServer(NamedTuple):
     """A server that gives its callers' keys to an upstream, which answers once its gate is open."""
 
     client: httpx.Client
     upstream: ChatUpstream
-    gate: Gate
+    gate: Latch
 
     def ask(self, who: dict[str, str], **body: Any) -> httpx.Response:
         """One turn."""
@@ -48,52 +48,52 @@ def settings(upstream: ChatUpstream, *, keys: bool, **server: Any) -> Settings:
 
 
 @pytest.fixture(params=[True, False], ids=["beside keys of ours", "without"])
-def house(request: pytest.FixtureRequest) -> Iterator[House]:
-    gate = Gate()
+def passthrough(request: pytest.FixtureRequest) -> Iterator[PassthroughServer]:
+    gate = Latch()
     with (
         ChatUpstream([gate, *talk("Hi")]) as upstream,
         serving(settings(upstream, keys=request.param, guest_concurrency=1, guest_requests_per_minute=3)) as url,
         httpx.Client(base_url=url, timeout=10) as client,
     ):
-        yield House(client, upstream, gate)
+        yield PassthroughServer(client, upstream, gate)
         gate.open()
 
 
-def test_each_guest_has_limits_of_its_own(house: House) -> None:
-    threads = house.start(BEN, CLEO)
-    second = house.ask(BEN)
+def test_each_guest_has_limits_of_its_own(passthrough: PassthroughServer) -> None:
+    threads = passthrough.start(BEN, CLEO)
+    second = passthrough.ask(BEN)
     assert (second.status_code, second.json()["error"]["code"]) == (429, "rate_limit_exceeded")
-    house.gate.open()
+    passthrough.gate.open()
     for thread in threads:
         thread.join(10)
-    answers = [house.ask(BEN) for _ in range(3)]
+    answers = [passthrough.ask(BEN) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert house.ask(CLEO).headers["x-ratelimit-remaining-requests"] == "1"
+    assert passthrough.ask(CLEO).headers["x-ratelimit-remaining-requests"] == "1"
 
 
-def test_guests_are_shown_no_figures_of_others(house: House) -> None:
-    answers = [house.client.get("/metrics", headers=who) for who in (BEN, {"authorization": "Bearer made-up"})]
-    if house.client.get("/metrics").status_code == 200:
+def test_guests_are_shown_no_figures_of_others(passthrough: PassthroughServer) -> None:
+    answers = [passthrough.client.get("/metrics", headers=who) for who in (BEN, {"authorization": "Bearer made-up"})]
+    if passthrough.client.get("/metrics").status_code == 200:
         pytest.skip("this server has no keys, and so no guests")
     assert [(answer.status_code, answer.json()["error"]["code"]) for answer in answers] == [
         (401, "invalid_api_key")
     ] * 2
     assert "internal-codename" not in answers[0].text
-    assert house.client.get("/metrics", headers=ALICE).status_code == 200
+    assert passthrough.client.get("/metrics", headers=ALICE).status_code == 200
 
 
 def test_guests_leave_half_of_the_turns_to_keys() -> None:
-    gate = Gate()
+    gate = Latch()
     with (
         ChatUpstream([gate, *talk("Hi")]) as upstream,
         serving(settings(upstream, keys=True, max_turns=2)) as url,
         httpx.Client(base_url=url, timeout=10) as client,
     ):
-        house = House(client, upstream, gate)
-        threads = house.start(BEN)
-        full = house.ask(CLEO)
+        passthrough = PassthroughServer(client, upstream, gate)
+        threads = passthrough.start(BEN)
+        full = passthrough.ask(CLEO)
         assert (full.status_code, full.json()["error"]["code"]) == (503, "overloaded")
-        assert house.ask(ALICE, model="internal-codename").status_code == 200
+        assert passthrough.ask(ALICE, model="internal-codename").status_code == 200
         gate.open()
         for thread in threads:
             thread.join(10)

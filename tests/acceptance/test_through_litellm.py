@@ -10,10 +10,10 @@ import pytest
 from openai import OpenAI
 from openai.types.responses import ResponseFunctionToolCall
 
-from tests.support.chain import SECRET, Chain
 from tests.support.demo_behaviours import WEATHER
 from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
+from tests.support.proxied_upstream import SECRET, ProxiedUpstream
 from tests.support.script import call_turn, calls, more, opens, says, stops, talk, thinks, turn
 from tests.support.servers import Cut, Status
 
@@ -21,22 +21,22 @@ pytestmark = pytest.mark.xdist_group("litellm")
 
 
 @pytest.fixture
-def client(chain: Chain) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{chain.url}/v1", api_key="any", max_retries=0) as client:
+def client(proxied: ProxiedUpstream) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{proxied.url}/v1", api_key="any", max_retries=0) as client:
         yield client
 
 
-def streamed(chain: Chain, **fields: Any) -> list[dict[str, Any]]:
-    answer = httpx.post(f"{chain.url}/v1/responses", json={"input": "hi", "stream": True, **fields}, timeout=20)
+def streamed(proxied: ProxiedUpstream, **fields: Any) -> list[dict[str, Any]]:
+    answer = httpx.post(f"{proxied.url}/v1/responses", json={"input": "hi", "stream": True, **fields}, timeout=20)
     return events_of(answer.content)
 
 
-def test_text_and_its_count_come_through(chain: Chain, client: OpenAI) -> None:
-    chain.say("org/text-1:free", talk("Hel", "lo"))
+def test_text_and_its_count_come_through(proxied: ProxiedUpstream, client: OpenAI) -> None:
+    proxied.set_scripts("org/text-1:free", talk("Hel", "lo"))
     response = client.responses.create(model="org/text-1:free", input="hi", temperature=0.5, max_output_tokens=99)
     assert response.usage is not None
     assert (response.output_text, response.usage.total_tokens) == ("Hello", 12)
-    [ask] = chain.asks("org/text-1:free")
+    [ask] = proxied.asks("org/text-1:free")
     assert ask.body == {
         "model": "org/text-1:free",
         "messages": [{"role": "user", "content": "hi"}],
@@ -48,13 +48,15 @@ def test_text_and_its_count_come_through(chain: Chain, client: OpenAI) -> None:
     assert ask.headers["authorization"] == f"Bearer {SECRET}"
 
 
-def test_a_stream_comes_through_as_it_is_spoken(chain: Chain) -> None:
-    chain.say("thinker", turn(thinks("hm"), thinks(" so"), says("Hel"), says("lo")))
-    heard = judged(streamed(chain, model="thinker"))
+def test_a_stream_comes_through_as_it_is_spoken(proxied: ProxiedUpstream) -> None:
+    proxied.set_scripts("thinker", turn(thinks("hm"), thinks(" so"), says("Hel"), says("lo")))
+    heard = judged(streamed(proxied, model="thinker"))
     assert heard.pieces == [("thought", "hm so"), ("text", "Hello")]
 
 
-def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(chain: Chain, client: OpenAI) -> None:
+def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(
+    proxied: ProxiedUpstream, client: OpenAI
+) -> None:
     two = turn(
         thinks("Two of them."),
         says("Let me look."),
@@ -65,7 +67,7 @@ def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(ch
         more(0, '"Paris"}'),
         reason="tool_calls",
     )
-    chain.say("looper", two, talk("Both are fine."))
+    proxied.set_scripts("looper", two, talk("Both are fine."))
     tools: Any = [WEATHER]
     first = client.responses.create(model="looper", input="Paris and Rome?", tools=tools)
     made = [item for item in first.output if isinstance(item, ResponseFunctionToolCall)]
@@ -77,7 +79,7 @@ def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(ch
     history: Any = [{"role": "user", "content": "Paris and Rome?"}, *first.output, *outputs[::-1]]
     second = client.responses.create(model="looper", input=history, tools=tools)
     assert second.output_text == "Both are fine."
-    _, ask = chain.asks("looper")
+    _, ask = proxied.asks("looper")
     assert ask.body["messages"] == [
         {"role": "user", "content": "Paris and Rome?"},
         {
@@ -95,8 +97,8 @@ def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(ch
     assert ask.body["tools"][0]["function"]["strict"] is True
 
 
-def test_a_forced_tool_and_a_schema_reach_the_upstream_untouched(chain: Chain, client: OpenAI) -> None:
-    chain.say("forced", call_turn("get_weather", '{"city":', '"Oslo"}'))
+def test_a_forced_tool_and_a_schema_reach_the_upstream_untouched(proxied: ProxiedUpstream, client: OpenAI) -> None:
+    proxied.set_scripts("forced", call_turn("get_weather", '{"city":', '"Oslo"}'))
     shape = {
         "type": "object",
         "properties": {"a": {"type": "string"}},
@@ -111,7 +113,7 @@ def test_a_forced_tool_and_a_schema_reach_the_upstream_untouched(chain: Chain, c
         tool_choice={"type": "function", "name": "get_weather"},
         text={"format": {"type": "json_schema", "name": "a", "schema": shape, "strict": True}},
     )
-    [ask] = chain.asks("forced")
+    [ask] = proxied.asks("forced")
     assert ask.body["tool_choice"] == {"type": "function", "function": {"name": "get_weather"}}
     assert ask.body["tools"][0]["function"]["parameters"] == WEATHER["parameters"]
     assert ask.body["response_format"] == {
@@ -120,9 +122,9 @@ def test_a_forced_tool_and_a_schema_reach_the_upstream_untouched(chain: Chain, c
     }
 
 
-def test_a_cut_upstream_is_a_failed_response_and_its_open_call_is_never_told_as_done(chain: Chain) -> None:
-    chain.say("cut", [opens(), says("Let me"), calls(0, "f", id="call_1"), more(0, '{"a'), Cut()])
-    heard = judged(streamed(chain, model="cut"))
+def test_a_cut_upstream_is_a_failed_response_and_its_open_call_is_never_told_as_done(proxied: ProxiedUpstream) -> None:
+    proxied.set_scripts("cut", [opens(), says("Let me"), calls(0, "f", id="call_1"), more(0, '{"a'), Cut()])
+    heard = judged(streamed(proxied, model="cut"))
     assert (heard.response["status"], heard.response["error"]["code"]) == ("failed", "server_error")
     assert (heard.pieces, heard.calls) == ([("text", "Let me")], [])
 
@@ -187,7 +189,7 @@ REFUSALS: dict[str, tuple[Status, int, str, str, str, str | None]] = {
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize(("said", "status", "kind", "code", "param", "wait"), REFUSALS.values(), ids=REFUSALS)
 def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
-    chain: Chain,
+    proxied: ProxiedUpstream,
     caplog: pytest.LogCaptureFixture,
     said: Status,
     status: int,
@@ -198,8 +200,8 @@ def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
     stream: bool,  # noqa: FBT001 — one of the two ways to ask
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="am_proxy")
-    chain.say("refuser", [said])
-    answer = httpx.post(f"{chain.url}/v1/responses", json={"model": "refuser", "input": "hi", "stream": stream})
+    proxied.set_scripts("refuser", [said])
+    answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "refuser", "input": "hi", "stream": stream})
     body = answer.json()
     assert body["error"].pop("message")
     assert (answer.status_code, body) == (status, {"error": {"type": kind, "code": code, "param": param}})
@@ -215,41 +217,45 @@ def check_nothing_leaks(answer: httpx.Response, caplog: pytest.LogCaptureFixture
         assert secret not in told
 
 
-def test_nobody_at_the_upstreams_address_is_an_upstream_error(chain: Chain, caplog: pytest.LogCaptureFixture) -> None:
+def test_nobody_at_the_upstreams_address_is_an_upstream_error(
+    proxied: ProxiedUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG, logger="am_proxy")
-    answer = httpx.post(f"{chain.url}/v1/responses", json={"model": "closed", "input": "hi"}, timeout=20)
+    answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "closed", "input": "hi"}, timeout=20)
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_error")
     check_nothing_leaks(answer, caplog)
 
 
-def test_a_refusal_is_not_tried_again_behind_the_clients_back(chain: Chain) -> None:
-    chain.say("once", [Status(500, error("Boom"))])
-    httpx.post(f"{chain.url}/v1/responses", json={"model": "once", "input": "hi"})
-    assert len(chain.asks("once")) == 1
+def test_a_refusal_is_not_tried_again_behind_the_clients_back(proxied: ProxiedUpstream) -> None:
+    proxied.set_scripts("once", [Status(500, error("Boom"))])
+    httpx.post(f"{proxied.url}/v1/responses", json={"model": "once", "input": "hi"})
+    assert len(proxied.asks("once")) == 1
 
 
-def test_a_key_of_the_environment_goes_nowhere(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment_goes_nowhere(proxied: ProxiedUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
     """An upstream without a key gets none, whatever lies in the environment for other servers."""
     for name in ("OPENAI_API_KEY", "HOSTED_VLLM_API_KEY", "LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"):
         monkeypatch.setenv(name, "sk-of-the-environment")
-    chain.say("keyless", talk("Hi"))
-    answer = httpx.post(f"{chain.url}/v1/responses", json={"model": "keyless", "input": "hi"})
+    proxied.set_scripts("keyless", talk("Hi"))
+    answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "keyless", "input": "hi"})
     judge_response(answer.json())
-    [ask] = chain.asks("keyless")
+    [ask] = proxied.asks("keyless")
     assert "sk-of-the-environment" not in json.dumps(ask.headers)
     assert b"sk-of-the-environment" not in ask.raw
 
 
-def test_a_client_cannot_send_the_servers_key_elsewhere(chain: Chain) -> None:
+def test_a_client_cannot_send_the_servers_key_elsewhere(proxied: ProxiedUpstream) -> None:
     for key in ("api_base", "base_url", "api_key", "extra_headers", "fallbacks", "litellm_params", "aws_region_name"):
-        answer = httpx.post(f"{chain.url}/v1/responses", json={"model": "steered", "input": "hi", key: "http://evil"})
+        answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "steered", "input": "hi", key: "http://evil"})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "unknown_parameter")
-    assert chain.asks("steered") == []
+    assert proxied.asks("steered") == []
 
 
-def test_a_finish_that_was_said_is_kept_even_when_the_count_is_missing(chain: Chain, client: OpenAI) -> None:
+def test_a_finish_that_was_said_is_kept_even_when_the_count_is_missing(
+    proxied: ProxiedUpstream, client: OpenAI
+) -> None:
     """An upstream that counts nothing is counted for: clients fold their history by these numbers."""
-    chain.say("uncounted", [opens(), says("Hello"), stops()])
+    proxied.set_scripts("uncounted", [opens(), says("Hello"), stops()])
     response = client.responses.create(model="uncounted", input="hi")
     assert response.usage is not None
     assert response.usage.input_tokens > 0

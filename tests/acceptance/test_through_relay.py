@@ -11,7 +11,7 @@ from openai import OpenAI
 from openai.types.responses import ResponseFunctionToolCall
 
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support.consumer import Heard
+from tests.support.consumer import Consumed
 from tests.support.demo_behaviours import BEHAVIOURS, WEATHER
 from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
@@ -189,7 +189,7 @@ def test_this_server_behind_itself_tells_the_same(name: str, demo_url: str) -> N
     assert without_call_ids(judged(through)) == without_call_ids(judged(alone))
 
 
-def without_call_ids(heard: Heard) -> list[list[str]]:
+def without_call_ids(heard: Consumed) -> list[list[str]]:
     """What was heard; call ids are new each time."""
     return [[word for word in piece if not word.startswith("call_")] for piece in heard.pieces]
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ReasoningDelta, Stopped, TextDelta
 from tests.support.bridge_cases import CASES, tool_of
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.tool_tables import names, offered, played
@@ -32,4 +32,4 @@ def test_every_stream_obeys_the_grammar_and_pleases_judges_and_consumer(
     events = played(TABLE, *deltas, *([ending] if ending else []))
     check(events)
     judge(events)
-    check_heard(events)
+    check_consumed(events)

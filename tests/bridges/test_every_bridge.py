@@ -9,11 +9,11 @@ from app.bridges.base import PastOutput
 from app.bridges.registry import BRIDGES
 from app.emitter.deltas import Stopped
 from tests.support.bridge_cases import CASES, Case, tool_of
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
 from tests.support.tool_tables import called, names, offered, parsed
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 END = Stopped("end")
@@ -49,7 +49,7 @@ def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
     events = called(offered(tool_of(case)), case.function, *case.arguments, stopped=END)
     check(events)
     judge(events)
-    heard = check_heard(events)
+    heard = check_consumed(events)
     judge_response(heard.response)
     item = heard.response["output"][0]
     told = {key: value for key, value in item.items() if key not in {"id", "call_id", "status"}}
@@ -66,7 +66,7 @@ def test_a_past_call_is_sent_back_as_the_model_would_write_it_and_understood_aga
         told = table.read_call(item)
         assert told is not None
         assert (told.call_id, told.name) == ("call_1", case.function)
-        again = check_heard(called(table, told.name, told.arguments, stopped=END)).response["output"][0]
+        again = check_consumed(called(table, told.name, told.arguments, stopped=END)).response["output"][0]
         assert {key: again[key] for key in case.item} == case.item
 
 
@@ -86,7 +86,7 @@ def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped:
         events = called(table, case.function, case.arguments[:length], stopped=stopped)
         check(events)
         judge(events)
-        heard = check_heard(events)
+        heard = check_consumed(events)
         assert heard.calls == []
         assert heard.response["status"] == ("incomplete" if stopped else "failed")
 
@@ -109,7 +109,7 @@ def test_whatever_a_model_writes_is_told_and_can_be_sent_back(case: Case, writte
     events = called(table, case.function, written, stopped=END)
     check(events)
     judge(events)
-    item = check_heard(events).response["output"][0]
+    item = check_consumed(events).response["output"][0]
     assert item["status"] == "completed"
     told = table.read_call(parsed(item))
     assert told is not None

@@ -9,7 +9,7 @@ from app.bridges.choice import Choice
 from app.bridges.table import BridgeTable
 from app.emitter.deltas import Stopped
 from tests.support.tool_tables import called, names, offered, parsed, refused, request_of
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 F: dict[str, Any] = {"type": "function", "name": "f"}
 G: dict[str, Any] = {"type": "function", "name": "g"}

@@ -11,7 +11,7 @@ from app.bridges.table import BridgeTable
 from app.emitter.open_items import ItemPosition, OpenFunctionCall
 from app.parsing.request_body import parse_request
 from app.protocol.problems import ProblemError
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 F = {"type": "function", "name": "f"}
 G = {"type": "function", "name": "g", "description": "G.", "parameters": {"type": "object"}, "strict": True}

@@ -24,7 +24,15 @@ from typing import Any, Final
 
 import aiohttp
 
-from tests.chaos.plans import FAULTS, HARMLESS, Plan, plan_of, said_in_chat, said_in_responses, whole
+from tests.chaos.scenarios import (
+    FAULTS,
+    HARMLESS,
+    Scenario,
+    chat_script,
+    join_surrogates,
+    responses_script,
+    scenario_of,
+)
 from tests.support.grammar import check
 from tests.support.running import ROOT, running
 from tests.support.servers import ChatUpstream, ResponsesUpstream
@@ -75,51 +83,51 @@ class Tally:
     """Seconds, bytes of memory, descriptors."""
 
 
-async def one_stream(session: aiohttp.ClientSession, url: str, lane: str, plan: Plan, tally: Tally) -> None:
+async def one_stream(session: aiohttp.ClientSession, url: str, lane: str, scenario: Scenario, tally: Tally) -> None:
     """One client, from its request to the end of the stream, or until it has had enough."""
-    body = {"model": lane, "input": str(plan.number), "stream": True, "store": False}
+    body = {"model": lane, "input": str(scenario.number), "stream": True, "store": False}
     events: list[dict[str, Any]] = []
     outcome = "lost"
     try:
         async with session.post(f"{url}/responses", json=body) as response:
             if response.status != 200:
                 outcome = f"HTTP {response.status}"
-                check_refusal(plan, await response.json())
+                check_refusal(scenario, await response.json())
                 return
             buffer = b""
             async for data in response.content.iter_any():
                 *frames, buffer = (buffer + data).split(b"\n\n")
                 events += [json.loads(frame.partition(b"\ndata: ")[2]) for frame in frames if b"\ndata: {" in frame]
-                if plan.patience is not None and len(events) > plan.patience:
+                if scenario.patience is not None and len(events) > scenario.patience:
                     outcome = "hung up"
                     return
-        outcome = check_stream(plan, events)
+        outcome = check_stream(scenario, events)
         tally.deltas += len(events)
     except (AssertionError, aiohttp.ClientError, OSError, ValueError, TimeoutError) as error:
-        tally.wrong.append(f"`{lane}`, plan {plan.number} ({plan.fault}): {type(error).__name__}: {error}")
+        tally.wrong.append(f"`{lane}`, scenario {scenario.number} ({scenario.fault}): {type(error).__name__}: {error}")
     finally:
         tally.outcomes[lane, outcome] += 1
 
 
-def check_refusal(plan: Plan, told: Any) -> None:
+def check_refusal(scenario: Scenario, told: Any) -> None:
     """Only what was to be refused is, in OpenAI's shape."""
     assert told["error"].keys() == {"message", "type", "param", "code"}, told
-    assert plan.fault in {"refused", "busy", "dies"}, f"refused without a reason: {told}"
+    assert scenario.fault in {"refused", "busy", "dies"}, f"refused without a reason: {told}"
 
 
-def check_stream(plan: Plan, events: list[dict[str, Any]]) -> str:
+def check_stream(scenario: Scenario, events: list[dict[str, Any]]) -> str:
     """The outcome, if it is one that the plan has."""
     check(events)
     last = events[-1]
-    said = whole("".join(event["delta"] for event in events if event["type"] == "response.output_text.delta"))
+    said = join_surrogates("".join(event["delta"] for event in events if event["type"] == "response.output_text.delta"))
     if last["type"] == "response.completed":
-        assert plan.fault in HARMLESS, "completed although it was cut"
-        assert said == plan.text, "not what was said"
-        assert last["response"]["output"][0]["content"][0]["text"] == plan.text, "not what was said, in the end"
+        assert scenario.fault in HARMLESS, "completed although it was cut"
+        assert said == scenario.text, "not what was said"
+        assert last["response"]["output"][0]["content"][0]["text"] == scenario.text, "not what was said, in the end"
         return "completed"
     assert last["type"] == "response.failed", last["type"]
-    assert plan.fault not in HARMLESS - {"busy"}, f"failed without a reason: {last['response']['error']}"
-    assert plan.text.startswith(said), "not the beginning of what was said"
+    assert scenario.fault not in HARMLESS - {"busy"}, f"failed without a reason: {last['response']['error']}"
+    assert scenario.text.startswith(said), "not the beginning of what was said"
     return "failed"
 
 
@@ -131,7 +139,7 @@ async def client(
     while time.monotonic() < deadline:
         tally.at_once += 1
         tally.most_at_once = max(tally.most_at_once, tally.at_once)
-        await one_stream(session, url, LANES[number % len(LANES)], plan_of(number), tally)
+        await one_stream(session, url, LANES[number % len(LANES)], scenario_of(number), tally)
         tally.at_once -= 1
         number += seats
 
@@ -225,8 +233,8 @@ def main() -> int:
     told = parser.parse_args()
     seen: dict[str, set[int]] = {"chat": set(), "responses": set()}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        chat = stack.enter_context(ChatUpstream(partial(said_in_chat, seen=seen["chat"])))
-        responses = stack.enter_context(ResponsesUpstream(partial(said_in_responses, seen=seen["responses"])))
+        chat = stack.enter_context(ChatUpstream(partial(chat_script, seen=seen["chat"])))
+        responses = stack.enter_context(ResponsesUpstream(partial(responses_script, seen=seen["responses"])))
         (Path(folder) / "config.toml").write_text(CONFIG.format(chat=chat.url, responses=responses.url))
         with running(folder=Path(folder)) as server:
             pid = server.process.pid

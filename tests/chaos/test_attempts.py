@@ -11,8 +11,8 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.grammar import check
-from tests.support.lane_server import speaking
 from tests.support.script import breaks, opens, says, stops, talk
+from tests.support.scripted_upstream import scripted_upstream
 from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status
 from tests.support.serving import serving
 
@@ -43,7 +43,7 @@ class Setting(NamedTuple):
 def asking(*lanes: tuple[str, list[Script]], server: Server | None = None, **told: Any) -> Iterator[Setting]:
     """A server whose model `m` has these upstreams, in this order."""
     with ExitStack() as stack:
-        upstreams = [stack.enter_context(speaking(via, *scripts)) for via, scripts in lanes]
+        upstreams = [stack.enter_context(scripted_upstream(via, *scripts)) for via, scripts in lanes]
         names = [f"u{number}" for number in range(len(lanes))]
         settings = Settings(
             server=server or Server(),
@@ -157,7 +157,7 @@ def test_a_silent_upstream_is_left_for_another_and_without_one_it_is_a_504(via: 
 def test_whoever_answers_has_its_own_time_to_think(via: str) -> None:
     """The first upstream is impatiently waited for, the second is known to be slow."""
     slow: Script = [opens(), says("Hi"), Pause(1), stops()]
-    with speaking(via, [Hang()]) as first, ChatUpstream(slow) as second:
+    with scripted_upstream(via, [Hang()]) as first, ChatUpstream(slow) as second:
         settings = Settings(
             upstreams={
                 "first": Upstream(via="responses" if via == "responses" else "chat", base_url=first.url, timeout=0.3),

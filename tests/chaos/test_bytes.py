@@ -19,10 +19,10 @@ from app.protocol.response import Identity
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import is_error
 from app.upstreams.response_events import EventReader, NotEventsError, ReportedError
+from tests.support.emitters import counted_ids, plain
 from tests.support.grammar import check
 from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
 from tests.support.servers.responses import answer, call, message, reasoning
-from tests.support.stage import counted_ids, plain
 
 BROKE = Problem(code="upstream_error", message="It broke.")
 TOOLS = [

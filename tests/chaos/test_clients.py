@@ -35,7 +35,7 @@ FEW: Any = {"max_turns": 2}
 
 
 @pytest.fixture(scope="module", params=["chat", "litellm"])
-def house(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]]:
+def proxied(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]]:
     """A server that runs two turns at once: one that is left hanging would soon be missed."""
 
     def script(ask: Ask) -> list[Step]:
@@ -60,8 +60,8 @@ def is_well(url: str) -> bool:
 
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_client_that_goes_away_while_it_asks(house: tuple[str, ChatUpstream], phase: str, *, reset: bool) -> None:
-    url, upstream = house
+def test_a_client_that_goes_away_while_it_asks(proxied: tuple[str, ChatUpstream], phase: str, *, reset: bool) -> None:
+    url, upstream = proxied
     asked = len(upstream.asks)
     for _ in range(4):
         with knock(url) as client:
@@ -75,8 +75,8 @@ def test_a_client_that_goes_away_while_it_asks(house: tuple[str, ChatUpstream], 
 
 @pytest.mark.parametrize("how", ["closed", "reset", "half-closed"])
 @pytest.mark.parametrize("when", ["asked", "answered", "in mid-stream"])
-def test_a_client_that_goes_away_while_it_is_answered(house: tuple[str, ChatUpstream], when: str, how: str) -> None:
-    url, upstream = house
+def test_a_client_that_goes_away_while_it_is_answered(proxied: tuple[str, ChatUpstream], when: str, how: str) -> None:
+    url, upstream = proxied
     for _ in range(4):
         asked = len(upstream.asks)
         with knock(url) as client:

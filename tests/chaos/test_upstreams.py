@@ -86,11 +86,11 @@ class Chaotic(ChatUpstream):
         return False
 
 
-class House(NamedTuple):
+class ChaosServer(NamedTuple):
     client: httpx.Client
     upstream: Chaotic
 
-    def tell(self, name: str) -> tuple[int | str, str, str]:
+    def ask(self, name: str) -> tuple[int | str, str, str]:
         """How it ended, in which words, and what was said till then."""
         answer = self.client.post("/v1/responses", json={"model": name, "input": "Hi", "stream": True})
         if answer.status_code != 200:
@@ -104,7 +104,7 @@ class House(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=["chat", "litellm", "responses"])
-def house(request: pytest.FixtureRequest) -> Iterator[House]:
+def chaotic(request: pytest.FixtureRequest) -> Iterator[ChaosServer]:
     """The relay stands before a second server, whose own lane is the direct one."""
 
     def settings(via: str, url: str, silence: float) -> Settings:
@@ -119,22 +119,22 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
         url = stack.enter_context(serving(settings("chat" if relayed else request.param, upstream.url, SILENCE)))
         if relayed:
             url = stack.enter_context(serving(settings("responses", f"{url}/v1", 10)))
-        house = House(stack.enter_context(httpx.Client(base_url=url, timeout=30)), upstream)
-        while house.tell("a healthy one")[0] != "response.completed":  # litellm takes longer than this silence to load
+        chaotic = ChaosServer(stack.enter_context(httpx.Client(base_url=url, timeout=30)), upstream)
+        while chaotic.ask("a healthy one")[0] != "response.completed":  # litellm takes longer than this silence to load
             time.sleep(0.1)
-        yield house
+        yield chaotic
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_whatever_an_upstream_does_the_client_gets_an_honest_end(house: House, name: str) -> None:
+def test_whatever_an_upstream_does_the_client_gets_an_honest_end(chaotic: ChaosServer, name: str) -> None:
     _, told = CASES[name]
-    asked = len(house.upstream.asks)
-    outcome, words, said = house.tell(name)
+    asked = len(chaotic.upstream.asks)
+    outcome, words, said = chaotic.ask(name)
     assert (outcome, told.words in words) == (told.outcome, True), words
     if outcome == FAILED:
         assert said.startswith("Once"), "what was said before is the client's"
     if name == "bytes one by one":
         assert said == SAID
     assert "<" not in words, "markup is nobody's business"
-    assert len(house.upstream.asks) <= asked + 2, "litellm alone asks once more, where a connection broke at once"
-    assert house.tell("a healthy one") == ("response.completed", "", "Hi")
+    assert len(chaotic.upstream.asks) <= asked + 2, "litellm alone asks once more, where a connection broke at once"
+    assert chaotic.ask("a healthy one") == ("response.completed", "", "Hi")

@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from tests.support.running import ROOT, surroundings
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, Pause, Step
-from tests.support.servers.steps import Gate
+from tests.support.servers.steps import Latch
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 
@@ -103,7 +103,7 @@ def test_other_models_and_other_upstreams_are_there_at_once(tmp_path: Path) -> N
 
 
 def test_a_stream_that_runs_goes_on_at_its_upstream(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = Latch()
     script: list[Step] = [says("before, "), gate, says("after"), stops(), counts(1, 1)]
     with ChatUpstream(script) as one, saying("two") as two, started(tmp_path, config(one.url, "a")) as server:
         body = {"model": "a", "input": "Hi", "stream": True}
@@ -157,7 +157,7 @@ def test_keys_and_counts_and_seals_outlive_it(tmp_path: Path) -> None:
 
 def test_a_websocket_ends_behind_its_turn_and_its_key_with_it(tmp_path: Path) -> None:
     """It would be served for an hour by settings that hold no longer."""
-    gate = Gate()
+    gate = Latch()
     script: list[Step] = [says("before, "), gate, says("after"), stops(), counts(1, 1)]
     frame = json.dumps({"type": "response.create", "model": "a", "input": "Hi"})
     alice = '[[keys]]\nname = "alice"\nvalue = "sk-alice"'
@@ -208,7 +208,7 @@ def keyed(url: str, *, more: str = "", **limits: int) -> str:
 
 
 def test_running_turns_and_spent_requests_count_under_the_new_limits(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = Latch()
     body = {"model": "a", "input": "Hi", "stream": True}
     headers = {"authorization": "Bearer sk-alice"}
     with (
@@ -231,7 +231,7 @@ def test_running_turns_and_spent_requests_count_under_the_new_limits(tmp_path: P
 
 def test_what_cannot_be_followed_changes_nothing_at_all(tmp_path: Path) -> None:
     """An upstream's certificate, a collector of spans or a static file may be missing: nothing of it is in force."""
-    gate = Gate()
+    gate = Latch()
     body = {"model": "a", "input": "Hi", "stream": True}
     headers = {"authorization": "Bearer sk-alice"}
     with (

@@ -18,7 +18,7 @@ from tests.conformance.cells import CELLS, Asked, faults
 from tests.conformance.clients import CLIENTS, Bench, Client, chosen, surroundings
 from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
 from tests.conformance.matrix import page
-from tests.conformance.stage import Stage, staged
+from tests.conformance.scripted_model import ScriptedModels, scripted_models
 from tests.support.script import talk
 
 PAGE: Final = ROOT / "docs" / "conformance.md"
@@ -31,19 +31,19 @@ def cells_of(client: Client, wanted: Sequence[str]) -> list[str]:
     return [cell for cell in wanted if cell not in never]
 
 
-def play(stage: Stage, name: str, cells: Sequence[str], folder: Path) -> dict[str, list[str]]:
+def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder: Path) -> dict[str, list[str]]:
     """Drive one client through cells; what is wrong with each."""
     client = CLIENTS[name]
     models = {cell: f"{name}-{cell}" for cell in cells}
     for cell, model in models.items():
-        stage.say(model, CELLS[cell].play(client.tools))
-    told = client.drive(Bench(stage.url, folder, surroundings(folder)), models) if models else {}
+        scripted.set_scripts(model, CELLS[cell].play(client.tools))
+    told = client.drive(Bench(scripted.url, folder, surroundings(folder)), models) if models else {}
     found: dict[str, list[str]] = {}
     for cell, model in models.items():
         note = client.notes.get(cell)
         expected = CELLS[cell].told if note is None or note.told is None else note.told
-        asked = Asked(stage.asks[model], stage.times[model])
-        found[cell] = faults(CELLS[cell], told[cell], expected, asked, client.tools) + stage.violations[model]
+        asked = Asked(scripted.asks[model], scripted.times[model])
+        found[cell] = faults(CELLS[cell], told[cell], expected, asked, client.tools) + scripted.violations[model]
         sys.stdout.write(f"{'✗' if found[cell] else '✓'} {name}: {CELLS[cell].title} {found[cell] or ''}\n")
         sys.stdout.flush()
     return found
@@ -54,14 +54,14 @@ def drive(names: Sequence[str], wanted: Sequence[str], folder: Path) -> dict[str
     clients = chosen(names)
     catalogued = {f"codex-{cell}": Model(upstream="scripted", context_window=64_000) for cell in CELLS}
     found: dict[str, dict[str, list[str]]] = {}
-    with staged(catalogued) as stage:
-        stage.say(TITLES, [talk("A title")])
+    with scripted_models(catalogued) as scripted:
+        scripted.set_scripts(TITLES, [talk("A title")])
         for name, client in clients.items():
             loud = [cell for cell in cells_of(client, wanted) if cell != SILENT]
-            found[name] = play(stage, name, loud, folder)
+            found[name] = run_cells(scripted, name, loud, folder)
         if SILENT in wanted:
             with ThreadPoolExecutor(len(clients)) as pool:
-                waiting = {name: pool.submit(play, stage, name, [SILENT], folder) for name in clients}
+                waiting = {name: pool.submit(run_cells, scripted, name, [SILENT], folder) for name in clients}
             for name, heard in waiting.items():
                 found[name] |= heard.result()
     return found

@@ -14,7 +14,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
-from tests.support import relay_turns, stage
+from tests.support import emitters, relay_turns
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.servers.responses import Said, answer, begins, call, items
@@ -143,7 +143,7 @@ def over_chat(case: Case, *, for_codex: bool) -> list[Json]:
         events += turn.receive({"choices": [{"index": 0, "delta": delta}]})
     if case.end != "cut off":
         events += turn.receive({"choices": [{"index": 0, "delta": {}, "finish_reason": case.end}]})
-    return stage.plain([*events, *turn.end()])
+    return emitters.plain([*events, *turn.end()])
 
 
 def over_relay(case: Case, *, for_codex: bool, cut_call: str) -> list[Json]:

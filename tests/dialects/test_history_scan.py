@@ -15,8 +15,8 @@ from app.emitter.open_reasoning import StatePiece
 from app.parsing.request_body import parse_request
 from app.prompt.sealed_state import StateSealer
 from app.protocol.response import Identity
+from tests.support.emitters import ReadableSealer
 from tests.support.scan import assert_linear
-from tests.support.stage import OpenBook
 
 IDENTITY = Identity("resp_AM-1", 1)
 
@@ -29,7 +29,7 @@ SAYS: Final[Json] = {"type": "message", "role": "assistant", "content": "Yes."}
 
 def sealed(text: str, *pieces: StatePiece) -> str:
     """The sealed thought of the model that is asked."""
-    return StateSealer(OpenBook(), FORM, origin=ORIGIN, model="m", one_maker=False).seal(text, list(pieces))
+    return StateSealer(ReadableSealer(), FORM, origin=ORIGIN, model="m", one_maker=False).seal(text, list(pieces))
 
 
 def thoughts(count: int, *pieces: StatePiece, text: str = "hm " * 7_000) -> list[Json]:
@@ -105,7 +105,7 @@ def body_of(items: list[Json], **fields: Any) -> bytes:
 
 def by_chat(body: bytes) -> None:
     """What a chat server is asked."""
-    options = ChatOptions(sealer=OpenBook(), origin=ORIGIN)
+    options = ChatOptions(sealer=ReadableSealer(), origin=ORIGIN)
     ChatTurn(
         parse_request(body),
         model="m",
@@ -118,7 +118,7 @@ def by_chat(body: bytes) -> None:
 
 def by_relay(body: bytes) -> None:
     """What a server that speaks Responses is asked."""
-    options = RelayOptions(sealer=OpenBook(), origin=ORIGIN)
+    options = RelayOptions(sealer=ReadableSealer(), origin=ORIGIN)
     RelayTurn(
         parse_request(body),
         model="m",

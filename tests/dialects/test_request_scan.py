@@ -10,9 +10,9 @@ from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
+from tests.support.emitters import CREATED_AT, counted_ids
 from tests.support.scan import FIXED, assert_lean, assert_linear
 from tests.support.shapes import SHAPES, body
-from tests.support.stage import CREATED_AT, counted_ids
 
 IDENTITY = Identity("resp_AM-1", 1)
 

@@ -17,7 +17,7 @@ from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
 from app.sealing import MOST_OPENED, EnvelopeSealer
 from tests.support.scan import assert_lean, assert_linear
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 Json = dict[str, Any]
 Work = Callable[[bytes], object]

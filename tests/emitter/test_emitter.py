@@ -17,12 +17,12 @@ from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
 from app.emitter.rules import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS
 from app.protocol.problems import Problem
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
+from tests.support.emitters import COMPLETED_AT, COUNTED, END, FORBIDDEN, LENGTH, calls, new_emitter, plain, played
+from tests.support.event_lines import event_lines
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.sample_answers import ANSWERS, CITATION, TOO_LONG
-from tests.support.sketch import sketch
-from tests.support.stage import COMPLETED_AT, COUNTED, END, FORBIDDEN, LENGTH, calls, new_emitter, plain, played
 from tests.support.unfinished_answers import UNFINISHED
 
 ALL = ANSWERS | UNFINISHED
@@ -32,10 +32,10 @@ ALL = ANSWERS | UNFINISHED
 def test_every_answer_has_the_stream_that_the_rules_say(deltas: list[Delta], expected: list[str]) -> None:
     """One ordering rule or more in each."""
     events = played(*deltas)
-    assert sketch(events) == ["created", "in_progress", *expected]
+    assert event_lines(events) == ["created", "in_progress", *expected]
     check(events)
     judge(events)
-    check_heard(events)
+    check_consumed(events)
 
 
 @pytest.mark.parametrize(("deltas", "expected"), ALL.values(), ids=ALL.keys())
@@ -43,10 +43,10 @@ def test_raw_reasoning_has_the_same_stream(deltas: list[Delta], expected: list[s
     """The setting changes the parts of a reasoning item, never the order of events."""
     events = played(*deltas, raw_reasoning=True)
     lines = [line.replace("summary_text", "reasoning_text") for line in ["created", "in_progress", *expected]]
-    assert sketch(events) == lines
+    assert event_lines(events) == lines
     check(events)
     judge(events)
-    check_heard(events)
+    check_consumed(events)
 
 
 def test_the_last_event_carries_usage_and_time() -> None:
@@ -136,11 +136,11 @@ def test_a_sign_of_life_fits_what_is_open(deltas: list[Delta], expected: str, *,
     emitter = new_emitter(raw_reasoning=raw_reasoning)
     events = [*emitter.begin(), *emitter.keep_alive(), *emitter.feed(deltas)]
     alive = emitter.keep_alive()
-    assert sketch(plain(alive)) == [expected]
+    assert event_lines(plain(alive)) == [expected]
     stream = plain([*events, *alive, *emitter.keep_alive(), *emitter.feed([END]), *emitter.end()])
     check(stream)
     judge(stream)
-    check_heard(stream)
+    check_consumed(stream)
 
 
 def begun() -> Emitter:
@@ -176,4 +176,4 @@ def test_a_step_out_of_order_is_misuse(emitter: Emitter, steps: list[str]) -> No
 
 def test_an_upstream_that_stops_twice_ends_once() -> None:
     """What it says last holds."""
-    assert sketch(played(Stopped("length"), Stopped("end")))[-1] == "completed"
+    assert event_lines(played(Stopped("length"), Stopped("end")))[-1] == "completed"

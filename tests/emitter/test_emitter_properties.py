@@ -25,10 +25,10 @@ from app.emitter.deltas import (
 from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
 from app.protocol.problems import ERROR_SHAPES, Problem
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
+from tests.support.emitters import FORBIDDEN, USAGE, new_emitter, plain, written
 from tests.support.grammar import check
 from tests.support.judges import judge
-from tests.support.stage import FORBIDDEN, USAGE, new_emitter, plain, written
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 
@@ -82,7 +82,7 @@ def test_every_stream_passes_grammar_judges_and_consumer(
     _, events = streamed(deltas, ending, raw=raw)
     check(events)
     judge(events)
-    check_heard(events)
+    check_consumed(events)
 
 
 @given(answers)
@@ -90,7 +90,7 @@ def test_nothing_the_model_wrote_is_lost_or_altered(answer: tuple[list[Delta], D
     """Text, refusals and thoughts arrive whole and in order; only white space that opens nothing may be missing."""
     deltas, ending, raw = answer
     taken, events = streamed(deltas, ending, raw=raw)
-    pieces = check_heard(events).pieces
+    pieces = check_consumed(events).pieces
     for kind, name in ((TextDelta, "text"), (RefusalTextDelta, "refusal"), (ReasoningDelta, "thought")):
         wrote = "".join(delta.text for delta in taken if isinstance(delta, kind))
         received = "".join(piece[1] for piece in pieces if piece[0] == name)
@@ -177,7 +177,7 @@ def test_any_order_of_steps_steps_or_is_refused(script: list[tuple[Any, ...]]) -
         driver.step(*step)
     finish(driver)
     check(plain(driver.events))
-    check_heard(plain(driver.events))
+    check_consumed(plain(driver.events))
 
 
 def finish(driver: Driver) -> Emitter:

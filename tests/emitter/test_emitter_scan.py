@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ImageWritten, ReasoningDelta, Stopped, TextDelta
+from tests.support.emitters import new_emitter
 from tests.support.relay_turns import new_turn
 from tests.support.scan import assert_linear
 from tests.support.servers.responses import begins, call, ends, items, message
-from tests.support.stage import new_emitter
 
 Json = dict[str, Any]
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ProviderStateAdded, ReasoningDelta, TextDelta
+from tests.support.emitters import END, FORBIDDEN, LENGTH, calls, played, written
 from tests.support.grammar import check
 from tests.support.judges import judge
-from tests.support.stage import END, FORBIDDEN, LENGTH, calls, played, written
 
 S, T = {"signature": "s"}, {"signature": "t"}
 

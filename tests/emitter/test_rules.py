@@ -36,8 +36,8 @@ from app.emitter.rules import (
 from app.protocol.events import Event
 from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
+from tests.support.emitters import USAGE, calls, new_emitter, plain
 from tests.support.grammar import check
-from tests.support.stage import USAGE, calls, new_emitter, plain
 
 Json = dict[str, Any]
 

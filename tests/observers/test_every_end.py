@@ -11,7 +11,7 @@ import pytest
 
 from app.turns.service import TurnService
 from tests.support.metrics import samples
-from tests.support.raw import say
+from tests.support.raw import send_raw
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
 from tests.support.sockets import opened
@@ -74,7 +74,7 @@ def test_so_has_one_that_leaves_its_request(url: str, stream: bytes) -> None:
 
 def test_so_has_one_that_leaves_while_it_says_what_it_wants(url: str) -> None:
     head = b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    say(url, head + b"content-length: 100\r\n\r\n{", wait=0.1)
+    send_raw(url, head + b"content-length: 100\r\n\r\n{", wait=0.1)
     found = counted(url, lambda found: over(found) and ends(found) != {})
     assert (over(found), ends(found)) == (True, {'{finish="disconnected",model="none",upstream="none"}': 1})
 

@@ -13,7 +13,7 @@ from app.observers.recorder import Note, Recorded, Recorder
 from app.observers.redaction import LONGEST, redacted_line
 from app.parsing.request_body import parse_request
 from app.protocol.problems import refuse
-from tests.support.stage import new_emitter
+from tests.support.emitters import new_emitter
 
 PLENTY = 100_000_000
 REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')

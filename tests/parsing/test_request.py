@@ -13,7 +13,7 @@ from app.protocol.request.input_items import MessageItem, ReasoningItem, Unknown
 from app.protocol.request.input_parts import InputImagePart, TextPart, UnknownPart
 from app.protocol.request.text_format import JsonSchemaFormat
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 
 def parse(**fields: object) -> CreateResponse:

@@ -16,18 +16,18 @@ from app.prompt.prompt_rules import PromptRules
 from app.providers.capabilities import Capabilities
 from tests.support import messages_encoder
 from tests.support.chat_requests import call, output, user
+from tests.support.emitters import ReadableSealer
 from tests.support.messages_blocks import Json, block, by_model, by_user, gave, used, words
 from tests.support.messages_encoder import FORM, MARK, MessagesBody, encode
 from tests.support.messages_histories import HISTORIES, History, said, text, thought
-from tests.support.stage import OpenBook
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 RULES: Final = PromptRules(
     call_ids="plain64",
     declare_past_tools=True,
     file_urls=True,
     hints=frozenset({"safety_identifier", "service_tier", "user"}),
-    sealer=OpenBook(),
+    sealer=ReadableSealer(),
     origin="messages",
     one_maker=True,
     model=ModelOptions(web_search=True),

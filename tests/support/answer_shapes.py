@@ -16,9 +16,9 @@ from app.protocol.response import Identity
 from app.transports import sse
 from app.upstreams.chat_lines import ChatLines
 from app.upstreams.response_events import EventReader
+from tests.support.emitters import ReadableSealer
 from tests.support.script import chunk, cites, delta, fragment, says, stops, thinks
 from tests.support.servers.responses import answer, begins, call, ends, items, message, reasoning
-from tests.support.stage import OpenBook
 
 Json = dict[str, Any]
 
@@ -80,7 +80,7 @@ def turn_of(kind: type[Any], options: Any) -> Any:
 def chat(body: bytes) -> Work:
     """The whole way of a chat server's answer."""
     work, reader = Work(), ChatLines()
-    turn: ChatTurn = turn_of(ChatTurn, ChatOptions(sealer=OpenBook(), model=ModelOptions(think_tags=True)))
+    turn: ChatTurn = turn_of(ChatTurn, ChatOptions(sealer=ReadableSealer(), model=ModelOptions(think_tags=True)))
     work.tell(turn.begin())
     for piece in _pieces(body):
         for each in reader.read(piece):

@@ -9,7 +9,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
 from tests.support.script import Chunk
@@ -42,5 +42,5 @@ def heard(turn: ChatTurn, *chunks: Chunk) -> list[dict[str, Any]]:
     check(told)
     judge(told)
     judge_response(told[-1]["response"])
-    check_heard(told)
+    check_consumed(told)
     return told

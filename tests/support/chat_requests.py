@@ -11,7 +11,7 @@ from app.dialects.chat.provider_state import FORM
 from app.parsing.request_body import parse_request
 from app.prompt.build import build
 from app.protocol.problems import ProblemError
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 DEFAULT = ChatOptions()
 

@@ -19,12 +19,12 @@ from app.protocol.response import Identity
 from app.protocol.seals import Sealer
 from tests.support import grammar
 from tests.support.chat_requests import assistant, user
-from tests.support.stage import OpenBook, plain
+from tests.support.emitters import ReadableSealer, plain
 
 Json = dict[str, Any]
 
 
-OPEN = ChatOptions(sealer=OpenBook())
+OPEN = ChatOptions(sealer=ReadableSealer())
 
 
 USAGE: Json = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}}
@@ -69,7 +69,7 @@ def asked(turn: Turn) -> list[tuple[str, Any]]:
 
 def compaction(summary: str, **more: Any) -> Json:
     """The item that a client brings back."""
-    return {"type": "compaction", "encrypted_content": sealed_window(Window(summary=summary, **more), OpenBook())}
+    return {"type": "compaction", "encrypted_content": sealed_window(Window(summary=summary, **more), ReadableSealer())}
 
 
 def told(summary: str) -> tuple[str, str]:

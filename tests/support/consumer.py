@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 Event = Mapping[str, Any]
 
 
-class Heard(NamedTuple):
+class Consumed(NamedTuple):
     """What the client made of a stream."""
 
     pieces: list[tuple[str, ...]]
@@ -70,7 +70,7 @@ class Consumer:
         self._fallbacks = 0
         self._response: dict[str, Any] = {}
 
-    def hear(self, event: Event) -> None:
+    def feed(self, event: Event) -> None:
         """One more event. What it does not know it leaves alone."""
         kind = event["type"].removeprefix("response.")
         if kind == "output_item.added":
@@ -94,11 +94,11 @@ class Consumer:
         elif kind in ("completed", "incomplete", "failed"):
             self._last(event["response"])
 
-    def heard(self) -> Heard:
+    def result(self) -> Consumed:
         """Everything, once the stream has ended."""
         pieces: list[tuple[str, ...]] = []
-        for seat in sorted(self._buffers):
-            buffer = self._buffers[seat]
+        for index in sorted(self._buffers):
+            buffer = self._buffers[index]
             if buffer.item["type"] in TEXTS | ACTIONS:
                 pieces += [
                     ("call", *self._ran[call_id]) for call_id in [buffer.item["call_id"]] if call_id in self._ran
@@ -107,8 +107,8 @@ class Consumer:
                 pieces.append(("image", buffer.item["result"]))
             else:
                 pieces += [_piece(part) for part in buffer.parts]
-        rebuilt = [self._buffers[seat].rebuilt() for seat in sorted(self._buffers) if self._buffers[seat].done]
-        return Heard(pieces, list(self._ran.values()), self._fallbacks, rebuilt, self._response)
+        rebuilt = [self._buffers[index].rebuilt() for index in sorted(self._buffers) if self._buffers[index].done]
+        return Consumed(pieces, list(self._ran.values()), self._fallbacks, rebuilt, self._response)
 
     def _delta(self, event: Event) -> None:
         buffer = self._buffers[event["output_index"]]
@@ -122,8 +122,8 @@ class Consumer:
     def _done(self, event: Event) -> None:
         buffer, item = self._buffers[event["output_index"]], event["item"]
         buffer.done = True
-        told_at_the_end = ("status", "encrypted_content", "result", "output_format")
-        buffer.item |= {key: item[key] for key in told_at_the_end if key in item}
+        only_in_done = ("status", "encrypted_content", "result", "output_format")
+        buffer.item |= {key: item[key] for key in only_in_done if key in item}
         if (field := ACTIONS.get(item["type"])) is not None:
             buffer.item[field] = item[field]
             if item["status"] == "completed":
@@ -153,17 +153,17 @@ def _piece(part: Mapping[str, Any]) -> tuple[str, str]:
     return ("text" if part["type"] == "output_text" else "thought", part["text"])
 
 
-def consume(events: Iterable[Event]) -> Heard:
+def consume(events: Iterable[Event]) -> Consumed:
     """Hear a whole stream."""
     consumer = Consumer()
     for event in events:
-        consumer.hear(event)
-    return consumer.heard()
+        consumer.feed(event)
+    return consumer.result()
 
 
-def check_heard(events: Iterable[Event]) -> Heard:
+def check_consumed(events: Iterable[Event]) -> Consumed:
     """Hear a whole stream and refuse one that needed a fallback or whose deltas tell another output than its end."""
-    heard = consume(events)
-    assert heard.fallbacks == 0, "a call was told later than by its arguments.done"
-    assert heard.rebuilt == heard.response["output"], "the deltas tell another output than the last event"
-    return heard
+    consumed = consume(events)
+    assert consumed.fallbacks == 0, "a call was told later than by its arguments.done"
+    assert consumed.rebuilt == consumed.response["output"], "the deltas tell another output than the last event"
+    return consumed

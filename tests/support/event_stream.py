@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.consumer import Heard, check_heard
+from tests.support.consumer import Consumed, check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge
 
@@ -31,8 +31,8 @@ def _event_of(frame: bytes) -> dict[str, Any]:
     return event
 
 
-def judged(events: Sequence[dict[str, Any]]) -> Heard:
+def judged(events: Sequence[dict[str, Any]]) -> Consumed:
     """What the reference consumer makes of a stream that the grammar and both foreign judges accept."""
     check(events)
     judge(events)
-    return check_heard(events)
+    return check_consumed(events)

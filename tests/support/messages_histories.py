@@ -7,6 +7,7 @@ from app.compaction.window import Window, sealed_window
 from app.emitter.open_reasoning import StatePiece
 from app.prompt.sealed_state import StateSealer
 from tests.support.chat_requests import call, output, user
+from tests.support.emitters import ReadableSealer
 from tests.support.messages_blocks import (
     ANYTHING,
     PIXEL,
@@ -22,7 +23,6 @@ from tests.support.messages_blocks import (
     words,
 )
 from tests.support.messages_encoder import FORM
-from tests.support.stage import OpenBook
 
 PDF: Final = "application/pdf"
 MISSING: Final = "no output recorded"
@@ -40,7 +40,7 @@ def text(words: str) -> Json:
 
 def thought(words: str) -> Json:
     """Reasoning of this server's own model, as a client carries it."""
-    sealer = StateSealer(OpenBook(), FORM, origin="messages", model="claude", one_maker=True)
+    sealer = StateSealer(ReadableSealer(), FORM, origin="messages", model="claude", one_maker=True)
     sealed = sealer.seal(words, [StatePiece({"thinking_blocks": [block(words)]})])
     return {"type": "reasoning", "summary": [], "encrypted_content": sealed}
 
@@ -255,7 +255,7 @@ HISTORIES: Final[dict[str, History]] = {
                 said(text("Yes.")),
                 {
                     "type": "compaction",
-                    "encrypted_content": sealed_window(Window(summary="It was long."), OpenBook()),
+                    "encrypted_content": sealed_window(Window(summary="It was long."), ReadableSealer()),
                 },
                 user("Go on"),
             ]

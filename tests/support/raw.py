@@ -36,7 +36,7 @@ class Reply(NamedTuple):
         return self.raw.count(b"HTTP/1.1 ")
 
 
-def say(url: str, *pieces: bytes | Iterable[bytes], wait: float = 5) -> Reply:
+def send_raw(url: str, *pieces: bytes | Iterable[bytes], wait: float = 5) -> Reply:
     """Send these on a connection of their own, and listen until the server hangs up or says nothing for `wait`."""
     where = urlsplit(url)
     with socket.create_connection((where.hostname or "", where.port or 80), timeout=wait) as connection:

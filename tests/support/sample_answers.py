@@ -2,7 +2,7 @@
 
 from app.emitter.deltas import AnnotationAdded, CallArguments, Delta, ReasoningDelta, RefusalTextDelta, TextDelta
 from app.protocol.problems import Problem
-from tests.support.stage import END, FORBIDDEN, calls
+from tests.support.emitters import END, FORBIDDEN, calls
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 TOO_LONG = Problem(code="context_length_exceeded", message="The input is longer than the model can read.")

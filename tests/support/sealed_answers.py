@@ -10,15 +10,15 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
+from tests.support.emitters import ReadableSealer
 from tests.support.grammar import check
 from tests.support.judges import judge
-from tests.support.stage import OpenBook
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 Json = dict[str, Any]
 
 
-HOME: Final = ChatOptions(sealer=OpenBook(), origin="litellm anthropic", one_maker=True)
+HOME: Final = ChatOptions(sealer=ReadableSealer(), origin="litellm anthropic", one_maker=True)
 
 
 ASKING: Final = {"include": ["reasoning.encrypted_content"], "store": False}

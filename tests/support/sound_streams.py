@@ -6,7 +6,7 @@ from app.emitter.deltas import (
     RefusalTextDelta,
     TextDelta,
 )
-from tests.support.stage import COUNTED, END, LENGTH, calls, played
+from tests.support.emitters import COUNTED, END, LENGTH, calls, played
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 

@@ -13,7 +13,7 @@ from app.protocol.problems import ProblemError
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import InputItem
 from app.protocol.response import Response
-from tests.support.stage import COMPLETED_AT, CREATED_AT, counted_ids, plain
+from tests.support.emitters import COMPLETED_AT, CREATED_AT, counted_ids, plain
 
 
 def request_of(*tools: Any, items: Any = (), **fields: Any) -> CreateResponse:

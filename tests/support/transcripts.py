@@ -14,8 +14,8 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
+from tests.support.emitters import ReadableSealer
 from tests.support.running import ROOT
-from tests.support.stage import OpenBook
 
 FOLDERS = sorted(folder for folder in (ROOT / "tests" / "transcripts").iterdir() if folder.is_dir())
 
@@ -34,7 +34,7 @@ def new_turn(folder: Path) -> ChatTurn:
     return ChatTurn(
         parse_request((folder / "request.json").read_bytes()),
         model="upstream-model",
-        options=replace(known, sealer=OpenBook()),
+        options=replace(known, sealer=ReadableSealer()),
         identity=Identity("resp_AM-1", next(ticks)),
         new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: next(ticks),

@@ -1,8 +1,8 @@
 """Answers that reach a limit, are filtered, cut or end in an error, and the stream for each."""
 
 from app.emitter.deltas import Broke, CallArguments, Delta, ReasoningDelta, TextDelta
+from tests.support.emitters import END, FILTERED, LENGTH, calls
 from tests.support.sample_answers import HI, HI_DONE, HM, HM_DONE, OK, TOO_LONG
-from tests.support.stage import END, FILTERED, LENGTH, calls
 
 UNFINISHED: dict[str, tuple[list[Delta], list[str]]] = {
     "limit in text": (

@@ -25,7 +25,7 @@ class WebsocketServer:
         self.url = url
         self.upstream = upstream
 
-    def say(self, *scripts: Script) -> None:
+    def set_scripts(self, *scripts: Script) -> None:
         """What the upstream says from now on, ask by ask."""
         self.upstream.scripts = scripts
         self.upstream.asks.clear()

@@ -1,4 +1,4 @@
-"""The stage of the websocket's tests."""
+"""A server for the tests of its websocket."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from tests.support.websocket_server import WebsocketServer, behind
 
 
 @pytest.fixture(scope="module")
-def whole_stage() -> Iterator[WebsocketServer]:
+def shared_server() -> Iterator[WebsocketServer]:
     with ChatUpstream() as upstream, serving(behind(upstream, keep_alive=0.2)) as url:
         yield WebsocketServer(url, upstream)
 
 
 @pytest.fixture
-def stage(whole_stage: WebsocketServer) -> WebsocketServer:
-    """It says one, two, three, unless a test changes it."""
-    whole_stage.say(talk("one"), talk("two"), talk("three"))
-    return whole_stage
+def websocket_server(shared_server: WebsocketServer) -> WebsocketServer:
+    """The upstream answers one, two, three, unless a test changes it."""
+    shared_server.set_scripts(talk("one"), talk("two"), talk("three"))
+    return shared_server

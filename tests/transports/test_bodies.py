@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.support.raw import Reply, say
+from tests.support.raw import Reply, send_raw
 from tests.support.serving import serving
 
 KEYS = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
@@ -35,7 +35,7 @@ def test_what_came_fast_allows_no_silence_later(path: bytes) -> None:
     """The upstream, the slot and the memory of a long body are held for as long as it is allowed to take."""
     with serving(Settings(server=Server(body_timeout=0.4))) as url:
         head = HEAD % path + b"Content-Length: 900000\r\n\r\n"
-        reply = say(url, head + b" " * 800_000, trickle(1, 40), wait=1)
+        reply = send_raw(url, head + b" " * 800_000, trickle(1, 40), wait=1)
     assert refused(reply) == (408, "request_timeout")
 
 
@@ -43,7 +43,7 @@ def test_a_body_that_comes_steadily_and_for_long_is_a_408(monkeypatch: pytest.Mo
     monkeypatch.setattr("app.transports.receiving.LONGEST", 2)
     with serving(Settings(server=Server(body_timeout=0.4))) as url:
         head = HEAD % b"/v1/responses" + b"Content-Length: 900000\r\n\r\n"
-        reply = say(url, head, trickle(1000, 40), wait=1)
+        reply = send_raw(url, head, trickle(1000, 40), wait=1)
     assert refused(reply) == (408, "request_timeout")
     came = int(reply.json["error"]["message"].split()[5])
     assert 0 < came < 40_000  # it is refused while more of it comes
@@ -54,7 +54,7 @@ def test_a_body_that_comes_steadily_is_read() -> None:
     body = json.dumps({"model": "demo", "input": "Hi"}).encode()
     with serving(Settings(server=Server(body_timeout=0.6))) as url:
         head = HEAD % b"/v1/responses" + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % (len(body) + 24_000)
-        assert say(url, head, trickle(1000, 24), body, wait=5).status == 200
+        assert send_raw(url, head, trickle(1000, 24), body, wait=5).status == 200
 
 
 class Holder:

@@ -13,11 +13,11 @@ from websockets.sync.client import connect
 from app.compaction.summary_prompt import SUM_UP, TOLD
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests.support import grammar
+from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
 from tests.support.script import opens, says, talk, turn
 from tests.support.servers import Ask, ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.support.summed_up import MORE, SAID, Json
 from tests.support.websocket_server import behind
 
 TRIGGER: Json = {"type": "compaction_trigger"}
@@ -51,12 +51,12 @@ class CompactingUpstream(ResponsesUpstream):
 
 def compact(url: str, **fields: Any) -> httpx.Response:
     """One conversation, summed up."""
-    return httpx.post(f"{url}/v1/responses/compact", json={"model": "demo", "input": SAID, **fields})
+    return httpx.post(f"{url}/v1/responses/compact", json={"model": "demo", "input": HISTORY, **fields})
 
 
 def went_on(url: str, output: list[Json], model: str = "demo") -> httpx.Response:
     """A turn that goes on from there."""
-    return httpx.post(f"{url}/v1/responses", json={"model": model, "input": [*output, MORE]})
+    return httpx.post(f"{url}/v1/responses", json={"model": model, "input": [*output, NEXT_MESSAGE]})
 
 
 def contents(upstream: ChatUpstream) -> list[Any]:
@@ -95,7 +95,7 @@ def test_the_openai_package_sums_up_and_goes_on(demo: str, prefix: str) -> None:
     client = OpenAI(base_url=f"{demo}{prefix}", api_key="any")
     summary: CompactedResponse = client.responses.compact(model="demo", input="Remember the code word: slate.")
     assert [item.type for item in summary.output] == ["message", "compaction"]
-    answer = client.responses.create(model="demo", input=[summary.output[-1].to_dict(), MORE], store=False)  # type: ignore[list-item]
+    answer = client.responses.create(model="demo", input=[summary.output[-1].to_dict(), NEXT_MESSAGE], store=False)  # type: ignore[list-item]
     assert answer.status == "completed"
 
 
@@ -135,7 +135,7 @@ def test_any_replica_with_the_key_takes_it_up_and_others_say_that_they_cannot() 
         ({"input": None}, 400, "input"),
         ({"input": []}, 400, "input"),
         ({"input": 7}, 400, "input"),
-        ({"input": [*SAID, {"type": "from_the_future"}]}, 400, "input[3].type"),
+        ({"input": [*HISTORY, {"type": "from_the_future"}]}, 400, "input[3].type"),
         ({"previous_response_id": "resp_1"}, 400, "previous_response_id"),
         ({"input": "Please be busy."}, 200, None),
     ],
@@ -172,7 +172,7 @@ def test_a_summary_that_a_limit_cut_is_warned_of() -> None:
 def test_a_client_that_leaves_stops_the_model() -> None:
     with ChatUpstream([opens(), says("Once"), Hang()]) as upstream, serving(behind(upstream)) as url:
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{url}/v1/responses/compact", json={"model": "m", "input": SAID}, timeout=0.3)
+            httpx.post(f"{url}/v1/responses/compact", json={"model": "m", "input": HISTORY}, timeout=0.3)
         assert upstream.asks[0].wait_gone()
 
 
@@ -193,7 +193,7 @@ def test_a_relay_lets_its_upstream_sum_up_and_brings_it_what_it_sealed() -> None
         assert [item["id"] for item in output] == ["msg_AM-1", "cmp_AM-1"]
         assert went_on(url, output, "m").status_code == 200
     first, second = upstream.asks
-    assert first.body == {"model": "m", "instructions": "Be brief.", "input": SAID}
+    assert first.body == {"model": "m", "instructions": "Be brief.", "input": HISTORY}
     assert second.body["input"][:2] == THEIRS["output"]
     assert summary.json() | {"output": []} == THEIRS | {"id": "resp_AM-c1", "output": []}
 
@@ -211,7 +211,7 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
         assert summary["usage"]["total_tokens"] == 12
         assert went_on(url, summary["output"], "m").status_code == 200
     _, summing, going_on = upstream.asks
-    assert summing.body["input"] == [*SAID, {"type": "message", "role": "user", "content": SUM_UP}]
+    assert summing.body["input"] == [*HISTORY, {"type": "message", "role": "user", "content": SUM_UP}]
     assert (summing.body["store"], summing.body["stream"]) == (False, True)
     assert [item["content"] for item in going_on.body["input"]][2:] == [f"{TOLD}\n\n1. Slate.", "Go on."]
 
@@ -253,11 +253,11 @@ def test_a_trigger_over_a_websocket_is_answered_with_one_item(demo: str) -> None
             grammar.check(events)
             return events
 
-        first = turn_of(input=SAID)[-1]["response"]
+        first = turn_of(input=HISTORY)[-1]["response"]
         summed = turn_of(previous_response_id=first["id"], input=[TRIGGER])[-1]["response"]
         assert [item["type"] for item in summed["output"]] == ["compaction"]
         # what the endpoint gave begins another conversation
-        fresh = turn_of(input=[*compact(demo).json()["output"], MORE], store=False, tools=[])[-1]["response"]
+        fresh = turn_of(input=[*compact(demo).json()["output"], NEXT_MESSAGE], store=False, tools=[])[-1]["response"]
     assert (fresh["status"], [item["type"] for item in fresh["output"]]) == ("completed", ["message"])
 
 
@@ -288,10 +288,10 @@ def test_a_relay_carries_a_trigger_and_a_threshold_as_they_are() -> None:
     item = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"}
     wanted = [{"type": "compaction", "compact_threshold": 1_000}]
     with ResponsesUpstream(answer(message("msg_1", "Yes."))) as upstream, serving(behind(upstream)) as url:
-        body = {"model": "m", "input": [*SAID, item, TRIGGER], "context_management": wanted}
+        body = {"model": "m", "input": [*HISTORY, item, TRIGGER], "context_management": wanted}
         assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
     assert upstream.asks[0].body["context_management"] == wanted
-    assert upstream.asks[0].body["input"] == [*SAID, item, TRIGGER]
+    assert upstream.asks[0].body["input"] == [*HISTORY, item, TRIGGER]
 
 
 def test_over_litellm(demo: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from app.settings import Key, Upstream
 from app.upstreams import counting
 from tests.support.counting import Json, count, counted, settings
-from tests.support.servers import Ask, ChatUpstream, Gate, Script, Status, Step
+from tests.support.servers import Ask, ChatUpstream, Latch, Script, Status, Step
 from tests.support.serving import serving
 
 LLAMA, VLLM = "/v1/chat/completions/input_tokens", "/tokenize"
@@ -118,7 +118,7 @@ def test_a_chat_server_that_does_not_count_is_estimated_for(llama: Script, vllm:
 
 
 def test_requests_that_learn_at_once_that_nobody_counts_are_all_estimated() -> None:
-    gate = Gate()
+    gate = Latch()
     slow: list[Step] = [gate, NO_PATH]
     with CountingChat(llama=slow, vllm=slow) as upstream, chat(upstream) as url, ThreadPoolExecutor(4) as pool:
         counts = [pool.submit(count, url) for _ in range(4)]

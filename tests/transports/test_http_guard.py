@@ -11,7 +11,7 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from app.transports.http_guard import MOST_QUEUED
-from tests.support.raw import Reply, say
+from tests.support.raw import Reply, send_raw
 from tests.support.script import opens, says
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
@@ -55,19 +55,19 @@ def refused(reply: Reply) -> tuple[int, str]:
     ids=["one header", "one that does not end", "many headers", "the path", "line ends"],
 )
 def test_a_head_that_is_too_long_is_a_431(url: str, data: bytes) -> None:
-    reply = say(url, data)
+    reply = send_raw(url, data)
     assert refused(reply) == (431, "headers_too_large")
     assert reply.closed
 
 
 def test_a_head_just_short_enough_is_welcome_in_pieces_too(url: str) -> None:
     head = LIVE + b"X-A: " + b"a" * 3900 + b"\r\n" + CLOSE
-    assert say(url, head).status == 200
-    assert say(url, head[:1000], head[1000:]).status == 200
+    assert send_raw(url, head).status == 200
+    assert send_raw(url, head[:1000], head[1000:]).status == 200
 
 
 def test_a_head_that_comes_too_slowly_is_a_408(url: str) -> None:
-    reply = say(url, LIVE + b"X-A:")
+    reply = send_raw(url, LIVE + b"X-A:")
     assert refused(reply) == (408, "request_timeout")
     assert reply.closed
 
@@ -78,11 +78,11 @@ def test_a_head_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
             yield b"X-A: b\r\n"
             time.sleep(0.05)
 
-    assert refused(say(url, LIVE, trickle())) == (408, "request_timeout")
+    assert refused(send_raw(url, LIVE, trickle())) == (408, "request_timeout")
 
 
 def test_a_second_head_that_does_not_come_is_a_408_behind_the_first_answer(url: str) -> None:
-    reply = say(url, LIVE + b"\r\n" + LIVE)
+    reply = send_raw(url, LIVE + b"\r\n" + LIVE)
     assert (reply.status, reply.answers) == (200, 2)
     assert b"request_timeout" in reply.raw
     assert reply.closed
@@ -93,7 +93,7 @@ def test_a_line_end_between_requests_starts_the_clock(url: str) -> None:
         time.sleep(0.1)
         yield b"\r\n"
 
-    reply = say(url, LIVE + b"\r\n", later(), wait=2)
+    reply = send_raw(url, LIVE + b"\r\n", later(), wait=2)
     assert (reply.status, reply.answers, reply.closed) == (200, 2, True)
     assert b"request_timeout" in reply.raw
 
@@ -108,7 +108,7 @@ def test_a_line_end_between_requests_starts_the_clock(url: str) -> None:
     ids=["less than declared", "a chunk and no more", "nothing"],
 )
 def test_a_body_that_does_not_come_is_a_408(url: str, data: bytes) -> None:
-    reply = say(url, data)
+    reply = send_raw(url, data)
     assert refused(reply) == (408, "request_timeout")
     assert reply.closed
 
@@ -119,25 +119,25 @@ def test_a_body_that_trickles_in_is_a_408_all_the_same(url: str) -> None:
             yield b" "
             time.sleep(0.05)
 
-    assert refused(say(url, HEAD + b"Content-Length: 500\r\n\r\n", trickle())) == (408, "request_timeout")
+    assert refused(send_raw(url, HEAD + b"Content-Length: 500\r\n\r\n", trickle())) == (408, "request_timeout")
 
 
 def test_a_slow_answer_is_not_cut_by_the_clock_of_the_head(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.upstreams.demo.SLOW", 0.03)
     body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
     head = HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
-    assert b"response.completed" in say(url, head + body, wait=20).raw
+    assert b"response.completed" in send_raw(url, head + body, wait=20).raw
 
 
 def test_two_requests_at_once_are_answered_in_their_order(url: str) -> None:
-    reply = say(url, WHOLE + LIVE + CLOSE)
+    reply = send_raw(url, WHOLE + LIVE + CLOSE)
     assert reply.answers == 2
     assert reply.raw.index(b'"object":"response"') < reply.raw.index(b'"status":"ok"')
 
 
 def test_nothing_is_written_into_an_answer_that_has_begun(url: str) -> None:
     body = json.dumps({"model": "demo", "input": "Hi", "stream": True}).encode()
-    reply = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body + b"junk\r\n\r\n")
+    reply = send_raw(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body + b"junk\r\n\r\n")
     assert reply.answers <= 1
     assert b"invalid_http" not in reply.raw
     assert reply.closed
@@ -147,19 +147,19 @@ def test_a_trailer_is_no_header(url: str) -> None:
     """It comes behind the body: too late for a key, and for a length."""
     chunk = b"%x\r\n%s\r\n" % (len(BODY), BODY)
     head = HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-    reply = say(url, head + chunk + b"0\r\nX-Request-Id: mine\r\n\r\n")
+    reply = send_raw(url, head + chunk + b"0\r\nX-Request-Id: mine\r\n\r\n")
     assert reply.status == 200
     assert reply.headers["x-request-id"].startswith("req_AM-")
 
 
 def test_the_reason_for_a_refusal_arrives_though_the_body_is_still_being_sent(url: str) -> None:
     head = HEAD + b"Connection: close\r\nContent-Length: 3000000\r\n\r\n"
-    reply = say(url, head, (b" " * 100_000 for _ in range(30)))
+    reply = send_raw(url, head, (b" " * 100_000 for _ in range(30)))
     assert (reply.status, reply.json["error"]["code"]) == (413, "request_too_large")
 
 
 def test_another_protocol_that_is_offered_is_not_taken_up(url: str) -> None:
-    reply = say(url, LIVE + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    reply = send_raw(url, LIVE + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     assert reply.status == 200
     assert reply.answers == 1
     assert reply.closed
@@ -185,7 +185,7 @@ SOCKET = b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\n" + OFFER
     ids=["a POST", "a body", "a body in chunks", "too many headers", "another version", "two keys"],
 )
 def test_what_is_no_offer_of_a_websocket_is_not_waited_for(url: str, data: bytes) -> None:
-    reply = say(url, data)
+    reply = send_raw(url, data)
     assert refused(reply) == (400, "invalid_http")
     assert reply.closed
 
@@ -196,7 +196,7 @@ def test_a_websocket_is_not_opened_behind_an_answer_that_is_being_given(
     """Nobody would notice how the client takes that answer."""
     monkeypatch.setattr("app.upstreams.demo.SLOW", 0.03)
     body = json.dumps({"model": "demo", "input": "slowly, please", "stream": True}).encode()
-    reply = say(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body, SOCKET + b"\r\n")
+    reply = send_raw(url, HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body, SOCKET + b"\r\n")
     assert reply.closed
     assert b"101 Switching" not in reply.raw
 
@@ -204,19 +204,19 @@ def test_a_websocket_is_not_opened_behind_an_answer_that_is_being_given(
 def test_who_says_nothing_is_let_go_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transports.http_guard.IDLE", 0.2)
     with serving() as url:
-        assert say(url) == Reply(b"", closed=True)
+        assert send_raw(url) == Reply(b"", closed=True)
 
 
 def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transports.http_guard.LINGER", 0.2)
     with serving() as url:
-        reply = say(url, b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        reply = send_raw(url, b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
     assert (reply.status, reply.closed) == (404, True)
 
 
 def test_chunks_are_read_however_the_word_is_spelled(url: str) -> None:
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
-    assert say(url, HEAD + b"Transfer-Encoding: Chunked\r\n" + CLOSE + chunks).status == 200
+    assert send_raw(url, HEAD + b"Transfer-Encoding: Chunked\r\n" + CLOSE + chunks).status == 200
 
 
 def slowly(monkeypatch: pytest.MonkeyPatch) -> bytes:
@@ -228,7 +228,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> bytes:
 
 def test_few_requests_are_queued_behind_an_answer(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are not read; the last answer says that the connection ends with it."""
-    reply = say(url, slowly(monkeypatch) + (LIVE + b"\r\n") * 1000, wait=20)
+    reply = send_raw(url, slowly(monkeypatch) + (LIVE + b"\r\n") * 1000, wait=20)
     assert (reply.answers, reply.closed) == (1 + MOST_QUEUED, True)
     last = reply.raw[reply.raw.rindex(b"HTTP/1.1 ") :]
     assert (last[:12], b"connection: close" in last) == (b"HTTP/1.1 200", True)
@@ -244,7 +244,7 @@ def test_nothing_is_read_while_requests_are_queued(url: str, monkeypatch: pytest
         time.sleep(0.1)
         yield LIVE + CLOSE
 
-    reply = say(url, slowly(monkeypatch), later(), wait=20)
+    reply = send_raw(url, slowly(monkeypatch), later(), wait=20)
     assert (reply.answers, reply.closed) == (2 + 2 * (MOST_QUEUED - 1), True)
 
 

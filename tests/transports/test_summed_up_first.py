@@ -7,13 +7,13 @@ import pytest
 
 from app.settings import Model, Settings, Upstream
 from tests.support import grammar
+from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
 from tests.support.script import counts, opens, refuses, says, stops, talk
 from tests.support.servers import ChatUpstream, Cut, End, Hang, Pause, Script, Status
 from tests.support.serving import serving
-from tests.support.summed_up import MORE, SAID, Json
 from tests.support.websocket_server import behind
 
-LONG: list[Json] = [SAID[0], {"role": "assistant", "content": "word " * 2_000}, MORE]
+LONG: list[Json] = [HISTORY[0], {"role": "assistant", "content": "word " * 2_000}, NEXT_MESSAGE]
 
 
 MANAGED: Json = {

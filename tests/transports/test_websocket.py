@@ -14,9 +14,11 @@ NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}
 
 
-async def test_every_answer_obeys_the_grammar_of_streams_and_counts_from_nought(stage: WebsocketServer) -> None:
-    stage.say(turn(thinks("hm"), says("Hi")), call_turn("weather", "{}"))
-    async with opened(stage.url) as client:
+async def test_every_answer_obeys_the_grammar_of_streams_and_counts_from_nought(
+    websocket_server: WebsocketServer,
+) -> None:
+    websocket_server.set_scripts(turn(thinks("hm"), says("Hi")), call_turn("weather", "{}"))
+    async with opened(websocket_server.url) as client:
         first = await client.ask(input="Hello", tools=[WEATHER])
         second = await client.ask(input="And?", tools=[WEATHER])
     assert [piece[0] for piece in judged(first).pieces + judged(second).pieces] == ["thought", "text", "call"]
@@ -24,13 +26,13 @@ async def test_every_answer_obeys_the_grammar_of_streams_and_counts_from_nought(
 
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/responses", "/v1/responses/", "/v1/responses?x=1"])
-async def test_it_is_found_where_the_post_is(stage: WebsocketServer, path: str) -> None:
-    async with opened(stage.url, path=path) as client:
+async def test_it_is_found_where_the_post_is(websocket_server: WebsocketServer, path: str) -> None:
+    async with opened(websocket_server.url, path=path) as client:
         assert text_of(await client.ask(input="Hello")) == "one"
 
 
-async def test_a_continuation_needs_only_what_is_new(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_a_continuation_needs_only_what_is_new(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         second = await client.id_of(input=[{"role": "user", "content": "And?"}], previous_response_id=first)
         events = await client.ask(input="So?", previous_response_id=second)
@@ -38,7 +40,7 @@ async def test_a_continuation_needs_only_what_is_new(stage: WebsocketServer) -> 
     assert text_of(events) == "three"
     echoed = [event["response"]["previous_response_id"] for event in events if "response" in event]
     assert set(echoed) == {second}
-    assert stage.messages() == [
+    assert websocket_server.messages() == [
         ("user", "Hello"),
         ("assistant", "one"),
         ("user", "And?"),
@@ -47,39 +49,41 @@ async def test_a_continuation_needs_only_what_is_new(stage: WebsocketServer) -> 
     ]
 
 
-async def test_a_tool_loop_sends_only_outputs(stage: WebsocketServer) -> None:
-    stage.say(call_turn("weather", '{"city":"Paris"}'), talk("21 degrees"))
-    async with opened(stage.url) as client:
+async def test_a_tool_loop_sends_only_outputs(websocket_server: WebsocketServer) -> None:
+    websocket_server.set_scripts(call_turn("weather", '{"city":"Paris"}'), talk("21 degrees"))
+    async with opened(websocket_server.url) as client:
         [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
         [call] = last["response"]["output"]
         output = {"type": "function_call_output", "call_id": call["call_id"], "output": "21"}
         events = await client.ask(input=[output], previous_response_id=last["response"]["id"], tools=[WEATHER])
     assert text_of(events) == "21 degrees"
-    _, made, given = stage.upstream.asks[-1].body["messages"]
+    _, made, given = websocket_server.upstream.asks[-1].body["messages"]
     assert made["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"city":"Paris"}'}
     assert given == {"role": "tool", "tool_call_id": call["call_id"], "content": "21"}
 
 
-async def test_what_the_model_thought_comes_back_to_it(stage: WebsocketServer) -> None:
+async def test_what_the_model_thought_comes_back_to_it(websocket_server: WebsocketServer) -> None:
     """Nobody asked for it to be sealed: the connection does, since it is all that remembers it."""
-    stage.say(turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), talk("21 degrees"))
-    async with opened(stage.url) as client:
+    websocket_server.set_scripts(
+        turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), talk("21 degrees")
+    )
+    async with opened(websocket_server.url) as client:
         [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
         _, call = last["response"]["output"]
         output = {"type": "function_call_output", "call_id": call["call_id"], "output": "21"}
         await client.ask(input=[output], previous_response_id=last["response"]["id"], tools=[WEATHER])
-    assert stage.upstream.asks[-1].body["messages"][1]["reasoning_content"] == "I need it."
+    assert websocket_server.upstream.asks[-1].body["messages"][1]["reasoning_content"] == "I need it."
 
 
-async def test_instructions_are_said_anew_each_time(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_instructions_are_said_anew_each_time(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello", instructions="Be brief.")
         await client.ask(input="And?", previous_response_id=first)
-    assert stage.messages() == [("user", "Hello"), ("assistant", "one"), ("user", "And?")]
+    assert websocket_server.messages() == [("user", "Hello"), ("assistant", "one"), ("user", "And?")]
 
 
-async def test_only_the_last_response_is_known(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_only_the_last_response_is_known(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         assert await client.refusal(input="x", previous_response_id="resp_unheard_of") == NOT_FOUND
         second = await client.id_of(input="And?", previous_response_id=first)
@@ -87,14 +91,14 @@ async def test_only_the_last_response_is_known(stage: WebsocketServer) -> None:
         assert text_of(await client.ask(input="So?", previous_response_id=second)) == "three"
 
 
-async def test_another_connection_knows_nothing_of_it(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_another_connection_knows_nothing_of_it(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
-        async with opened(stage.url) as other:
+        async with opened(websocket_server.url) as other:
             assert await other.refusal(input="x", previous_response_id=first) == NOT_FOUND
             assert text_of(await other.ask(input="From the start")) == "two"
         assert text_of(await client.ask(input="And?", previous_response_id=first)) == "three"
-    assert stage.messages() == [("user", "Hello"), ("assistant", "one"), ("user", "And?")]
+    assert websocket_server.messages() == [("user", "Hello"), ("assistant", "one"), ("user", "And?")]
 
 
 @pytest.mark.parametrize(
@@ -109,42 +113,44 @@ async def test_another_connection_knows_nothing_of_it(stage: WebsocketServer) ->
     ids=["an output without a call", "no request", "not here", "the upstream refuses", "the upstream breaks off"],
 )
 async def test_a_continuation_that_fails_forgets_what_it_continued(
-    stage: WebsocketServer, fails: dict[str, object], script: Script
+    websocket_server: WebsocketServer, fails: dict[str, object], script: Script
 ) -> None:
-    stage.say(talk("one"), script)
-    async with opened(stage.url) as client:
+    websocket_server.set_scripts(talk("one"), script)
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         last = (await client.ask(**fails, previous_response_id=first))[-1]
         assert last["type"] in {"error", "response.failed"}
         assert await client.refusal(input="x", previous_response_id=first) == NOT_FOUND
-        stage.say(talk("anew"))
+        websocket_server.set_scripts(talk("anew"))
         assert text_of(await client.ask(input="From the start")) == "anew"
 
 
-async def test_a_turn_that_continues_nothing_may_fail_without_harm(stage: WebsocketServer) -> None:
-    stage.say(talk("one"), [Status(500)], talk("three"))
-    async with opened(stage.url) as client:
+async def test_a_turn_that_continues_nothing_may_fail_without_harm(websocket_server: WebsocketServer) -> None:
+    websocket_server.set_scripts(talk("one"), [Status(500)], talk("three"))
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         assert await client.refusal(input="x") == (502, "upstream_error", "")
         assert text_of(await client.ask(input="And?", previous_response_id=first)) == "three"
 
 
-async def test_an_answer_that_hit_its_limit_can_be_continued(stage: WebsocketServer) -> None:
-    stage.say(turn(says("Half a"), reason="length"), talk("sentence."))
-    async with opened(stage.url) as client:
+async def test_an_answer_that_hit_its_limit_can_be_continued(websocket_server: WebsocketServer) -> None:
+    websocket_server.set_scripts(turn(says("Half a"), reason="length"), talk("sentence."))
+    async with opened(websocket_server.url) as client:
         [*_, last] = await client.ask(input="Hello")
         assert last["type"] == "response.incomplete"
         assert text_of(await client.ask(input="Go on", previous_response_id=last["response"]["id"])) == "sentence."
 
 
-async def test_a_history_without_its_start_is_mended_where_nothing_is_continued(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_a_history_without_its_start_is_mended_where_nothing_is_continued(
+    websocket_server: WebsocketServer,
+) -> None:
+    async with opened(websocket_server.url) as client:
         output = {"type": "function_call_output", "call_id": "call_x", "output": "y"}
         assert text_of(await client.ask(input=[output])) == "one"
 
 
-async def test_faults_are_named_as_they_stand_in_the_frame(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_faults_are_named_as_they_stand_in_the_frame(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         fault = [{"role": "user", "content": "a"}, {"role": "user", "content": [{"type": "input_text", "text": 1}]}]
         path = "input[1].content[0].text"

@@ -13,7 +13,7 @@ from app.transports import websocket_frames
 from app.upstreams.demo import Demo
 from tests.support.event_stream import judged
 from tests.support.script import opens, says, stops, talk
-from tests.support.servers import ChatUpstream, Gate, Hang, Script
+from tests.support.servers import ChatUpstream, Hang, Latch, Script
 from tests.support.serving import serving
 from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import GOING_AWAY, behind, deaf
@@ -58,7 +58,7 @@ async def test_connections_share_the_turns_of_a_server() -> None:
 
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket_frames, "WAITING", 2)
-    gate = Gate()
+    gate = Latch()
     with ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream, serving(behind(upstream)) as url:
         async with opened(url) as client:
             await client.send(input="a")
@@ -73,7 +73,7 @@ async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest
 
 
 async def test_frames_that_wait_may_be_no_longer_together_than_one_may_be() -> None:
-    gate = Gate()
+    gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream,
         serving(behind(upstream, max_body_bytes=2000)) as url,
@@ -107,7 +107,7 @@ async def test_a_connection_without_turns_is_closed_in_time() -> None:
 
 
 async def test_a_long_turn_is_not_idleness() -> None:
-    gate = Gate()
+    gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
         serving(behind(upstream, websocket_idle=0.2)) as url,
@@ -128,7 +128,7 @@ async def test_a_connection_does_not_outlive_its_limit() -> None:
 
 
 async def test_the_running_turn_outlives_the_limit_and_those_that_wait_do_not() -> None:
-    gate = Gate()
+    gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
         serving(behind(upstream, websocket_lifetime=0.3)) as url,

@@ -6,44 +6,44 @@ import pytest
 
 from tests.support.event_stream import judged
 from tests.support.script import opens, says, stops, talk
-from tests.support.servers import Gate
+from tests.support.servers import Latch
 from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import WebsocketServer
 
 
-async def test_frames_that_come_together_are_answered_in_their_order(stage: WebsocketServer) -> None:
-    gate = Gate()
-    stage.say([opens(), says("one"), gate, stops()], talk("two"), talk("three"))
-    async with opened(stage.url) as client:
+async def test_frames_that_come_together_are_answered_in_their_order(websocket_server: WebsocketServer) -> None:
+    gate = Latch()
+    websocket_server.set_scripts([opens(), says("one"), gate, stops()], talk("two"), talk("three"))
+    async with opened(websocket_server.url) as client:
         for text in ("a", "b", "c"):
             await client.send(input=text)
         first = await client.beginning()
-        assert len(stage.upstream.asks) == 1
+        assert len(websocket_server.upstream.asks) == 1
         gate.open()
         answers = [first + await client.answer(), await client.answer(), await client.answer()]
     assert [text_of(events) for events in answers] == ["one", "two", "three"]
-    assert [ask.body["messages"][-1]["content"] for ask in stage.upstream.asks] == ["a", "b", "c"]
+    assert [ask.body["messages"][-1]["content"] for ask in websocket_server.upstream.asks] == ["a", "b", "c"]
     for events in answers:
         judged(events)
 
 
-async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(stage: WebsocketServer) -> None:
+async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(websocket_server: WebsocketServer) -> None:
     """The first event has its id, long before the last."""
-    gate = Gate()
-    stage.say([opens(), says("one"), gate, stops()], talk("two"))
-    async with opened(stage.url) as client:
+    gate = Latch()
+    websocket_server.set_scripts([opens(), says("one"), gate, stops()], talk("two"))
+    async with opened(websocket_server.url) as client:
         await client.send(input="a")
         created = await client.event()
         await client.send(input="b", previous_response_id=created["response"]["id"])
         gate.open()
         answers = [await client.answer(), await client.answer()]
     assert [text_of(events) for events in answers] == ["one", "two"]
-    assert stage.messages() == [("user", "a"), ("assistant", "one"), ("user", "b")]
+    assert websocket_server.messages() == [("user", "a"), ("assistant", "one"), ("user", "b")]
 
 
-async def test_two_conversations_at_once_never_mix(stage: WebsocketServer) -> None:
-    stage.upstream.scripts = (lambda ask: talk(f"You said {ask.body['messages'][-1]['content']}."),)
-    async with opened(stage.url) as one, opened(stage.url) as other:
+async def test_two_conversations_at_once_never_mix(websocket_server: WebsocketServer) -> None:
+    websocket_server.upstream.scripts = (lambda ask: talk(f"You said {ask.body['messages'][-1]['content']}."),)
+    async with opened(websocket_server.url) as one, opened(websocket_server.url) as other:
         clients = {"one": one, "other": other}
         ids: dict[str, str | None] = dict.fromkeys(clients)
         for number in range(10):
@@ -54,25 +54,25 @@ async def test_two_conversations_at_once_never_mix(stage: WebsocketServer) -> No
                 judged(events)
                 ids[name] = events[-1]["response"]["id"]
                 assert text_of(events) == f"You said {name} {number}."
-    for ask in stage.upstream.asks[-2:]:
+    for ask in websocket_server.upstream.asks[-2:]:
         said = [message["content"] for message in ask.body["messages"] if message["role"] == "user"]
         name = said[0].split()[0]
         assert said == [f"{name} {number}" for number in range(10)]
 
 
-async def test_a_warm_up_asks_nothing_and_is_remembered(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_a_warm_up_asks_nothing_and_is_remembered(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         events = await client.ask(input=[{"role": "developer", "content": "Be brief."}], generate=False)
         judged(events)
         response = events[-1]["response"]
         assert (response["status"], response["output"], response["usage"]["total_tokens"]) == ("completed", [], 0)
-        assert stage.upstream.asks == []
+        assert websocket_server.upstream.asks == []
         assert text_of(await client.ask(input="Hello", previous_response_id=response["id"])) == "one"
-    assert [content for _, content in stage.messages()] == ["Be brief.", "Hello"]
+    assert [content for _, content in websocket_server.messages()] == ["Be brief.", "Hello"]
 
 
-async def test_a_warm_up_of_what_cannot_be_asked_is_refused(stage: WebsocketServer) -> None:
-    async with opened(stage.url) as client:
+async def test_a_warm_up_of_what_cannot_be_asked_is_refused(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
         image = {"type": "input_image", "image_url": "http://127.0.0.1/x.png"}
         fault = [{"role": "user", "content": [image]}]
         refused = await client.refusal(input=fault, generate=False)
@@ -98,35 +98,37 @@ async def test_a_warm_up_of_what_cannot_be_asked_is_refused(stage: WebsocketServ
     ],
 )
 async def test_what_cannot_be_said_over_a_websocket(
-    stage: WebsocketServer, body: dict[str, object], code: str, param: str
+    websocket_server: WebsocketServer, body: dict[str, object], code: str, param: str
 ) -> None:
-    async with opened(stage.url) as client:
+    async with opened(websocket_server.url) as client:
         assert await client.refusal(**{"input": "x"} | body) == (400, code, param)
         assert text_of(await client.ask(input="Hello")) == "one"
-    assert len(stage.upstream.asks) == 1
+    assert len(websocket_server.upstream.asks) == 1
 
 
 @pytest.mark.parametrize(
     ("frame", "code"),
     [("rubbish", "invalid_json"), ("[]", "invalid_type"), ("", "invalid_json"), (b"\xff\x00", "invalid_json")],
 )
-async def test_what_is_no_json_object_is_refused(stage: WebsocketServer, frame: str | bytes, code: str) -> None:
-    async with opened(stage.url) as client:
+async def test_what_is_no_json_object_is_refused(
+    websocket_server: WebsocketServer, frame: str | bytes, code: str
+) -> None:
+    async with opened(websocket_server.url) as client:
         await client.connection.send(frame)
         assert error_of(await client.event())[:2] == (400, code)
         assert text_of(await client.ask(input="Hello")) == "one"
 
 
-async def test_those_who_speak_the_form_before_the_release_may_say_stream(stage: WebsocketServer) -> None:
+async def test_those_who_speak_the_form_before_the_release_may_say_stream(websocket_server: WebsocketServer) -> None:
     """As Codex does in every frame."""
-    async with opened(stage.url, {"OpenAI-Beta": "responses_websockets=2026-02-06"}) as client:
+    async with opened(websocket_server.url, {"OpenAI-Beta": "responses_websockets=2026-02-06"}) as client:
         assert text_of(await client.ask(input="Hello", stream=True, stream_options={"x": 1})) == "one"
         assert await client.refusal(input="x", background=True) == (400, "unsupported_parameter", "background")
 
 
-async def test_line_ends_that_clients_split_at_are_escaped(stage: WebsocketServer) -> None:
-    stage.say(talk("a\u2028b\u2029c\u0085d"))
-    async with opened(stage.url) as client:
+async def test_line_ends_that_clients_split_at_are_escaped(websocket_server: WebsocketServer) -> None:
+    websocket_server.set_scripts(talk("a\u2028b\u2029c\u0085d"))
+    async with opened(websocket_server.url) as client:
         await client.send(input="Hello")
         frames: list[str] = []
         while not frames or "response.completed" not in frames[-1]:
@@ -135,10 +137,10 @@ async def test_line_ends_that_clients_split_at_are_escaped(stage: WebsocketServe
     assert "a\\u2028b\\u2029c\\u0085d" in frames[-1]
 
 
-async def test_a_silent_upstream_is_covered_by_signs_of_life(stage: WebsocketServer) -> None:
-    gate = Gate()
-    stage.say([opens(), says("Hi"), gate, stops()])
-    async with opened(stage.url) as client:
+async def test_a_silent_upstream_is_covered_by_signs_of_life(websocket_server: WebsocketServer) -> None:
+    gate = Latch()
+    websocket_server.set_scripts([opens(), says("Hi"), gate, stops()])
+    async with opened(websocket_server.url) as client:
         await client.send(input="Hello")
         events: list[dict[str, object]] = []
         while not any(event.get("delta") == "" for event in events):
@@ -147,10 +149,10 @@ async def test_a_silent_upstream_is_covered_by_signs_of_life(stage: WebsocketSer
         judged(events + await client.answer())
 
 
-async def test_a_ping_is_answered_in_the_middle_of_a_turn(stage: WebsocketServer) -> None:
-    gate = Gate()
-    stage.say([opens(), says("Hi"), gate, stops()])
-    async with opened(stage.url) as client:
+async def test_a_ping_is_answered_in_the_middle_of_a_turn(websocket_server: WebsocketServer) -> None:
+    gate = Latch()
+    websocket_server.set_scripts([opens(), says("Hi"), gate, stops()])
+    async with opened(websocket_server.url) as client:
         await client.send(input="Hello")
         first = await client.beginning()
         waiting = await client.connection.ping()

@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 
 from app.settings import Key, Server, Settings
 from tests.support.script import opens, says, stops
-from tests.support.servers import ChatUpstream, Gate
+from tests.support.servers import ChatUpstream, Latch
 from tests.support.serving import serving
 from tests.support.sockets import error_of, opened, text_of, upgraded
 from tests.support.websocket_server import behind
@@ -23,7 +23,7 @@ NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
     """A slot that is given back with the last event is free for the next frame, whatever the turn came to."""
     key = Key("alice", sha256(b"sk-alice").digest(), concurrency=1)
-    gate = Gate()
+    gate = Latch()
     headers = {"Authorization": "Bearer sk-alice"}
     with ChatUpstream([opens(), says("one"), gate, stops()]) as upstream:
         settings = behind(upstream)
@@ -71,7 +71,7 @@ async def test_what_all_connections_of_a_caller_remember_is_limited() -> None:
 
 
 async def test_frames_that_wait_count_as_what_their_caller_has_the_server_remember() -> None:
-    gate = Gate()
+    gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
         serving(behind(upstream, websocket_total_bytes=3000)) as url,

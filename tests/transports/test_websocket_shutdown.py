@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.event_stream import judged
 from tests.support.running import Running, running
 from tests.support.script import opens, says, stops
-from tests.support.servers import ChatUpstream, Gate, Hang, Script, Step
+from tests.support.servers import ChatUpstream, Hang, Latch, Script, Step
 from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import GOING_AWAY, deaf
 
@@ -25,7 +25,7 @@ def stopping(folder: Path, *scripts: Script, **environ: str) -> Iterator[tuple[R
 
 
 async def test_the_running_turn_is_finished_when_the_server_stops(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = Latch()
     with stopping(tmp_path, [opens(), says("one"), gate, says(" more"), stops()]) as (server, upstream):
         url = server.url.removesuffix("/v1")
         async with opened(url) as client, opened(url) as idle:

@@ -12,7 +12,7 @@ import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.script import opens, says, talk
-from tests.support.servers import ChatUpstream, Gate, Hang, Script, Status
+from tests.support.servers import ChatUpstream, Hang, Latch, Script, Status
 from tests.support.serving import serving
 
 ASK = {"model": "m", "input": "Hi"}
@@ -124,7 +124,7 @@ def test_a_key_with_a_limit_is_told_of_it_in_every_answer() -> None:
 
 
 def test_a_keys_turns_at_once_are_counted() -> None:
-    gate = Gate()
+    gate = Latch()
     with (
         ChatUpstream([gate, *talk("Hi")]) as upstream,
         serving(limited(upstream, key="k", concurrency=1)) as url,

@@ -9,7 +9,7 @@ from app.protocol.request.create_response import CreateResponse
 from app.turns.lifecycle import TurnLifecycle
 from app.turns.limits import Limits
 from app.turns.log import TurnLog
-from tests.support.stage import COUNTED, END, new_emitter
+from tests.support.emitters import COUNTED, END, new_emitter
 
 
 class Record:

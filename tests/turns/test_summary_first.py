@@ -21,8 +21,8 @@ from app.turns.pump import Pump
 from app.turns.summary_first import SummaryFirst
 from app.turns.turn_protocols import Answer
 from app.upstreams.clocks import Clocks
+from tests.support.emitters import ReadableSealer, counted_ids
 from tests.support.script import says, stops
-from tests.support.stage import OpenBook, counted_ids
 
 BROKEN = Problem(code="upstream_error", message="It broke.")
 IDENTITY = Identity("resp_AM-1", 1)
@@ -57,7 +57,7 @@ class Asking:
         self.answer = answer
         self.before = before
         self.asked = False
-        turn = first_turn(REQUEST, make, SummaryContext(IDENTITY, counted_ids(), lambda: 1, OpenBook()))
+        turn = first_turn(REQUEST, make, SummaryContext(IDENTITY, counted_ids(), lambda: 1, ReadableSealer()))
         assert isinstance(turn, SummaryTurn)
         self.turn: Any = turn
         self.notes: dict[str, Any] = {}
@@ -75,7 +75,7 @@ class Asking:
             if self.before is not None:
                 await self.before()
             self.asked = True
-            turn = make(summary.next_request, OpenBook())
+            turn = make(summary.next_request, ReadableSealer())
             return await self._answer(turn, *self.answer)
 
         return Pump(summary.emitter, ask, clocks=Clocks, request_id="req_1")

@@ -10,7 +10,7 @@ import pytest
 from app.upstreams import connections, http_server
 from tests.support.http_chat import direct, hear
 from tests.support.script import counts, delta, says, stops, talk
-from tests.support.servers import Ask, ChatUpstream, End, Gate, Hang, Pause, Status, Step
+from tests.support.servers import Ask, ChatUpstream, End, Hang, Latch, Pause, Status, Step
 from tests.support.upstream_asks import KEY, TOOLS, answers, asks, said
 
 Json = dict[str, Any]
@@ -149,7 +149,7 @@ def test_a_proxy_of_the_environment_is_used_but_never_for_this_machine(
 
 
 async def test_payloads_come_as_they_are_spoken() -> None:
-    gate = Gate()
+    gate = Latch()
     with ChatUpstream([says("Hel"), gate, says("lo")]) as upstream:
         async with direct(upstream.url) as chat:
             payloads = chat.open(asks())
@@ -191,7 +191,7 @@ async def test_a_body_that_never_ends_behind_the_last_word_is_left(monkeypatch: 
 
 async def test_many_asks_at_a_time_do_not_mix_nor_wait_for_each_other() -> None:
     """More than the hundred connections that are the client library's own limit."""
-    gate = Gate()
+    gate = Latch()
 
     def script(ask: Ask) -> list[Step]:
         return [gate, *talk(ask.body["model"])]

@@ -10,7 +10,7 @@ from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.http_chat import direct, hear
 from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream, Cut, Gate, Hang, Reset, Status, Step
+from tests.support.servers import ChatUpstream, Cut, Hang, Latch, Reset, Status, Step
 from tests.support.upstream_asks import KEY, answers, asks, said
 from tests.support.upstream_refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
 
@@ -84,7 +84,7 @@ async def test_an_upstream_without_tls_behind_a_secure_address_is_told_so() -> N
         ([says("Hi"), Cut()], "Hi", BROKE),
         ([says("Hi"), Reset()], "Hi", BROKE),
         ([says("Hi"), stops(), Cut()], "Hi", BROKE),
-        ([says("Hi"), Gate()], "Hi", SLOW),
+        ([says("Hi"), Latch()], "Hi", SLOW),
         ([says("Hi"), b"data: " + b"x" * (50 * 1024 * 1024)], "Hi", as_it_must("a line of the stream is too long")),
         ([Status(200, b"\x1f\x8b", {"content-encoding": "gzip"})], None, as_it_must("the answer is compressed")),
     ],

@@ -12,7 +12,7 @@ import pytest
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import says, talk
-from tests.support.servers import Gate, Hang, Step
+from tests.support.servers import Hang, Latch, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, asks, said, server
@@ -51,7 +51,7 @@ async def test_a_consumer_that_is_cancelled_closes_the_upstream(provider: str | 
 
 
 async def test_payloads_come_as_they_are_spoken() -> None:
-    gate = Gate()
+    gate = Latch()
     with server(None, [says("Hel"), gate, says("lo")]) as upstream:
         payloads = LitellmChat(base_url=upstream.url).open(asks())
         assert said([await anext(payloads)]) == {"text": "Hel"}

@@ -16,7 +16,7 @@ from tests.support.servers import (
     Ask,
     ChatUpstream,
     Cut,
-    Gate,
+    Latch,
     Pause,
     Reset,
     Script,
@@ -139,7 +139,7 @@ async def test_a_request_that_nobody_can_have_read_is_sent_until_the_connection_
     lane: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if all idle connections had been closed at the very moment of writing."""
-    gate = Gate()
+    gate = Latch()
     with Closable([gate, *talk("Hi")]) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             running = [asyncio.create_task(answers(chat, dict(ask))) for _ in range(3)]
@@ -156,7 +156,7 @@ async def test_a_request_that_nobody_can_have_read_is_sent_until_the_connection_
 @pytest.mark.usefixtures("_quick")
 async def test_idle_connections_are_bounded_in_number_and_in_time() -> None:
     for lane in ("chat", "as is"):
-        gate = Gate()
+        gate = Latch()
         with Closable([gate, *talk("Hi")]) as upstream:
             async with client(lane, upstream.url, keep=Keep(connections=2, seconds=0.3)) as (chat, ask):
                 running = [asyncio.create_task(answers(chat, dict(ask))) for _ in range(6)]

@@ -10,7 +10,7 @@ from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.support.script import breaks, says
-from tests.support.servers import ChatUpstream, Gate, Hang, Reset, ResponsesUpstream, Status, Step
+from tests.support.servers import ChatUpstream, Hang, Latch, Reset, ResponsesUpstream, Status, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, asks, server
@@ -144,7 +144,7 @@ async def test_silence_in_mid_stream_is_a_timeout(provider: str | None) -> None:
         "anthropic": claude.begins(),
         "gemini": [candidate({"text": "Hi"})],
     }.get(str(provider), [says("Hi")])  # type: ignore[assignment]  # a list of dicts is a list of steps
-    assert await fail(provider, *spoken, Gate(), patience=0.3) == SLOW
+    assert await fail(provider, *spoken, Latch(), patience=0.3) == SLOW
 
 
 @pytest.mark.parametrize(

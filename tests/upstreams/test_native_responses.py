@@ -9,7 +9,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams import connections, http_server, native_responses
 from app.upstreams.native_responses import NativeResponses
-from tests.support.servers import Cut, End, Gate, Hang, Pause, Reset, ResponsesUpstream, Script, Status, Step
+from tests.support.servers import Cut, End, Hang, Latch, Pause, Reset, ResponsesUpstream, Script, Status, Step
 from tests.support.servers.responses import answer, begins, ends, message
 from tests.support.upstream_asks import KEY, answers
 from tests.support.upstream_refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
@@ -133,7 +133,7 @@ TOLD = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "para
     [
         ([Reset()], [], BROKE),
         ([*HELLO[:4], Cut()], HELLO[:4], BROKE),
-        ([*HELLO[:4], Gate()], HELLO[:4], SLOW),
+        ([*HELLO[:4], Latch()], HELLO[:4], SLOW),
         ([*HELLO[:4], End()], HELLO[:4], None),
         ([*HELLO[:2], TOLD], HELLO[:2], busy(5)),
         ([TOLD], [], busy(5)),
@@ -196,7 +196,7 @@ USED_UP = Problem(
         ([*HELLO[:2], QUOTA, End()], HELLO[:2], USED_UP),
         ([*HELLO[:2], QUOTA, Cut()], HELLO[:2], USED_UP),
         ([*HELLO[:2], QUOTA, *HELLO[2:]], HELLO[:2], USED_UP),
-        ([*HELLO[:2], QUOTA, Gate()], HELLO[:2], USED_UP),
+        ([*HELLO[:2], QUOTA, Latch()], HELLO[:2], USED_UP),
         ([*HELLO[:2], {"type": "error", "error": QUOTA}], HELLO[:2], USED_UP),
     ],
     ids=["with both", "at once", "its words in the error alone", "ended", "cut", "going on", "silent", "nested"],

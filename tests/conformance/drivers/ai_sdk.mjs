@@ -1,5 +1,5 @@
 // The AI SDK: `streamText` over @ai-sdk/openai, or over @ai-sdk/open-responses.
-import { baseURL, degrees, lines, load, play } from "./play.mjs";
+import { baseURL, degrees, lines, load, runCells } from "./run_cells.mjs";
 
 const open = process.argv[3] === "open-responses";
 const { streamText, tool, stepCountIs, Output } = await load("ai");
@@ -141,7 +141,7 @@ async function failed(model) {
 
 const wait = async (model) => ({ text: textOf(await run(model, { maxRetries: 2 })) });
 
-await play({
+await runCells({
   text,
   reasoning,
   parallel,

@@ -8,7 +8,7 @@ from openai import APIStatusError
 from pydantic import BaseModel
 
 from tests.conformance import lines
-from tests.conformance.drivers.play import Told, play
+from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 WEATHER: dict[str, Any] = {"type": "function", "name": lines.WEATHER, "description": "…", "parameters": lines.CITY}
 LOOK_UP: dict[str, Any] = {**WEATHER, "name": lines.LOOK_UP}
@@ -46,11 +46,11 @@ def loop(chat: Any, answer: Any) -> Any:
         history += [message, *given]
 
 
-def text(url: str, model: str) -> Told:
+def text(url: str, model: str) -> Outcome:
     return {"text": ask(chat(url, model)).text}
 
 
-def reasoning(url: str, model: str) -> Told:
+def reasoning(url: str, model: str) -> Outcome:
     message = ask(chat(url, model, reasoning={"effort": "low", "summary": "auto"}))
     said = [block["reasoning"] for block in message.content_blocks if block["type"] == "reasoning"]
     return {"reasoning": "".join(said), "text": message.text}
@@ -65,13 +65,13 @@ def _answering(made: list[str], name: str) -> Any:
     return answer
 
 
-def parallel(url: str, model: str) -> Told:
+def parallel(url: str, model: str) -> Outcome:
     made: list[str] = []
     message = loop(chat(url, model).bind_tools([WEATHER]), _answering(made, lines.WEATHER))
     return {"calls": made, "text": message.text}
 
 
-def custom(url: str, model: str) -> Told:
+def custom(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     @custom_tool  # type: ignore[untyped-decorator]  # as above
@@ -87,7 +87,7 @@ def custom(url: str, model: str) -> Told:
     return {"input": "".join(made), "text": message.text}
 
 
-def namespace(url: str, model: str) -> Told:
+def namespace(url: str, model: str) -> Outcome:
     """`bind_tools` knows no namespaces, so it is bound as it is."""
     made: list[str] = []
     tool = {"type": "namespace", "name": lines.NAMESPACE, "description": "Of the sky.", "tools": [LOOK_UP]}
@@ -95,18 +95,18 @@ def namespace(url: str, model: str) -> Told:
     return {"calls": made, "text": message.text}
 
 
-def schema(url: str, model: str) -> Told:
+def schema(url: str, model: str) -> Outcome:
     shaped = chat(url, model).with_structured_output(Weather, method="json_schema")
     return {"parsed": list(shaped.stream(lines.PROMPT))[-1].model_dump()}
 
 
-def picture(url: str, model: str) -> Told:
+def picture(url: str, model: str) -> Outcome:
     image = {"type": "image", "base64": lines.PIXEL, "mime_type": "image/png"}
     message = HumanMessage([{"type": "text", "text": lines.PROMPT}, image])
     return {"text": ask(chat(url, model), [message]).text}
 
 
-def picture_back(url: str, model: str) -> Told:
+def picture_back(url: str, model: str) -> Outcome:
     tool = {"type": "function", "name": "take_picture", "parameters": {"type": "object", "properties": {}}}
     image = [{"type": "input_image", "image_url": lines.PICTURE}]
 
@@ -116,18 +116,18 @@ def picture_back(url: str, model: str) -> Told:
     return {"text": loop(chat(url, model).bind_tools([tool]), answer).text}
 
 
-def refusal(url: str, model: str) -> Told:
+def refusal(url: str, model: str) -> Outcome:
     message = ask(chat(url, model))
     said = [block.get("refusal", "") for block in message.content if isinstance(block, dict)]
     return {"refusal": "".join(said) or message.additional_kwargs.get("refusal")}
 
 
-def incomplete(url: str, model: str) -> Told:
+def incomplete(url: str, model: str) -> Outcome:
     message = ask(chat(url, model))
     return {"text": message.text, "ended": message.response_metadata["incomplete_details"]["reason"]}
 
 
-def failed_before(url: str, model: str) -> Told:
+def failed_before(url: str, model: str) -> Outcome:
     try:
         ask(chat(url, model))
     except APIStatusError as error:
@@ -135,7 +135,7 @@ def failed_before(url: str, model: str) -> Told:
     return {}
 
 
-def failed_in(url: str, model: str) -> Told:
+def failed_in(url: str, model: str) -> Outcome:
     heard = ""
     try:
         for piece in chat(url, model).stream(lines.PROMPT):
@@ -146,12 +146,12 @@ def failed_in(url: str, model: str) -> Told:
     return {"text": heard}
 
 
-def wait(url: str, model: str) -> Told:
+def wait(url: str, model: str) -> Outcome:
     return {"text": ask(chat(url, model, retries=2)).text}
 
 
 if __name__ == "__main__":
-    play(
+    run_cells(
         {
             "text": text,
             "reasoning": reasoning,

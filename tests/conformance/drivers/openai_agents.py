@@ -18,7 +18,7 @@ from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
 from tests.conformance import lines
-from tests.conformance.drivers.play import Told, play
+from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 QUIET = RunConfig(tracing_disabled=True)
 
@@ -39,14 +39,14 @@ async def run(url: str, model: str, prompt: Any = lines.PROMPT, retries: int = 0
     return result, raw
 
 
-async def text(url: str, model: str) -> Told:
+async def text(url: str, model: str) -> Outcome:
     result, raw = await run(url, model)
     heard = "".join(event.delta for event in raw if event.type == "response.output_text.delta")
     read = result.final_output
     return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
 
 
-async def reasoning(url: str, model: str) -> Told:
+async def reasoning(url: str, model: str) -> Outcome:
     settings = ModelSettings(reasoning=Reasoning(effort="low", summary="auto"), store=False)
     result, _ = await run(url, model, model_settings=settings)
     thought, message = result.new_items
@@ -54,7 +54,7 @@ async def reasoning(url: str, model: str) -> Told:
     return {"reasoning": said, "text": message.raw_item.content[0].text}
 
 
-async def parallel(url: str, model: str) -> Told:
+async def parallel(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     @function_tool
@@ -67,7 +67,7 @@ async def parallel(url: str, model: str) -> Told:
     return {"calls": sorted(made), "text": result.final_output}
 
 
-async def custom(url: str, model: str) -> Told:
+async def custom(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     async def run_code(_context: Any, said: str) -> str:
@@ -79,7 +79,7 @@ async def custom(url: str, model: str) -> Told:
     return {"input": "".join(made), "text": result.final_output}
 
 
-async def namespace(url: str, model: str) -> Told:
+async def namespace(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     @function_tool
@@ -93,12 +93,12 @@ async def namespace(url: str, model: str) -> Told:
     return {"calls": made, "text": result.final_output}
 
 
-async def schema(url: str, model: str) -> Told:
+async def schema(url: str, model: str) -> Outcome:
     result, _ = await run(url, model, output_type=Weather)
     return {"parsed": result.final_output.model_dump()}
 
 
-async def picture(url: str, model: str) -> Told:
+async def picture(url: str, model: str) -> Outcome:
     parts = [
         {"type": "input_text", "text": lines.PROMPT},
         {"type": "input_image", "image_url": lines.PICTURE, "detail": "auto"},
@@ -107,7 +107,7 @@ async def picture(url: str, model: str) -> Told:
     return {"text": result.final_output}
 
 
-async def picture_back(url: str, model: str) -> Told:
+async def picture_back(url: str, model: str) -> Outcome:
     @function_tool
     def take_picture() -> ToolOutputImage:
         """Takes a picture."""
@@ -132,17 +132,17 @@ async def heard_until(url: str, model: str) -> tuple[str, BaseException]:
     raise AssertionError("the run did not raise")
 
 
-async def refusal(url: str, model: str) -> Told:
+async def refusal(url: str, model: str) -> Outcome:
     _, error = await heard_until(url, model)
     return {"refusal": getattr(error, "refusal", repr(error))}
 
 
-async def incomplete(url: str, model: str) -> Told:
+async def incomplete(url: str, model: str) -> Outcome:
     heard, error = await heard_until(url, model)
     return {"text": heard, "ended": str(error)}
 
 
-async def failed_before(url: str, model: str) -> Told:
+async def failed_before(url: str, model: str) -> Outcome:
     try:
         await run(url, model)
     except APIStatusError as error:
@@ -150,19 +150,19 @@ async def failed_before(url: str, model: str) -> Told:
     return {}
 
 
-async def failed_in(url: str, model: str) -> Told:
+async def failed_in(url: str, model: str) -> Outcome:
     heard, error = await heard_until(url, model)
     told = str(error)
     return {"text": heard, "error": told, "code": "server_error" if "server_error" in told else None}
 
 
-async def wait(url: str, model: str) -> Told:
+async def wait(url: str, model: str) -> Outcome:
     result, _ = await run(url, model, retries=2)
     return {"text": result.final_output}
 
 
 if __name__ == "__main__":
-    play(
+    run_cells(
         {
             "text": text,
             "reasoning": reasoning,

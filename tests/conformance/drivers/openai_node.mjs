@@ -1,5 +1,5 @@
 // The openai package for Node: every stream put together by its own `.stream()` helper.
-import { baseURL, degrees, lines, load, play } from "./play.mjs";
+import { baseURL, degrees, lines, load, runCells } from "./run_cells.mjs";
 
 const { default: OpenAI } = await load("openai");
 const { zodTextFormat } = await load("openai/helpers/zod");
@@ -132,7 +132,7 @@ async function failedIn(model) {
 
 const wait = async (model) => ({ text: (await ask(model, {}, 2)).output_text });
 
-await play({
+await runCells({
   text,
   reasoning,
   parallel,

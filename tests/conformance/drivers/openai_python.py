@@ -7,7 +7,7 @@ from openai import APIStatusError, OpenAI
 from pydantic import BaseModel
 
 from tests.conformance import lines
-from tests.conformance.drivers.play import Told, play
+from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 WEATHER: dict[str, Any] = {"type": "function", "name": lines.WEATHER, "parameters": lines.CITY, "strict": True}
 LOOK_UP: dict[str, Any] = {"type": "function", "name": lines.LOOK_UP, "parameters": lines.CITY, "strict": False}
@@ -33,7 +33,7 @@ def ask(url: str, model: str, retries: int = 0, **fields: Any) -> Any:
         return told.get_final_response()
 
 
-def text(url: str, model: str) -> Told:
+def text(url: str, model: str) -> Outcome:
     """Heard by its deltas and read from its end: the same."""
     with client(url).responses.stream(model=model, input=lines.PROMPT) as told:
         heard = "".join(event.delta for event in told if event.type == "response.output_text.delta")
@@ -41,7 +41,7 @@ def text(url: str, model: str) -> Told:
     return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
 
 
-def reasoning(url: str, model: str) -> Told:
+def reasoning(url: str, model: str) -> Outcome:
     response = ask(url, model, reasoning={"effort": "low", "summary": "auto"})
     thought, message = response.output
     return {"reasoning": "".join(part.text for part in thought.summary), "text": message.content[0].text}
@@ -62,7 +62,7 @@ def output(call: Any, given: Any) -> dict[str, Any]:
     return {"type": f"{call.type}_output", "call_id": call.call_id, "output": given}
 
 
-def parallel(url: str, model: str) -> Told:
+def parallel(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     def answer(item: Any) -> Any:
@@ -74,7 +74,7 @@ def parallel(url: str, model: str) -> Told:
     return {"text": loop(url, model, [WEATHER], answer).output_text, "calls": made}
 
 
-def custom(url: str, model: str) -> Told:
+def custom(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     def answer(item: Any) -> Any:
@@ -88,7 +88,7 @@ def custom(url: str, model: str) -> Told:
     return {"text": response.output_text, "input": "".join(made)}
 
 
-def namespace(url: str, model: str) -> Told:
+def namespace(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     def answer(item: Any) -> Any:
@@ -101,8 +101,8 @@ def namespace(url: str, model: str) -> Told:
     return {"text": loop(url, model, [tool], answer).output_text, "calls": made}
 
 
-def search(url: str, model: str) -> Told:
-    told: Told = {"calls": []}
+def search(url: str, model: str) -> Outcome:
+    told: Outcome = {"calls": []}
 
     def answer(item: Any) -> Any:
         if item.type == "tool_search_call":
@@ -118,13 +118,13 @@ def search(url: str, model: str) -> Told:
     return {"text": loop(url, model, [tool], answer).output_text, **told}
 
 
-def schema(url: str, model: str) -> Told:
+def schema(url: str, model: str) -> Outcome:
     with client(url).responses.stream(model=model, input=lines.PROMPT, text_format=Weather) as told:
         parsed = told.get_final_response().output_parsed
     return {"parsed": parsed and parsed.model_dump()}
 
 
-def picture(url: str, model: str) -> Told:
+def picture(url: str, model: str) -> Outcome:
     parts = [
         {"type": "input_text", "text": lines.PROMPT},
         {"type": "input_image", "image_url": lines.PICTURE, "detail": "high"},
@@ -132,7 +132,7 @@ def picture(url: str, model: str) -> Told:
     return {"text": ask(url, model, input=[{"role": "user", "content": parts}]).output_text}
 
 
-def picture_back(url: str, model: str) -> Told:
+def picture_back(url: str, model: str) -> Outcome:
     tool = {"type": "function", "name": "take_picture", "parameters": {"type": "object", "properties": {}}}
 
     def answer(item: Any) -> Any:
@@ -143,7 +143,7 @@ def picture_back(url: str, model: str) -> Told:
     return {"text": loop(url, model, [tool], answer).output_text}
 
 
-def refusal(url: str, model: str) -> Told:
+def refusal(url: str, model: str) -> Outcome:
     [message] = ask(url, model).output
     return {"refusal": "".join(part.refusal for part in message.content)}
 
@@ -154,12 +154,12 @@ def last(url: str, model: str) -> Any:
         return [event.response for event in told if hasattr(event, "response")][-1]
 
 
-def incomplete(url: str, model: str) -> Told:
+def incomplete(url: str, model: str) -> Outcome:
     response = last(url, model)
     return {"text": response.output_text, "ended": response.incomplete_details.reason}
 
 
-def failed_before(url: str, model: str) -> Told:
+def failed_before(url: str, model: str) -> Outcome:
     try:
         ask(url, model)
     except APIStatusError as error:
@@ -167,17 +167,17 @@ def failed_before(url: str, model: str) -> Told:
     return {}
 
 
-def failed_in(url: str, model: str) -> Told:
+def failed_in(url: str, model: str) -> Outcome:
     response = last(url, model)
     return {"text": response.output_text, "error": response.error.message, "code": response.error.code}
 
 
-def wait(url: str, model: str) -> Told:
+def wait(url: str, model: str) -> Outcome:
     return {"text": ask(url, model, retries=2).output_text}
 
 
 if __name__ == "__main__":
-    play(
+    run_cells(
         {
             "text": text,
             "reasoning": reasoning,

@@ -14,7 +14,7 @@ from pydantic_ai.providers.openai import OpenAIProvider  # type: ignore[import-n
 from pydantic_ai.tools import ToolDefinition  # type: ignore[import-not-found]  # it has an environment of its own
 
 from tests.conformance import lines
-from tests.conformance.drivers.play import Told, play
+from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 PROFILE = openai_model_profile("gpt-5.4")
 """What to take the model for. Without it, tools are searched by an ordinary function, of whatever name is not known."""
@@ -43,7 +43,7 @@ async def run(url: str, model: str, prompt: Any = lines.PROMPT, retries: int = 0
     return await agent(url, model, retries, **fields).run(prompt, event_stream_handler=hear)
 
 
-async def text(url: str, model: str) -> Told:
+async def text(url: str, model: str) -> Outcome:
     heard = ""
     async with agent(url, model).run_stream(lines.PROMPT) as told:
         async for piece in told.stream_text(delta=True, debounce_by=None):
@@ -52,13 +52,13 @@ async def text(url: str, model: str) -> Told:
     return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
 
 
-async def reasoning(url: str, model: str) -> Told:
+async def reasoning(url: str, model: str) -> Outcome:
     result = await run(url, model)
     parts = result.all_messages()[-1].parts
     return {"reasoning": "".join(p.content for p in parts if isinstance(p, ThinkingPart)), "text": result.output}
 
 
-async def parallel(url: str, model: str) -> Told:
+async def parallel(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     def get_weather(city: str) -> str:
@@ -69,8 +69,8 @@ async def parallel(url: str, model: str) -> Told:
     return {"calls": sorted(made), "text": result.output}
 
 
-async def search(url: str, model: str) -> Told:
-    told: Told = {"calls": []}
+async def search(url: str, model: str) -> Outcome:
+    told: Outcome = {"calls": []}
 
     def get_weather(city: str) -> str:
         told["calls"].append(city)
@@ -85,7 +85,7 @@ async def search(url: str, model: str) -> Told:
     return {**told, "text": result.output}
 
 
-async def schema(url: str, model: str) -> Told:
+async def schema(url: str, model: str) -> Outcome:
     result = await run(url, model, output_type=NativeOutput(Weather))
     return {"parsed": result.output.model_dump()}
 
@@ -95,18 +95,18 @@ def image() -> BinaryContent:
     return BinaryContent(data=found.data, media_type=found.media_type)
 
 
-async def picture(url: str, model: str) -> Told:
+async def picture(url: str, model: str) -> Outcome:
     return {"text": (await run(url, model, [lines.PROMPT, image()])).output}
 
 
-async def picture_back(url: str, model: str) -> Told:
+async def picture_back(url: str, model: str) -> Outcome:
     def take_picture() -> BinaryContent:
         return image()
 
     return {"text": (await run(url, model, tools=[take_picture])).output}
 
 
-async def refusal(url: str, model: str) -> Told:
+async def refusal(url: str, model: str) -> Outcome:
     """It raises; the words are in what it raises."""
     try:
         return {"text": (await run(url, model)).output}
@@ -114,12 +114,12 @@ async def refusal(url: str, model: str) -> Told:
         return {"refusal": lines.REFUSAL if lines.REFUSAL in f"{error} {vars(error)}" else repr(error)}
 
 
-async def incomplete(url: str, model: str) -> Told:
+async def incomplete(url: str, model: str) -> Outcome:
     result = await run(url, model)
     return {"text": result.output, "ended": result.all_messages()[-1].provider_details["finish_reason"]}
 
 
-async def failed_before(url: str, model: str) -> Told:
+async def failed_before(url: str, model: str) -> Outcome:
     try:
         await run(url, model)
     except ModelHTTPError as error:
@@ -128,7 +128,7 @@ async def failed_before(url: str, model: str) -> Told:
     return {}
 
 
-async def failed_in(url: str, model: str) -> Told:
+async def failed_in(url: str, model: str) -> Outcome:
     heard = ""
 
     async def hear(_context: Any, events: Any) -> None:
@@ -147,12 +147,12 @@ async def failed_in(url: str, model: str) -> Told:
     return {"text": heard}
 
 
-async def wait(url: str, model: str) -> Told:
+async def wait(url: str, model: str) -> Outcome:
     return {"text": (await run(url, model, retries=2)).output}
 
 
 if __name__ == "__main__":
-    play(
+    run_cells(
         {
             "text": text,
             "reasoning": reasoning,

@@ -11,7 +11,7 @@ from app.protocol.problems import ProblemError
 from tests.support.chat_answers import heard, turn
 from tests.support.chat_requests import ask, assistant, call, output, user
 from tests.support.script import counts, delta, says, stops
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 MARKING = ChatOptions(model=ModelOptions(cache_control="auto"))
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -8,9 +8,9 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import assistant, call, output, user
 from tests.support.compacting_turns import OPEN, SAID, USAGE, Json, asked, compaction, heard, new_turn, outcome, told
+from tests.support.emitters import ReadableSealer
 from tests.support.script import says, stops, thinks
-from tests.support.stage import OpenBook
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 TRIGGER: Json = {"type": "compaction_trigger"}
 
@@ -74,7 +74,7 @@ def test_how_a_summary_may_end(answer: list[Json], expected: tuple[str, list[str
 
 def test_a_summary_that_was_cut_says_so_to_whoever_reads_it() -> None:
     [item] = heard(new_turn([*SAID, TRIGGER]), [says("Half of"), stops("length")])[-1]["response"]["output"]
-    assert opened_window(item["encrypted_content"], OpenBook(), "input[0]") == Window(summary=f"Half of\n\n{CUT}")
+    assert opened_window(item["encrypted_content"], ReadableSealer(), "input[0]") == Window(summary=f"Half of\n\n{CUT}")
 
 
 def test_what_a_model_refuses_to_sum_up_is_told_in_its_words() -> None:

@@ -29,9 +29,9 @@ from tests.support.compacting_turns import (
     second_turn,
     told,
 )
+from tests.support.emitters import ReadableSealer
 from tests.support.script import says, stops
-from tests.support.stage import OpenBook
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 LONG = "word " * 2_000
 
@@ -112,7 +112,7 @@ def test_a_last_step_of_too_many_calls_is_summed_up_as_well(count: int, kept: in
     before = [user(LONG * 70), call("before"), output("before")]
     turn = managed([*before, *calls, *[output(f"c{n}") for n in range(count)]], threshold=150_000)
     item, _ = heard(turn, [says("So."), stops()], [says("Yes."), stops()])[-1]["response"]["output"]
-    window = opened_window(item["encrypted_content"], OpenBook(), "input[0]")
+    window = opened_window(item["encrypted_content"], ReadableSealer(), "input[0]")
     assert window is not None
     assert (window.summary, len(window.after)) == ("So.", kept)
 

@@ -7,8 +7,8 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
 from tests.support.chat_answers import heard, turn
+from tests.support.event_lines import event_lines
 from tests.support.script import Chunk, calls, delta, more, says, stops, thinks
-from tests.support.sketch import sketch
 
 PNG = "iVBORw0KGgo="
 
@@ -49,7 +49,7 @@ def test_it_closes_words_and_thoughts_and_stands_beside_calls() -> None:
         thinks("hm"), says("Here:"), IMAGE, says("and"), calls(0, "f", id="c1"), IMAGE, more(0, "{}"), stops()
     ]  # fmt: skip
     events = heard(turn(), *chunks)
-    told = [line for line in sketch(events) if "added" in line or "done" in line]
+    told = [line for line in event_lines(events) if "added" in line or "done" in line]
     assert [line for line in told if "text" not in line] == [
         "0 added reasoning",
         "0 done reasoning completed",

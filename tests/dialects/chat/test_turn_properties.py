@@ -12,7 +12,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.script import (
@@ -110,4 +110,4 @@ def test_any_chunks_make_a_sound_stream(sent: list[Any], reason: str | None, opt
     told = [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
     check(told)
     judge(told)
-    assert {name for _, name, _ in check_heard(told).calls} <= {"f", "g"}
+    assert {name for _, name, _ in check_consumed(told).calls} <= {"f", "g"}

@@ -11,7 +11,7 @@ from openai.types.responses import ResponseStreamEvent
 
 from app.protocol.events import Ending, RelayedItem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.relay_turns import (
@@ -44,7 +44,7 @@ def test_an_answer_passes_with_our_mark_and_the_public_name() -> None:
     assert told == marked(answer(*WHOLE))
     check(told)
     judge(told)
-    check_heard(told)
+    check_consumed(told)
 
 
 def test_where_ids_are_kept_only_the_model_is_renamed() -> None:
@@ -164,7 +164,7 @@ def test_signs_of_life_anywhere_leave_a_stream_that_is_whole() -> None:
     events = plain(told)
     check(events)
     judge(events)
-    assert check_heard(events) == check_heard(heard(new_turn(), answer(*WHOLE)))
+    assert check_consumed(events) == check_consumed(heard(new_turn(), answer(*WHOLE)))
 
 
 # In the upstream's stead

@@ -8,10 +8,10 @@ from app.compaction.window import Window, sealed_window
 from app.dialects.responses.relayed_body import UNREADABLE
 from app.options import ServerOptions
 from app.protocol.problems import ProblemError
+from tests.support.emitters import ReadableSealer
 from tests.support.relay_turns import heard, new_turn
 from tests.support.servers.responses import answer, reasoning
-from tests.support.stage import OpenBook
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 BODY: dict[str, Any] = {
     "input": [
@@ -51,7 +51,7 @@ def test_where_ids_are_kept_they_come_back_as_they_went() -> None:
 
 def test_what_this_server_sealed_for_another_model_is_left_out_and_what_others_sealed_is_not() -> None:
     """The upstream would refuse what it cannot read. Of a thought its summary stays, without the id that we made."""
-    ours = OpenBook().seal("reasoning", {"text": "hm"})
+    ours = ReadableSealer().seal("reasoning", {"text": "hm"})
     readable = {"type": "reasoning", "id": "rs_AM-1", "summary": [{"type": "summary_text", "text": "hm"}]}
     theirs = {"type": "reasoning", "id": "rs_AM-2", "summary": [], "encrypted_content": "gAAA"}
     items = [
@@ -61,19 +61,19 @@ def test_what_this_server_sealed_for_another_model_is_left_out_and_what_others_s
         {**readable, "encrypted_content": None},
         {"type": "of_tomorrow", "encrypted_content": ours},
     ]
-    told = new_turn(body={"input": items}, sealer=OpenBook()).ask["input"]
+    told = new_turn(body={"input": items}, sealer=ReadableSealer()).ask["input"]
     assert told == [
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
         {**theirs, "id": "rs_2"},
         {**readable, "id": "rs_1", "encrypted_content": None},
         {"type": "of_tomorrow", "encrypted_content": ours},
     ]
-    kept = new_turn(body={"input": items}, sealer=OpenBook(), ids="keep").ask["input"]
+    kept = new_turn(body={"input": items}, sealer=ReadableSealer(), ids="keep").ask["input"]
     assert kept == [told[0], theirs, items[3], items[4]]
 
 
-@pytest.mark.parametrize("sealer", [None, OpenBook()])
-def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: OpenBook | None) -> None:
+@pytest.mark.parametrize("sealer", [None, ReadableSealer()])
+def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: ReadableSealer | None) -> None:
     """Another upstream of ours, an AM Proxy whose keys are not here any more, or one that does not seal any longer."""
     [sealed] = [
         event["item"]
@@ -133,13 +133,13 @@ def test_no_upstream_is_made_to_fetch_a_private_address(item: dict[str, Any], pa
 def test_what_a_compaction_item_holds_is_checked_by_the_same_rule() -> None:
     """It was sealed where private addresses were allowed, or would not have been told to anybody."""
     picture = {"role": "user", "content": [TEXT, {"type": "input_image", "image_url": PRIVATE}]}
-    window = sealed_window(Window(summary="So.", whole=True, after=[picture]), OpenBook())
+    window = sealed_window(Window(summary="So.", whole=True, after=[picture]), ReadableSealer())
     body = {"input": [{"role": "user", "content": "x"}, {"type": "compaction", "encrypted_content": window}]}
     with pytest.raises(ProblemError) as caught:
-        new_turn(body=body, sealer=OpenBook())
+        new_turn(body=body, sealer=ReadableSealer())
     problem = caught.value.problem
     assert (problem.code, problem.param) == ("invalid_value", "input[1].content[1].image_url")
     assert (
-        new_turn(body=body, sealer=OpenBook(), server=ServerOptions(allow_private_urls=True)).ask["input"][-1]
+        new_turn(body=body, sealer=ReadableSealer(), server=ServerOptions(allow_private_urls=True)).ask["input"][-1]
         == picture
     )

@@ -13,7 +13,7 @@ from tests.support.relay_turns import Json, heard, new_turn
 from tests.support.servers import ResponsesUpstream
 from tests.support.servers.responses import Said, answer, call, hosted, message
 from tests.support.serving import serving
-from tests.support.warned import sentences
+from tests.support.warning_sentences import sentences
 
 TOOLS: list[Json] = [{"type": "function", "name": name, "parameters": {}} for name in ("weather", "clock", "map")]
 CLOCK = {"type": "function", "name": "clock"}

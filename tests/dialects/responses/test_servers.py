@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from tests.support.consumer import check_heard
+from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.relay_turns import CREATED_AT, Json, heard, new_turn, plain
 from tests.support.servers.responses import Said, answer, call, message, reasoning
@@ -25,7 +25,7 @@ BROKE = Problem(code="upstream_error", message="It broke.")
 
 def pieces(events: list[Json]) -> list[tuple[str, ...]]:
     """Without the ids of calls, which are each server's own."""
-    return [piece if piece[0] != "call" else piece[2:] for piece in check_heard(events).pieces]
+    return [piece if piece[0] != "call" else piece[2:] for piece in check_consumed(events).pieces]
 
 
 def ids(events: list[Json]) -> dict[Any, set[str]]:
@@ -89,7 +89,7 @@ def test_a_call_that_is_told_as_done_and_was_cut_is_incomplete(arguments: str) -
     limit = {"reason": "max_output_tokens"}
     told = heard(new_turn(), vllm(answer(cut, status="incomplete", incomplete_details=limit)))
     check(told)
-    assert check_heard(told).calls == []
+    assert check_consumed(told).calls == []
     assert [item["status"] for item in told[-1]["response"]["output"]] == ["incomplete"]
 
 
@@ -107,7 +107,7 @@ def test_a_part_that_was_never_begun_is_begun_and_closed() -> None:
     events[-1]["response"]["output"] = [{**born, "status": "completed", "content": whole}]
     told = heard(new_turn(), events)
     check(told)
-    assert check_heard(told).pieces == [("thought", "hm")]
+    assert check_consumed(told).pieces == [("thought", "hm")]
 
 
 def test_prose_that_was_never_closed_is_closed_before_the_last_event() -> None:
@@ -116,7 +116,7 @@ def test_prose_that_was_never_closed_is_closed_before_the_last_event() -> None:
     events[-1]["response"]["output"] = []
     told = heard(new_turn(), events)
     check(told)
-    assert check_heard(told).pieces == [("text", "Hel")]
+    assert check_consumed(told).pieces == [("text", "Hel")]
     assert told[-1]["response"]["output"][0]["status"] == "completed"
 
 
@@ -128,7 +128,7 @@ def test_an_item_without_any_id_gets_one() -> None:
         event.get("item", {}).pop("id", None)
     told = heard(new_turn(), events)
     check(told)
-    assert check_heard(told).pieces == [("text", "Hi")]
+    assert check_consumed(told).pieces == [("text", "Hi")]
 
 
 def test_a_response_without_an_id_gets_one() -> None:

@@ -25,7 +25,7 @@ from tests.support.servers.openai import OpenAIUpstream
 from tests.support.servers.openrouter import OpenRouterUpstream
 from tests.support.servers.responses import ResponsesUpstream
 from tests.support.servers.server import ScriptedUpstream
-from tests.support.servers.steps import Ask, Cut, End, Gate, Hang, Json, Leave, Pause, Reset, Script, Status, Step
+from tests.support.servers.steps import Ask, Cut, End, Hang, Json, Latch, Leave, Pause, Reset, Script, Status, Step
 from tests.support.servers.vllm import OlderVllmUpstream, VllmUpstream
 
 __all__ = [
@@ -40,12 +40,12 @@ __all__ = [
     "Cut",
     "DeepSeekUpstream",
     "End",
-    "Gate",
     "GeminiUpstream",
     "GroqUpstream",
     "Hang",
     "Hides",
     "Json",
+    "Latch",
     "Leave",
     "MistralUpstream",
     "ModelUpstream",

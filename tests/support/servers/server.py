@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.servers.steps import Ask, Cut, End, Gate, Hang, Json, Leave, Pause, Reset, Script, Status, Step
+from tests.support.servers.steps import Ask, Cut, End, Hang, Json, Latch, Leave, Pause, Reset, Script, Status, Step
 
 _REASONS = {
     200: "OK",
@@ -178,7 +178,7 @@ class ScriptedUpstream:
             self.violations += faults
             return await self._whole(writer, self.refusal(ask, faults))
         steps = list(script(ask) if callable(script) else script)
-        early = isinstance(steps[0], Pause | Gate | Hang | Reset) if steps else False
+        early = isinstance(steps[0], Pause | Latch | Hang | Reset) if steps else False
         if early and not await self._step(steps.pop(0), ask, writer):
             return False
         if steps and isinstance(steps[0], Status):
@@ -205,7 +205,7 @@ class ScriptedUpstream:
         match step:
             case Pause(seconds):
                 await asyncio.sleep(seconds)
-            case Gate():
+            case Latch():
                 while not step.is_open:  # noqa: ASYNC110 — opened from another thread, and a test's wait is short
                     await asyncio.sleep(0.002)
             case Hang():

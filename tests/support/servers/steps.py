@@ -49,7 +49,7 @@ class Status:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Gate:
+class Latch:
     """Say nothing until the test calls `open()`."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Gate:
         return self._opened.is_set()
 
 
-Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | Gate
+Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | Latch
 
 
 @dataclass

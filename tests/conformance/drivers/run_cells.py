@@ -10,20 +10,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-Told = dict[str, Any]
+Outcome = dict[str, Any]
 Drive = Callable[[str, str], Any]
 """Drives the client through one cell: the server's base URL, the model's name; what it gives may be awaitable."""
 
 
-def thrown(error: BaseException) -> Told:
+def thrown(error: BaseException) -> Outcome:
     """An error as a program that catches it sees it."""
     return {"threw": type(error).__name__, "error": str(error)}
 
 
-def play(drives: dict[str, Drive], caught: Callable[[BaseException], Told] = thrown) -> None:
+def run_cells(drives: dict[str, Drive], caught: Callable[[BaseException], Outcome] = thrown) -> None:
     """Try every cell of the task."""
     task = json.load(sys.stdin)
-    told: dict[str, Told] = {}
+    told: dict[str, Outcome] = {}
     for cell, model in task["cells"].items():
         try:
             given = drives[cell](f"{task['url']}/v1", model)

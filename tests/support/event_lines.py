@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def sketch(events: Iterable[Mapping[str, Any]]) -> list[str]:
+def event_lines(events: Iterable[Mapping[str, Any]]) -> list[str]:
     """One line per event: where (seat, or seat and part), what, and what it says."""
     return [_line(event) for event in events]
 

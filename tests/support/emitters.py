@@ -1,4 +1,4 @@
-"""A stage for the emitter alone: counted ids, a still clock, function tools only, and plain dicts out."""
+"""An emitter alone: counted ids, a fixed clock, function tools only, and plain dicts out."""
 
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -20,7 +20,7 @@ FORBIDDEN = "forbidden"
 """A tool the client ruled out."""
 
 
-class OpenBook:
+class ReadableSealer:
     """A sealer whose envelopes anybody can read, for tests that compare them."""
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
@@ -32,11 +32,11 @@ class OpenBook:
         book, _, content = envelope.partition(" ")
         return msgspec.json.decode(content, type=dict[str, Any]) if book == kind else None
 
-    def fresh(self) -> "OpenBook":
+    def fresh(self) -> "ReadableSealer":
         """The same: nothing is counted."""
         return self
 
-    def for_owner(self, owner: str, *, alone: bool) -> "OpenBook":  # noqa: ARG002 — anybody reads it
+    def for_owner(self, owner: str, *, alone: bool) -> "ReadableSealer":  # noqa: ARG002 — anybody reads it
         """The same for everybody."""
         return self
 

@@ -5,7 +5,7 @@ from tests.support.servers import ChatUpstream, ResponsesUpstream, Script
 from tests.support.servers.responses import answer, message
 
 
-def speaking(via: str, *scripts: Script) -> ChatUpstream | ResponsesUpstream:
+def scripted_upstream(via: str, *scripts: Script) -> ChatUpstream | ResponsesUpstream:
     """A scripted server for this lane; `talk` is said in its own words."""
     if via != "responses":
         return ChatUpstream(*scripts)

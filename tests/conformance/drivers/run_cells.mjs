@@ -17,7 +17,7 @@ export const degrees = (city) => `21 degrees in ${city}`;
 export const thrown = (error) => ({ threw: error.constructor.name, error: error.message });
 
 /** Try every cell of the task. */
-export async function play(drives) {
+export async function runCells(drives) {
   const told = {};
   for (const [cell, model] of Object.entries(task.cells)) {
     try {

@@ -25,7 +25,7 @@ WORDS: Final = ("once ", "upon ", "a ", "time ", "Ünïcödé ", "\N{GRINNING FA
 
 
 @dataclass(frozen=True)
-class Plan:
+class Scenario:
     """One stream: what is said, how fast, and how it goes wrong."""
 
     number: int
@@ -40,15 +40,15 @@ class Plan:
     @property
     def text(self) -> str:
         """All that would be said."""
-        return whole("".join(self.pieces))
+        return join_surrogates("".join(self.pieces))
 
 
-def whole(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """The text with the halves of its characters joined."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def plan_of(number: int) -> Plan:
+def scenario_of(number: int) -> Scenario:
     """The plan with this number, the same every time."""
     chance = random.Random(number)  # noqa: S311 — chance that can be repeated
     # a message of white space alone is one that we never open, but a relay passes on
@@ -58,41 +58,41 @@ def plan_of(number: int) -> Plan:
     if fault == "halves":
         pieces += HALVES
     patience = chance.randint(1, 12) if chance.random() < 0.1 else None
-    return Plan(number, pieces, chance.uniform(0.05, 0.6), fault, chance.randrange(len(pieces)), patience)
+    return Scenario(number, pieces, chance.uniform(0.05, 0.6), fault, chance.randrange(len(pieces)), patience)
 
 
-def said_in_chat(ask: Ask, seen: set[int]) -> list[Step]:
+def chat_script(ask: Ask, seen: set[int]) -> list[Step]:
     """The script of a chat server."""
-    plan = plan_of(int(ask.body["messages"][-1]["content"]))
-    steps: list[Step] = [opens(), *[says(piece) for piece in plan.pieces], stops()]
-    if plan.fault == "usage":
+    scenario = scenario_of(int(ask.body["messages"][-1]["content"]))
+    steps: list[Step] = [opens(), *[says(piece) for piece in scenario.pieces], stops()]
+    if scenario.fault == "usage":
         steps.append(chunk(usage=GARBAGE))
-    return _paced(plan, steps, 1, seen)
+    return _paced(scenario, steps, 1, seen)
 
 
-def said_in_responses(ask: Ask, seen: set[int]) -> list[Step]:
+def responses_script(ask: Ask, seen: set[int]) -> list[Step]:
     """The script of a server that speaks Responses."""
     held = ask.body["input"]
-    plan = plan_of(int(held if isinstance(held, str) else held[0]["content"]))
+    scenario = scenario_of(int(held if isinstance(held, str) else held[0]["content"]))
     # a relay passes halves on as they came, and the grammar joins them as Python does: not at all
-    pieces = (plan.text,) if plan.fault == "halves" else plan.pieces
-    return _paced(plan, [*answer(message("msg_1", *pieces))], 4, seen)
+    pieces = (scenario.text,) if scenario.fault == "halves" else scenario.pieces
+    return _paced(scenario, [*answer(message("msg_1", *pieces))], 4, seen)
 
 
-def _paced(plan: Plan, steps: list[Step], opening: int, seen: set[int]) -> list[Step]:
-    if plan.fault == "refused":
+def _paced(scenario: Scenario, steps: list[Step], opening: int, seen: set[int]) -> list[Step]:
+    if scenario.fault == "refused":
         return [Status(500, b"<html>no</html>")]
-    if plan.fault == "busy" and plan.number not in seen:  # once; the next time it is answered
-        seen.add(plan.number)
+    if scenario.fault == "busy" and scenario.number not in seen:  # once; the next time it is answered
+        seen.add(scenario.number)
         return [Status(503)]
-    if plan.fault == "dies":  # it has read the request
+    if scenario.fault == "dies":  # it has read the request
         return [Reset()]
-    if plan.fault == "long line":
+    if scenario.fault == "long line":
         steps.insert(opening, LONG_LINE)
-    if plan.fault == "leaves":
+    if scenario.fault == "leaves":
         steps.append(Leave())
     ends: dict[Fault, list[Step]] = {"cut": [Cut()], "reset": [Reset()], "ended": [End()], "error": [breaks(), End()]}
-    if plan.fault in ends:
-        steps = steps[: opening + plan.at + 1] + ends[plan.fault]
-    paced = [paced for step in steps for paced in (step, Pause(plan.pause))]
-    return paced[:-1] if plan.fault == "leaves" else paced
+    if scenario.fault in ends:
+        steps = steps[: opening + scenario.at + 1] + ends[scenario.fault]
+    paced = [paced for step in steps for paced in (step, Pause(scenario.pause))]
+    return paced[:-1] if scenario.fault == "leaves" else paced

@@ -1,4 +1,4 @@
-"""The whole chain: client, this server, one of its lanes, and a chat server that refuses what strict ones refuse."""
+"""Client, this server, one of its lanes, and a chat server that refuses what strict servers refuse."""
 
 import socket
 from collections.abc import Iterator
@@ -13,24 +13,24 @@ SECRET = "sk-upstreams-own-0123456789abcdef"
 """The key this server sends; no client may ever see it."""
 
 
-class Chain(NamedTuple):
+class ProxiedUpstream(NamedTuple):
     """A server, what is behind it, and what that says to each model's name."""
 
     url: str
     upstream: ChatUpstream
     scripts: dict[str, Script]
 
-    def say(self, model: str, *scripts: Script) -> None:
+    def set_scripts(self, model: str, *scripts: Script) -> None:
         """Script a model: one script per ask, the last one again and again."""
         asks = iter(scripts)
         last: list[Script] = []
 
-        def play(ask: Ask) -> list[Step]:
+        def next_steps(ask: Ask) -> list[Step]:
             last[:] = [next(asks, last[0] if last else [])]
             script = last[0]
             return list(script(ask) if callable(script) else script)
 
-        self.scripts[model] = play
+        self.scripts[model] = next_steps
 
     def asks(self, model: str) -> list[Ask]:
         """What this model was asked."""
@@ -41,7 +41,7 @@ Lane = Literal["litellm", "chat", "responses"]
 
 
 @contextmanager
-def chained(via: Lane = "litellm") -> Iterator[Chain]:
+def proxied_upstream(via: Lane = "litellm") -> Iterator[ProxiedUpstream]:
     """One server and one upstream, whose scripts are chosen by the model's name.
 
     `closed` goes to a port where nobody listens, `keyless` to the upstream without a key. The relay stands before a
@@ -49,19 +49,19 @@ def chained(via: Lane = "litellm") -> Iterator[Chain]:
     """
     scripts: dict[str, Script] = {}
 
-    def play(ask: Ask) -> list[Step]:
+    def next_steps(ask: Ask) -> list[Step]:
         script = scripts[ask.body["model"]]
         return list(script(ask) if callable(script) else script)
 
     with ExitStack() as stack:
-        nobody = stack.enter_context(socket.socket())
-        nobody.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
-        upstream = stack.enter_context(ChatUpstream(play))
+        unused = stack.enter_context(socket.socket())
+        unused.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        upstream = stack.enter_context(ChatUpstream(next_steps))
         url = stack.enter_context(serving(_settings("chat" if via == "responses" else via, upstream.url, closed)))
         if via == "responses":
             url = stack.enter_context(serving(_settings(via, f"{url}/v1", closed)))
-        yield Chain(url, upstream, scripts)
+        yield ProxiedUpstream(url, upstream, scripts)
 
 
 def _settings(via: Lane, local: str, closed: str) -> Settings:

@@ -11,7 +11,7 @@ from tests.support.serving import serving
 
 
 @dataclass
-class Stage:
+class ScriptedModels:
     """One server for all clients. A model's name chooses what is played to whoever asks it."""
 
     url: str = ""
@@ -22,13 +22,13 @@ class Stage:
     violations: dict[str, list[str]] = field(default_factory=dict)
     """What the upstream had to refuse, by model."""
 
-    def say(self, model: str, scripts: Sequence[Script]) -> None:
+    def set_scripts(self, model: str, scripts: Sequence[Script]) -> None:
         """Script a model: one script per ask, the last one again and again."""
         self.scripts[model] = list(scripts)
         for kept in (self.asks, self.times, self.violations):
             kept[model] = []
 
-    def play(self, ask: Ask) -> list[Step]:
+    def steps(self, ask: Ask) -> list[Step]:
         """The next script of the model that is asked."""
         model = ask.body["model"]
         if model not in self.scripts:
@@ -43,9 +43,9 @@ class Stage:
 class _Upstream(ChatUpstream):
     """Keeps what it had to refuse by model, so that one client's fault is that client's."""
 
-    def __init__(self, stage: Stage) -> None:
-        super().__init__(stage.play)
-        self._stage = stage
+    def __init__(self, scripted: ScriptedModels) -> None:
+        super().__init__(scripted.steps)
+        self._stage = scripted
         self.may_violate = True
 
     def faults(self, ask: Ask) -> list[str]:
@@ -56,14 +56,14 @@ class _Upstream(ChatUpstream):
 
 
 @contextmanager
-def staged(models: Mapping[str, Model] | None = None) -> Iterator[Stage]:
+def scripted_models(models: Mapping[str, Model] | None = None) -> Iterator[ScriptedModels]:
     """A server with the settings it has by default, every model of it on one scripted chat server through litellm."""
-    stage = Stage()
-    with _Upstream(stage) as upstream:
+    scripted = ScriptedModels()
+    with _Upstream(scripted) as upstream:
         settings = Settings(
             upstreams={"scripted": Upstream(base_url=upstream.url, api_key=Secret("sk-scripted"))},
             models={**(models or {}), "*": Model(upstream="scripted")},
         )
         with serving(settings) as url:
-            stage.url, stage.upstream = url, upstream
-            yield stage
+            scripted.url, scripted.upstream = url, upstream
+            yield scripted
