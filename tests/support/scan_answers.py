@@ -135,12 +135,14 @@ def page(n: int, growths: list[Grown], seen: dict[str, list[Seen]]) -> str:
         )
         for lane, via in (("chat", "chat"), ("relay", "responses"))
     )
-    return f"""An upstream answers with as much as it likes of one kind. Each kind is measured twice. It is read at n,
-2n and 4n in one process (n = {n}): 4n may take at most {STEEPEST:g} times as long as n, where linear work takes 4 times
-as long, and {PER_BYTE} bytes of memory for each byte beside {FIXED >> 20} MiB. Log probabilities in one line take up
-to {DENSE_PER_BYTE}; an event holds at most {MOST_VALUES} values. Then a long answer passes through the real server,
-{LONG >> 20} MiB, or what a single event may hold; another caller asks `/health/live` all the time, and may wait
-{LONGEST_WAIT} ms at most. A status other than 200 in that run is a refusal at one of the bounds.
+    return f"""An upstream may send any amount of one kind of answer. Each kind is measured twice.
+First, answers of the sizes n, 2n and 4n are read in one process (n = {n}). 4n may take at most {STEEPEST:g} times as
+long as n (linear work takes 4 times as long), and {PER_BYTE} bytes of memory for each byte in addition
+to {FIXED >> 20} MiB. Log probabilities in one line take up to {DENSE_PER_BYTE}; an event may have at most
+{MOST_VALUES} values.
+Second, a long answer passes through the real server:
+{LONG >> 20} MiB, or the limit of a single event. Another client requests `/health/live` all the time, and may
+wait {LONGEST_WAIT} ms at most. A status other than 200 in that run means that a limit was reached.
 
 CPython {platform.python_version()} on {platform.system()}, on {time.strftime("%Y-%m-%d")}.
 

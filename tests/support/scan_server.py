@@ -232,11 +232,11 @@ def page(chat: list[Seen], frames: list[Seen], others: dict[str, list[Seen]]) ->
     lanes = "\n\n".join(
         f'### `via = "{via}"`\n\n{HEAD}\n' + "\n".join(each.row() for each in seen) for via, seen in others.items()
     )
-    return f"""One client sends one request of each shape, as long as a request may be ({LIMIT >> 20} MiB, `max_items`,
-`max_parts`, `max_tools`, `max_json_values` at their defaults), to a model behind `via = "chat"`. Another asks
-`/health/live` all the time. Nobody else may wait longer than {LONGEST_WAIT} ms, and no request may need more memory
-than {MOST_MEMORY} bytes for each byte that a body may have. Where a shape is shorter than that, a limit on what it
-holds comes first.
+    return f"""One client sends one request of each shape, as large as the limits allow ({LIMIT >> 20} MiB, `max_items`,
+`max_parts`, `max_tools`, `max_json_values` at their defaults), to a model behind `via = "chat"`. Another
+client requests `/health/live` all the time. It may never wait longer than {LONGEST_WAIT} ms, and no request may
+need more memory than {MOST_MEMORY} bytes for each byte of the largest body. A shape that is smaller than that
+reaches another limit first, such as the number of items.
 
 CPython {platform.python_version()} on {platform.system()}, on {time.strftime("%Y-%m-%d")}.
 
@@ -245,13 +245,13 @@ CPython {platform.python_version()} on {platform.system()}, on {time.strftime("%
 
 ### Websocket
 
-Each shape as one frame. What a connection remembers of it is part of the memory.
+Each shape is sent as one frame. The memory includes the part that the connection remembers.
 
 {HEAD}
 {_rows(frames)}
 
-The longest of these shapes on the other lanes, over HTTP. What litellm does with a request on the event loop is its
-own: there the bounds are not promised, only measured.
+The largest of these shapes with the other values of `via`, over HTTP. litellm does work on the event loop that AM Proxy
+does not control: for `via = "litellm"` the times are measured, but not guaranteed.
 
 {lanes}"""
 
