@@ -1,6 +1,7 @@
 """The interface of a bridge, and the types that bridges share with dialects."""
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -44,39 +45,30 @@ class PastOutput(NamedTuple):
     content: str | list[Any]
 
 
-class Bridge(Protocol):
+class Bridge(ABC):
     """One tool type: its shapes on the wire, and how a function carries it. No I/O; bridges do not use each other."""
 
-    item_prefix: str
+    tool: ClassVar[type[Tool]]
+    """The shape of the tool as a client offers it."""
+    call: ClassVar[type[ToolItem]]
+    """The shape of a past call."""
+    output: ClassVar[type[ToolItem]]
+    """The shape of the output of a past call."""
+    item_prefix: ClassVar[str]
     """The prefix of its calls' ids."""
 
-    @property
-    def tool(self) -> type[Tool]:
-        """The shape of the tool as a client offers it."""
-        ...
-
-    @property
-    def call(self) -> type[ToolItem]:
-        """The shape of a past call."""
-        ...
-
-    @property
-    def output(self) -> type[ToolItem]:
-        """The shape of the output of a past call."""
-        ...
-
+    @abstractmethod
     def declare(self, tool: Any, name: str, /) -> FunctionSpec | None:
         """The function that carries this tool, under this name. None if the tool would run on OpenAI's servers."""
-        ...
 
+    @abstractmethod
     def read_call(self, item: Any, bridged: BridgedTool, /) -> PastCall:
         """A past call of the tool, as a call of its function."""
-        ...
 
-    def read_output(self, item: Any, names: Names, /) -> PastOutput:
-        """The output of a past call. Tools in it get the names of their functions."""
-        ...
+    def read_output(self, item: Any, _names: Names, /) -> PastOutput:
+        """The output of a past call, text or parts. Tools in it get the names of their functions."""
+        return PastOutput(item.call_id, item.output)
 
+    @abstractmethod
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """The item for a call of this function."""
-        ...

@@ -4,23 +4,25 @@ Until then the client gets no event of the call, unless another item opens after
 empty action. A call that ends before its action is complete is never sent: no client could run half of one.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import msgspec
 
-from app.emitter.open_items import Closed, ItemPosition
+from app.bridges.base import Bridge, BridgedTool
+from app.emitter.open_items import Closed, ItemPosition, OpenCall
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem
 
 
-class OpenAction:
+class OpenAction(OpenCall):
     """A call with an action. `make_item` makes its item from the arguments, announced (`in_progress`) or finished."""
 
     def __init__(self, position: ItemPosition, make_item: Callable[[ItemStatus, str], OutputItem]) -> None:
-        self.position = position
+        super().__init__(position)
         self._make_item = make_item
-        self._arguments: list[str] = []
         self._announced: OutputItem | None = None
 
     def open(self) -> list[e.Event]:
@@ -33,15 +35,6 @@ class OpenAction:
             return []
         self._announced = self._make_item("in_progress", self.written())
         return [self.position.item(e.OutputItemAdded, item=self._announced)]
-
-    def add(self, arguments: str) -> list[e.Event]:
-        """More arguments. They cannot be sent yet."""
-        self._arguments.append(arguments)
-        return []
-
-    def written(self) -> str:
-        """All arguments so far."""
-        return "".join(self._arguments)
 
     def empty_delta(self) -> None:
         """None: an action has no deltas."""
@@ -56,6 +49,20 @@ class OpenAction:
     def _grow(self, _item: OutputItem, /) -> list[e.Event]:
         """The events between the first and the last event of an item. Most actions have none."""
         return []
+
+
+class ActionBridge(Bridge):
+    """A bridge whose calls are items with an action."""
+
+    open_item: ClassVar[type[OpenAction]] = OpenAction
+
+    @abstractmethod
+    def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> OutputItem:
+        """The item of a call with these arguments: as announced (`in_progress`), or finished."""
+
+    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+        """An item that is sent when its action is complete."""
+        return self.open_item(position, partial(self.make_item, position.id, call_id))
 
 
 def read_object(arguments: str) -> dict[str, Any]:

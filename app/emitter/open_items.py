@@ -48,10 +48,7 @@ class Closed(NamedTuple):
 class OpenItem(Protocol):
     """What the emitter asks of every item."""
 
-    @property
-    def position(self) -> ItemPosition:
-        """Its position."""
-        ...
+    position: ItemPosition
 
     def open(self) -> list[e.Event]:
         """The events that begin it."""
@@ -66,20 +63,25 @@ class OpenItem(Protocol):
         ...
 
 
-class OpenCall(OpenItem, Protocol):
-    """A tool call of any kind, its arguments still arriving."""
+class OpenCall(OpenItem):
+    """A tool call of any kind, its arguments still arriving. By default they are sent when they are complete."""
+
+    def __init__(self, position: ItemPosition) -> None:
+        self.position = position
+        self._arguments: list[str] = []
 
     def announce(self) -> list[e.Event]:
         """The events that begin it, if they were not sent yet: another item is about to open."""
-        ...
+        return []
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments, as the model wrote them."""
-        ...
+        self._arguments.append(arguments)
+        return []
 
     def written(self) -> str:
         """All arguments so far."""
-        ...
+        return "".join(self._arguments)
 
 
 class _OpenText:
@@ -229,23 +231,18 @@ class OpenMessage:
         return events
 
 
-class OpenFunctionCall:
+class OpenFunctionCall(OpenCall):
     """A call of a function, its arguments passed on character by character."""
 
     def __init__(self, position: ItemPosition, name: str, call_id: str, namespace: str | None = None) -> None:
-        self.position = position
+        super().__init__(position)
         self._name = name
         self._call_id = call_id
         self._namespace = UNSET if namespace is None else namespace
-        self._arguments: list[str] = []
 
     def open(self) -> list[e.Event]:
         """Added, with empty arguments."""
         return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
-
-    def announce(self) -> list[e.Event]:
-        """Nothing: its beginning was sent when it opened."""
-        return []
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments."""
@@ -258,10 +255,6 @@ class OpenFunctionCall:
                 delta=arguments,
             )
         ]
-
-    def written(self) -> str:
-        """All arguments so far."""
-        return "".join(self._arguments)
 
     def empty_delta(self) -> e.Event:
         """An empty delta."""

@@ -4,10 +4,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.naming import Names
-from app.bridges.open_action import OpenAction, read_limit, read_object
-from app.emitter.open_items import ItemPosition, OpenCall
+from app.bridges.base import BridgedTool, FunctionSpec, PastCall
+from app.bridges.open_action import ActionBridge, read_limit, read_object
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.input_parts import ParsedContent
 from app.protocol.request.shape import Shape
@@ -64,8 +62,8 @@ class TimerCall(OutputItem, frozen=True, kw_only=True, tag="timer_call"):
     action: WaitAction
 
 
-class TimerBridge:
-    """`timer` rides on a function of seconds."""
+class TimerBridge(ActionBridge):
+    """A function with a number of seconds carries `timer`."""
 
     tool = TimerTool
     call = TimerCallItem
@@ -81,15 +79,7 @@ class TimerBridge:
         arguments = msgspec.json.encode({"seconds": item.action.seconds}).decode()
         return PastCall(item.call_id, bridged.spec.name, arguments)
 
-    def read_output(self, item: TimerCallOutputItem, _names: Names, /) -> PastOutput:
-        """Text or parts."""
-        return PastOutput(item.call_id, item.output)
-
-    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> TimerCall:
         """A `timer_call` item."""
-
-        def make_item(status: ItemStatus, arguments: str) -> TimerCall:
-            action = WaitAction(read_limit(read_object(arguments).get("seconds")) or 0)
-            return TimerCall(id=position.id, status=status, call_id=call_id, action=action)
-
-        return OpenAction(position, make_item)
+        action = WaitAction(read_limit(read_object(arguments).get("seconds")) or 0)
+        return TimerCall(id=item_id, status=status, call_id=call_id, action=action)

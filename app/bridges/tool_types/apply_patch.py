@@ -7,9 +7,8 @@ from msgspec import UNSET, UnsetType
 
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import OpenAction, read_object
+from app.bridges.open_action import ActionBridge, read_object
 from app.bridges.registry import BRIDGES
-from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.shape import Shape
 from app.protocol.request.tool_items import ToolItem
@@ -80,7 +79,7 @@ class ApplyPatchCall(OutputItem, frozen=True, kw_only=True, tag="apply_patch_cal
     operation: FileOperation
 
 
-class ApplyPatchBridge:
+class ApplyPatchBridge(ActionBridge):
     """A function shaped like the operation carries the typed `apply_patch`. Codex's is a custom tool instead."""
 
     tool = ApplyPatchTool
@@ -104,18 +103,14 @@ class ApplyPatchBridge:
         lines = [f"[{item.status}]" if item.status else "", item.output or ""]
         return PastOutput(item.call_id, "\n".join(line for line in lines if line))
 
-    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> ApplyPatchCall:
         """An `apply_patch_call` item."""
-
-        def make_item(status: ItemStatus, arguments: str) -> ApplyPatchCall:
-            operation = _operation(arguments)
-            if status != "in_progress":
-                return ApplyPatchCall(id=position.id, status="completed", call_id=call_id, operation=operation)
-            if operation.diff is not UNSET:  # clients read type and path here, and the diff when it is done
-                operation = msgspec.structs.replace(operation, diff="")
-            return ApplyPatchCall(id=position.id, status="in_progress", call_id=call_id, operation=operation)
-
-        return OpenAction(position, make_item)
+        operation = _operation(arguments)
+        if status != "in_progress":
+            return ApplyPatchCall(id=item_id, status="completed", call_id=call_id, operation=operation)
+        if operation.diff is not UNSET:  # clients read type and path here, and the diff when it is done
+            operation = msgspec.structs.replace(operation, diff="")
+        return ApplyPatchCall(id=item_id, status="in_progress", call_id=call_id, operation=operation)
 
 
 BRIDGES.register(ApplyPatchBridge())

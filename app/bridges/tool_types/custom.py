@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import SkipValidation
 
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
+from app.bridges.base import Bridge, BridgedTool, FunctionSpec, PastCall
 from app.bridges.json_string_tap import JsonStringTap
-from app.bridges.naming import Names, ToolName
+from app.bridges.naming import ToolName
 from app.bridges.registry import BRIDGES
 from app.emitter.open_items import Closed, ItemPosition, OpenCall
 from app.protocol import events as e
@@ -80,7 +80,7 @@ class CustomToolCall(OutputItem, frozen=True, kw_only=True, tag="custom_tool_cal
     namespace: str | UnsetType = UNSET
 
 
-class CustomBridge:
+class CustomBridge(Bridge):
     """A function with one string parameter carries a custom tool."""
 
     tool = CustomTool
@@ -101,10 +101,6 @@ class CustomBridge:
         """The input as the string of its function."""
         return PastCall(item.call_id, bridged.spec.name, msgspec.json.encode({INPUT: item.input}).decode())
 
-    def read_output(self, item: CustomToolCallOutputItem, _names: Names, /) -> PastOutput:
-        """The output, text or parts."""
-        return PastOutput(item.call_id, item.output)
-
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `custom_tool_call` item."""
         return OpenCustomCall(position, bridged.tool, call_id)
@@ -113,14 +109,13 @@ class CustomBridge:
 BRIDGES.register(CustomBridge())
 
 
-class OpenCustomCall:
+class OpenCustomCall(OpenCall):
     """A call of a custom tool: its input is read from the arguments while they arrive."""
 
     def __init__(self, position: ItemPosition, tool: ToolName, call_id: str) -> None:
-        self.position = position
+        super().__init__(position)
         self._tool = tool
         self._call_id = call_id
-        self._arguments: list[str] = []
         self._input: list[str] = []
         self._tap = JsonStringTap(INPUT)
 
@@ -128,18 +123,10 @@ class OpenCustomCall:
         """The item is added, with an empty input."""
         return [self.position.item(e.OutputItemAdded, item=self._item("in_progress", ""))]
 
-    def announce(self) -> list[e.Event]:
-        """Nothing: it was announced when it opened."""
-        return []
-
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments, and the part of the input in them."""
         self._arguments.append(arguments)
         return self._grow(self._tap.feed(arguments))
-
-    def written(self) -> str:
-        """All arguments so far, as the model wrote them."""
-        return "".join(self._arguments)
 
     def empty_delta(self) -> e.Event:
         """An empty delta."""

@@ -4,8 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.naming import Names
+from app.bridges.base import Bridge, BridgedTool, FunctionSpec, PastCall
 from app.bridges.registry import BRIDGES
 from app.bridges.schema import VALUE, for_chat, wraps
 from app.emitter.open_items import Closed, ItemPosition, OpenCall, OpenFunctionCall
@@ -39,7 +38,7 @@ class FunctionCallOutputItem(ToolItem):
     output: ParsedContent
 
 
-class FunctionBridge:
+class FunctionBridge(Bridge):
     """A function tool is sent upstream as the function that it is."""
 
     tool = FunctionTool
@@ -60,10 +59,6 @@ class FunctionBridge:
             arguments = f'{{"{VALUE}":{arguments}}}'
         return PastCall(item.call_id, bridged.spec.name, arguments)
 
-    def read_output(self, item: FunctionCallOutputItem, _names: Names, /) -> PastOutput:
-        """The output, text or parts."""
-        return PastOutput(item.call_id, item.output)
-
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `function_call` item."""
         call = OpenFunctionCall(position, bridged.tool.name, call_id, bridged.tool.namespace)
@@ -74,30 +69,16 @@ FUNCTION = FunctionBridge()
 BRIDGES.register(FUNCTION)
 
 
-class OpenWrappedCall:
+class OpenWrappedCall(OpenCall):
     """A call whose arguments are no object: they are taken out of the object around them when it is complete."""
 
     def __init__(self, call: OpenFunctionCall) -> None:
-        self.position = call.position
+        super().__init__(call.position)
         self._call = call
-        self._written: list[str] = []
 
     def open(self) -> list[Event]:
         """The item is added, with empty arguments."""
         return self._call.open()
-
-    def announce(self) -> list[Event]:
-        """Nothing: it was announced when it opened."""
-        return []
-
-    def add(self, arguments: str) -> list[Event]:
-        """More arguments. They cannot be sent yet."""
-        self._written.append(arguments)
-        return []
-
-    def written(self) -> str:
-        """All arguments so far, as the model wrote them."""
-        return "".join(self._written)
 
     def empty_delta(self) -> Event:
         """An empty delta."""

@@ -8,9 +8,8 @@ from pydantic import Field
 
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
+from app.bridges.open_action import ActionBridge, read_limit, read_object, read_words
 from app.bridges.registry import BRIDGES
-from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.shape import Shape
 from app.protocol.request.tool_items import ToolItem
@@ -79,7 +78,7 @@ class LocalShellCall(OutputItem, frozen=True, kw_only=True, tag="local_shell_cal
     action: ExecAction = ExecAction()
 
 
-class LocalShellBridge:
+class LocalShellBridge(ActionBridge):
     """A function with a command carries `local_shell`. Old Codex sends `function_call_output` for its calls."""
 
     tool = LocalShellTool
@@ -103,14 +102,10 @@ class LocalShellBridge:
         """The output. Without a `call_id`, its `id` is that of the call."""
         return PastOutput(item.call_id or item.id or "", item.output)
 
-    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> LocalShellCall:
         """A `local_shell_call` item."""
-
-        def make_item(status: ItemStatus, arguments: str) -> LocalShellCall:
-            action = ExecAction() if status == "in_progress" else _action(arguments)
-            return LocalShellCall(id=position.id, status=status, call_id=call_id, action=action)
-
-        return OpenAction(position, make_item)
+        action = ExecAction() if status == "in_progress" else _action(arguments)
+        return LocalShellCall(id=item_id, status=status, call_id=call_id, action=action)
 
 
 BRIDGES.register(LocalShellBridge())

@@ -7,9 +7,8 @@ from pydantic import Field
 
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import OpenAction, read_limit, read_object, read_words
+from app.bridges.open_action import ActionBridge, OpenAction, read_limit, read_object, read_words
 from app.bridges.registry import BRIDGES
-from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.shape import Shape
@@ -97,13 +96,29 @@ class ShellCall(OutputItem, frozen=True, kw_only=True, tag="shell_call"):
     action: ShellAction = ShellAction()
 
 
-class ShellBridge:
+class OpenShellCall(OpenAction):
+    """A shell call: an event for each command, as clients expect them."""
+
+    def _grow(self, item: OutputItem, /) -> list[e.Event]:
+        assert isinstance(item, ShellCall)  # noqa: S101 — a fault of this program, never of a request
+        events: list[e.Event] = []
+        for index, command in enumerate(item.action.commands):
+            events += [
+                self.position.item(e.ShellCallCommandAdded, command_index=index, command=""),
+                self.position.item(e.ShellCallCommandDelta, command_index=index, delta=command),
+                self.position.item(e.ShellCallCommandDone, command_index=index, command=command),
+            ]
+        return events
+
+
+class ShellBridge(ActionBridge):
     """A function with a list of commands carries `shell`."""
 
     tool = ShellTool
     call = ShellCallItem
     output = ShellCallOutputItem
     item_prefix = "sh"
+    open_item = OpenShellCall
 
     def declare(self, tool: ShellTool, name: str, /) -> FunctionSpec | None:
         """A function shaped like the action; None for a shell in one of OpenAI's containers."""
@@ -126,29 +141,10 @@ class ShellBridge:
             return PastOutput(item.call_id, item.output)
         return PastOutput(item.call_id, "\n".join(_as_text(output) for output in item.output))
 
-    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> ShellCall:
         """A `shell_call` item."""
-
-        def make_item(status: ItemStatus, arguments: str) -> ShellCall:
-            action = ShellAction() if status == "in_progress" else _action(arguments)
-            return ShellCall(id=position.id, status=status, call_id=call_id, action=action)
-
-        return OpenShellCall(position, make_item)
-
-
-class OpenShellCall(OpenAction):
-    """A shell call: an event for each command, as clients expect them."""
-
-    def _grow(self, item: OutputItem, /) -> list[e.Event]:
-        assert isinstance(item, ShellCall)  # noqa: S101 — a fault of this program, never of a request
-        events: list[e.Event] = []
-        for index, command in enumerate(item.action.commands):
-            events += [
-                self.position.item(e.ShellCallCommandAdded, command_index=index, command=""),
-                self.position.item(e.ShellCallCommandDelta, command_index=index, delta=command),
-                self.position.item(e.ShellCallCommandDone, command_index=index, command=command),
-            ]
-        return events
+        action = ShellAction() if status == "in_progress" else _action(arguments)
+        return ShellCall(id=item_id, status=status, call_id=call_id, action=action)
 
 
 BRIDGES.register(ShellBridge())

@@ -7,10 +7,9 @@ import msgspec
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.namespace_members import members
 from app.bridges.naming import Names
-from app.bridges.open_action import OpenAction, read_object
+from app.bridges.open_action import ActionBridge, read_object
 from app.bridges.registry import BRIDGES
 from app.bridges.schema import for_chat
-from app.emitter.open_items import ItemPosition, OpenCall
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.tool_items import ToolItem, ToolsItem
 from app.protocol.request.tools import Tool
@@ -60,7 +59,7 @@ class ToolSearchCall(OutputItem, frozen=True, kw_only=True, tag="tool_search_cal
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class ToolSearchBridge:
+class ToolSearchBridge(ActionBridge):
     """A function with a query carries `tool_search`. The item of its output holds the tools that were found."""
 
     tool = ToolSearchTool
@@ -89,14 +88,10 @@ class ToolSearchBridge:
         text = f"Found tools, which can be called now: {', '.join(found)}" if found else "No tool was found."
         return PastOutput(item.call_id or "", text)
 
-    def open_call(self, _bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
+    def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> ToolSearchCall:
         """A `tool_search_call` item."""
-
-        def make_item(status: ItemStatus, arguments: str) -> ToolSearchCall:
-            query = {} if status == "in_progress" else _query(arguments)
-            return ToolSearchCall(id=position.id, status=status, call_id=call_id, arguments=query)
-
-        return OpenAction(position, make_item)
+        query = {} if status == "in_progress" else _query(arguments)
+        return ToolSearchCall(id=item_id, status=status, call_id=call_id, arguments=query)
 
 
 BRIDGES.register(ToolSearchBridge())
