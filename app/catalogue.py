@@ -10,7 +10,7 @@ import msgspec
 from app.codex_catalog import ModelCard
 from app.compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
 from app.compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
-from app.compaction.window import expanded
+from app.compaction.window import expanded, expanded_body
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
@@ -138,13 +138,15 @@ class Route(NamedTuple):
                 own = msgspec.structs.replace(options, sealer=sealer)
 
                 def relay(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
+                    request = expanded_body(request, sealer)
                     return RelayTurn(request, options=msgspec.structs.replace(options, sealer=sealer), **known)
 
+                def own_summary(request: CreateResponse) -> RelayedObject:
+                    request = expanded_body(for_own_summary(request), sealer)
+                    return RelayedObject(request, OWN_SUMMARY, model=model, options=own, notes=NOTES)
+
                 if self.address:
-                    request = for_own_summary(request)
-                    return await off_loop(
-                        request.size, RelayedObject, request, OWN_SUMMARY, model=model, options=own, notes=NOTES
-                    )
+                    return await off_loop(request.size, own_summary, request)
                 if request.summary_only:
                     request = for_written_summary(request)
                     return await off_loop(request.size, partial(summary_alone, request, relay, context))

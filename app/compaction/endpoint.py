@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.summary_prompt import SUM_UP
+from app.compaction.summary_text import SUM_UP
 from app.parsing.bounds import BOUNDS, Bounds
 from app.parsing.request_body import parse_object
 from app.protocol.events import LastEvent, RelayedLast

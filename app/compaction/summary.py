@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from app.bridges.table import BridgeTable
-from app.compaction.summary_prompt import SUM_UP
+from app.compaction.summary_text import SUM_UP, written_summary
 from app.compaction.window import (
     MOST_VERBATIM,
     SET_UP,
@@ -27,7 +27,6 @@ from app.compaction.window import (
     triggered,
     whole_window,
 )
-from app.compaction.written_summary import written_summary
 from app.emitter.deltas import Stopped, UsageReported
 from app.emitter.emitter import Emitter
 from app.emitter.opening_response import opening_response

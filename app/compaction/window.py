@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.summary_prompt import TOLD
+from app.compaction.summary_text import INTRODUCTION
 from app.emitter.deltas import ItemWritten
 from app.parsing.items import parse_item
 from app.protocol.output_items import OutputItem
@@ -49,7 +49,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def items(self) -> list[dict[str, Any]]:
         """All of it, as input items."""
-        return [*self.before, user_message(f"{TOLD}\n\n{self.summary}"), *self.after]
+        return [*self.before, user_message(f"{INTRODUCTION}\n\n{self.summary}"), *self.after]
 
 
 def sealed_window(window: Window, sealer: Sealer) -> str:
@@ -89,11 +89,20 @@ def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
     """
     if request.positions is not None or SummaryItem not in map(type, request.items):
         return request
-    found = expanded_items(request.items, lambda item: parse_item(item, "input"), sealer)
-    return request.model_copy(update={"input": found.items, "positions": found.positions})
+    result = _expanded_items(request.items, lambda item: parse_item(item, "input"), sealer)
+    return request.model_copy(update={"input": result.items, "positions": result.positions})
 
 
-def expanded_items(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> ExpandedItems:
+def expanded_body(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
+    """The same for the body as it was posted, which is what another Responses server gets."""
+    items = request.raw["input"]
+    if not isinstance(items, list):
+        return request
+    result = _expanded_items(items, lambda item: item, sealer)
+    return request.model_copy(update={"raw": {**request.raw, "input": result.items}, "positions": result.positions})
+
+
+def _expanded_items(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> ExpandedItems:
     """These items with the last compaction item that can be read here expanded, and without what it covers.
 
     They are shapes or plain objects; `made` makes one from a plain object. Items before the last one that opens are
@@ -188,7 +197,7 @@ def _kept(items: Sequence[InputItem], most: int) -> list[InputItem]:
 
 
 def _is_summary(item: MessageItem) -> bool:
-    return isinstance(item.content, str) and item.content.startswith(TOLD)
+    return isinstance(item.content, str) and item.content.startswith(INTRODUCTION)
 
 
 def _is_from_outside(item: Any) -> bool:

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 from app.bridges.base import FunctionSpec
 from app.bridges.choice import Choice
 from app.bridges.table import BridgeTable
-from app.compaction.window import expanded
 from app.prompt.effort import asked_effort, known_effort
 from app.prompt.item_reader import to_conversation
 from app.prompt.model_limits import ModelLimits
@@ -35,11 +34,10 @@ class BuiltPrompt(NamedTuple):
 
 
 def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm) -> BuiltPrompt:
-    """The prompt for this model. `state_form` says how the dialect writes provider state.
+    """The prompt for this model. `state_form` describes how the dialect writes provider state.
 
     Raises `ProblemError` where the request cannot be put to this model.
     """
-    request = expanded(request, rules.sealer)
     _refuse_audio(request.raw)
     table = _table(request, rules)
     warnings = [*request.warnings, *table.warnings]

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.summary_prompt import SUM_UP
 from app.protocol.problems import Problem
 from app.upstreams.demo_json import sample
 from app.upstreams.port import UpstreamRefused
@@ -29,6 +28,8 @@ SLOW: Final = 0.5
 PACE: Final = 0.01
 """Seconds between the words of a long stream."""
 STORIES: Final = 10
+SUMMARY_PHRASE: Final = "write that summary"
+"""A message with these words gets the user's earlier messages as notes. Its other words do not control the answer."""
 
 
 class DemoAsk(NamedTuple):
@@ -70,7 +71,7 @@ class Demo:
 
 def _demo_ask(ask: dict[str, Any]) -> DemoAsk:
     prompt = next((_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), "")
-    if prompt == SUM_UP:  # its words do not control the answer
+    if SUMMARY_PHRASE in prompt.lower():
         return DemoAsk(set(), prompt, ask)
     return DemoAsk(set(re.findall(r"[a-z0-9]+", prompt.lower())), prompt, ask)
 
@@ -119,7 +120,7 @@ def _ending(demo_ask: DemoAsk) -> Callable[[], Chunk | None] | None:
 
 
 def _reply(demo_ask: DemoAsk) -> str:
-    if demo_ask.prompt == SUM_UP:
+    if SUMMARY_PHRASE in demo_ask.prompt.lower():
         texts = [_text(message["content"]) for message in demo_ask.ask["messages"] if message["role"] == "user"]
         return "1. The user said: " + " / ".join(texts[:-1])
     schema = (demo_ask.ask.get("response_format") or {}).get("json_schema", {}).get("schema")

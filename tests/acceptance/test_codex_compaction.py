@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.summary_prompt import SUM_UP, TOLD
+from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Settings, Upstream
 from tests.support.codex import Codex, modules_with
 from tests.support.script import calls, counts, more, opens, stops, talk
@@ -46,5 +46,5 @@ def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool
     assert [message["role"] for message in summing[-3:]] == ["assistant", "tool", "user"]
     assert "one\n" in summing[-2]["content"]
     assert summing[-1]["content"] == SUM_UP
-    assert going_on[-1] == {"role": "user", "content": f"{TOLD}\n\n1. The user wants it done."}
+    assert going_on[-1] == {"role": "user", "content": f"{INTRODUCTION}\n\n1. The user wants it done."}
     assert [message["content"] for message in going_on if message["content"] == "Do it"] == ["Do it"]

@@ -1,17 +1,14 @@
-"""Compaction stands in one room. Who calls it, and what the protocol says of it, are listed here."""
+"""Compaction is one room. The files outside it that mention it are listed here."""
 
 from tests.support.running import ROOT
 
 OUTSIDE = {
     "app/__init__.py": "the map",
     "app/catalogue.py": "begins a turn with a summary",
-    "app/dialects/responses/relayed_body.py": "expands items for a relay",
-    "app/prompt/build.py": "expands items for a prompt",
     "app/protocol/request/summaries.py": "the nouns",
     "app/transports/openapi.py": "the path",
     "app/turns/service.py": "the endpoint's request and answer",
     "app/turns/summary_first.py": "the two steps",
-    "app/upstreams/demo.py": "knows the words with which a summary is asked for",
 }
 
 

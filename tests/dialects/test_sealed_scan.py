@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from app.compaction.window import Window, sealed_window
+from app.compaction.window import Window, expanded, expanded_body, sealed_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
@@ -56,13 +56,14 @@ def said(items: list[Json]) -> bytes:
 
 def by_chat(body: bytes) -> ChatTurn:
     """What a chat server is asked."""
-    return ChatTurn(parse_request(body), options=chat_options(), **stage())
+    options = chat_options()
+    return ChatTurn(expanded(parse_request(body), options.sealer), options=options, **stage())
 
 
 def by_relay(body: bytes) -> RelayTurn:
     """What a server that speaks Responses is asked."""
     options = RelayOptions(sealer=SEALING.for_owner(""), origin=ORIGIN)
-    return RelayTurn(parse_request(body), options=options, **stage())
+    return RelayTurn(expanded_body(parse_request(body), options.sealer), options=options, **stage())
 
 
 def chat_options(most: int = MOST_OPENED) -> ChatOptions:
@@ -109,7 +110,8 @@ def test_only_the_last_window_that_opens_is_opened() -> None:
     """A hundred of them would be ten times what may be opened. One that opens nowhere is passed over."""
     forged = {**WINDOW, "encrypted_content": WINDOW["encrypted_content"][:-4] + "AAAA"}
     request = parse_request(said([*[WINDOW] * 99, window(summary="The last."), forged]))
-    turn = ChatTurn(request, options=chat_options(MOST), **stage())
+    options = chat_options(MOST)
+    turn = ChatTurn(expanded(request, options.sealer), options=options, **stage())
     told = [message["content"] for message in turn.ask["messages"]]
     assert [text.rpartition("\n")[2] for text in told] == ["Hi", "The last.", "Yes.", "Hi"]
     assert sentences(turn.warnings) == [

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.compaction.window import expanded
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.build import build
@@ -37,7 +38,7 @@ RULES: Final = PromptRules(
 
 def asked(fields: Json, *, cache: bool = False) -> MessagesBody:
     """What the server is asked for a request with these fields."""
-    request = parse_request(msgspec.json.encode({"model": "public", **fields}))
+    request = expanded(parse_request(msgspec.json.encode({"model": "public", **fields})), RULES.sealer)
     built = build(request, rules=RULES, model="claude", state_form=FORM)
     body, warnings = encode(built.prompt, model="claude", cache=cache)
     return MessagesBody(body, built.warnings + warnings)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.compaction.summary import SummaryContext, SummaryTurn, first_turn
-from app.compaction.summary_prompt import TOLD
+from app.compaction.summary_text import INTRODUCTION
 from app.compaction.window import Window, expanded, sealed_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
@@ -73,7 +73,7 @@ def compaction(summary: str, **more: Any) -> Json:
 
 
 def told(summary: str) -> tuple[str, str]:
-    return ("user", f"{TOLD}\n\n{summary}")
+    return ("user", f"{INTRODUCTION}\n\n{summary}")
 
 
 def read(turn: Turn, chunks: list[Json]) -> list[Event]:

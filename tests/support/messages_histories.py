@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from app.compaction.summary_prompt import TOLD
+from app.compaction.summary_text import INTRODUCTION
 from app.compaction.window import Window, sealed_window
 from app.emitter.open_reasoning import StatePiece
 from app.prompt.sealed_state import StateSealer
@@ -260,7 +260,7 @@ HISTORIES: Final[dict[str, History]] = {
                 user("Go on"),
             ]
         },
-        body(by_user(words("Long ago"), words(f"{TOLD}\n\nIt was long."), words("Go on"))),
+        body(by_user(words("Long ago"), words(f"{INTRODUCTION}\n\nIt was long."), words("Go on"))),
     ),
     "a demanded call and a format": History(
         {

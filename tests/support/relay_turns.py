@@ -6,6 +6,7 @@ from copy import deepcopy
 from itertools import count
 from typing import Any
 
+from app.compaction.window import expanded_body
 from app.dialects.responses.marked_seals import marked_seal, tag_of
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
@@ -31,10 +32,12 @@ CREATED_AT = 1_700_000_000
 def new_turn(*, for_codex: bool = False, body: Json | None = None, **options: Any) -> RelayTurn:
     """A turn that has not begun. The model is `public` here and `theirs` upstream."""
     numbers = count(1)
+    relay_options = RelayOptions(**options)
+    request = parse_request(json.dumps({"model": "public", "input": "Hi", **(body or {})}).encode())
     return RelayTurn(
-        parse_request(json.dumps({"model": "public", "input": "Hi", **(body or {})}).encode()),
+        expanded_body(request, relay_options.sealer),
         model="theirs",
-        options=RelayOptions(**options),
+        options=relay_options,
         identity=Identity("resp_AM-1", CREATED_AT),
         new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
         now=lambda: CREATED_AT,

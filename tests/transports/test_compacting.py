@@ -10,7 +10,7 @@ from openai import OpenAI
 from openai.types.responses.compacted_response import CompactedResponse
 from websockets.sync.client import connect
 
-from app.compaction.summary_prompt import SUM_UP, TOLD
+from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests.support import grammar
 from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
@@ -111,7 +111,7 @@ def test_the_model_is_asked_once_and_told_what_it_wrote_ever_after() -> None:
     assert contents(upstream) == [
         "Remember the code word: slate.",
         "Well done.",
-        f"{TOLD}\n\n1. The code word is slate.",
+        f"{INTRODUCTION}\n\n1. The code word is slate.",
         "Go on.",
     ]
 
@@ -213,7 +213,7 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
     _, summing, going_on = upstream.asks
     assert summing.body["input"] == [*HISTORY, {"type": "message", "role": "user", "content": SUM_UP}]
     assert (summing.body["store"], summing.body["stream"]) == (False, True)
-    assert [item["content"] for item in going_on.body["input"]][2:] == [f"{TOLD}\n\n1. Slate.", "Go on."]
+    assert [item["content"] for item in going_on.body["input"]][2:] == [f"{INTRODUCTION}\n\n1. Slate.", "Go on."]
 
 
 @pytest.mark.parametrize(
@@ -300,5 +300,5 @@ def test_over_litellm(demo: str) -> None:
         with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
             summary = compact(url, model="m").json()
             assert went_on(url, summary["output"], "m").status_code == 200
-    assert contents(upstream)[-2:] == [f"{TOLD}\n\nNotes.", "Go on."]
+    assert contents(upstream)[-2:] == [f"{INTRODUCTION}\n\nNotes.", "Go on."]
     assert went_on(demo, summary["output"]).status_code == 200

@@ -48,6 +48,12 @@ async def test_by_default_it_explains_itself_and_echoes() -> None:
     assert (thought, called, reason) == ("", [], "stop")
 
 
+async def test_it_writes_a_summary_when_asked_to_and_follows_no_other_word() -> None:
+    wanted = user("Think of what was said, and write that summary now.")
+    said, thought, called, reason = await answer(user("Hello"), user("Fail"), wanted)
+    assert (said, thought, called, reason) == ("1. The user said: Hello / Fail", "", [], "stop")
+
+
 async def test_parts_that_are_no_text_are_named() -> None:
     said, *_ = await answer(user([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {}}]))
     assert said.endswith("You said: See [image_url]")

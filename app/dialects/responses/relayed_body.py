@@ -12,7 +12,6 @@ this server summed up is sent as plain text.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from app.compaction.window import expanded_items
 from app.dialects.responses.marked_ids import original
 from app.dialects.responses.marked_seals import original_seal, tag_of
 from app.dialects.responses.relay_options import RelayOptions
@@ -48,15 +47,12 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     warnings: list[ClientWarning] = []
     items = body["input"]
     if isinstance(items, list):
-        found = expanded_items(items, lambda item: item, options.sealer)
-        for url, param in _urls(found.items, found.positions):
+        positions = request.positions or list(range(len(items)))
+        for url, param in _urls(items, positions):
             if not is_data_uri(url):
                 check_url(url, param, allow_private=options.server.allow_private_urls)
         tag = tag_of(options.origin)
-        read = [
-            _readable(item, f"input[{index}]", tag, options)
-            for item, index in zip(found.items, found.positions, strict=True)
-        ]
+        read = [_readable(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
         warnings = [warning for _, warning in read if warning is not None]
         items = [item for item, _ in read if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.compaction.summary_prompt import CUT, SUM_UP
+from app.compaction.summary_text import CUT, SUM_UP
 from app.compaction.window import Window, opened_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import ProblemError

@@ -131,7 +131,7 @@ def test_no_upstream_is_made_to_fetch_a_private_address(item: dict[str, Any], pa
 
 
 def test_what_a_compaction_item_holds_is_checked_by_the_same_rule() -> None:
-    """It was sealed where private addresses were allowed, or would not have been told to anybody."""
+    """It was sealed where private addresses were allowed."""
     picture = {"role": "user", "content": [TEXT, {"type": "input_image", "image_url": PRIVATE}]}
     window = sealed_window(Window(summary="So.", whole=True, after=[picture]), ReadableSealer())
     body = {"input": [{"role": "user", "content": "x"}, {"type": "compaction", "encrypted_content": window}]}
