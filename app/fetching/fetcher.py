@@ -17,8 +17,8 @@ All errors have the same message, so that a caller cannot find out which names e
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack, closing
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urljoin
 
@@ -125,7 +125,9 @@ class Fetcher:
     async def _get(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
         for _ in range(MOST_REDIRECTS + 1):
             check_url(url, path, allow_private=self._allow_private)
-            async with self._ask(url) as response:
+            if self._session is None:
+                self._session = self._open()
+            with closing(await self._session.get(url, allow_redirects=False)) as response:
                 if response.status in _REDIRECTS:
                     url = urljoin(url, response.headers.get("location", ""))
                     continue
@@ -133,16 +135,6 @@ class Fetcher:
                     raise _CannotFetchError
                 return await _read(response, path, budget, times), response.content_type
         raise _CannotFetchError
-
-    @asynccontextmanager
-    async def _ask(self, url: str) -> AsyncIterator[aiohttp.ClientResponse]:
-        if self._session is None:
-            self._session = self._open()
-        response = await self._session.get(url, allow_redirects=False)
-        try:
-            yield response
-        finally:
-            response.close()
 
     def _open(self) -> aiohttp.ClientSession:
         resolver = CheckedAddresses(self._is_public, self._look_up)
