@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -102,20 +102,18 @@ async def _answer(demo_ask: DemoAsk) -> AsyncIterator[Chunk]:
     ending = _ending(demo_ask)
     for word in words if ending is None else words[: max(len(words) // 2, 1)]:
         yield _delta(content=word)
-    if ending is None:
-        yield _finish("stop")
-    elif chunk := ending():
+    for chunk in [_finish("stop")] if ending is None else ending:
         yield chunk
 
 
-def _ending(demo_ask: DemoAsk) -> Callable[[], Chunk | None] | None:
-    """What ends the answer half-way, if the prompt asks for that."""
+def _ending(demo_ask: DemoAsk) -> list[Chunk] | None:
+    """What follows half of the answer, if the prompt asks for an early end."""
     if demo_ask.has("incomplete"):
-        return lambda: _finish("length")
+        return [_finish("length")]
     if demo_ask.has("fail"):
-        return lambda: {"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}
+        return [{"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}]
     if "cut" in demo_ask.words:
-        return lambda: None
+        return []
     return None
 
 
