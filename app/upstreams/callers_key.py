@@ -23,7 +23,6 @@ async def with_callers_errors(payloads: AsyncGenerator[PayloadT]) -> AsyncGenera
         try:
             async for payload in payloads:
                 yield payload
-        except UpstreamRefused as error:
-            raise error.with_problem(callers_problem(error.problem)) from None
-        except UpstreamBroke as error:
-            raise UpstreamBroke(callers_problem(error.problem)) from None
+        except (UpstreamRefused, UpstreamBroke) as error:
+            error.problem = callers_problem(error.problem)
+            raise

@@ -54,12 +54,6 @@ class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an 
         self.elsewhere = elsewhere
         self.timed_out = timed_out
 
-    def with_problem(self, problem: Problem) -> "UpstreamRefused":
-        """The same with another problem."""
-        return type(self)(
-            problem, wait=self.wait, outage=self.outage, elsewhere=self.elsewhere, timed_out=self.timed_out
-        )
-
 
 class NoSuchAddressError(UpstreamRefused):
     """The upstream has no such address (`Addressed.at`). It may be asked at its own."""
@@ -126,6 +120,6 @@ class Counting(Protocol):
 class Addressed(Protocol):
     """An upstream that may have other addresses, each of which answers with one JSON object."""
 
-    def at(self, path: str) -> UpstreamPort[dict[str, Any], dict[str, Any]]:
+    def at(self, path: str) -> AnyUpstream:
         """The same server at the address that is `path` below its own. The upstream closes it."""
         ...
