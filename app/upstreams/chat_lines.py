@@ -29,7 +29,7 @@ _OTHER_KEYS: Final = ("usage", "timings", "citations", "search_results")
 """The keys of an answer, other than `choices`, that are read."""
 
 UNSTATED: Final = "unstated"
-"""The finish reason of an answer that is over but whose server named none. The reader of chunks knows it."""
+"""The finish reason of a complete answer whose server sent none. The reader of chunks knows it."""
 _OLD_ERROR: Final = b"error:"
 """How older llama.cpp servers begin the line of an error inside a stream."""
 _NO_CONTENT: Final = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})

@@ -15,7 +15,7 @@ _ANNOUNCED: Final = re.compile(
     \S+"""
 )
 """A word that announces a key, and the key. After `Bearer`, `Basic` and `token`, a plain or short word is not a key;
-after the others, only words that say what is wrong with one are not."""
+after the others, only words that describe an error are not."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_\-*.]{10,}")
 """What may be a key, or a name."""
 _MARK: Final = re.compile(
@@ -24,7 +24,7 @@ _MARK: Final = re.compile(
     r")"
 )
 """How keys begin."""
-_LEAST_BEHIND_MARK: Final = 8
+_LEAST_AFTER_MARK: Final = 8
 _LONG: Final = 40
 """Length from which a word is taken for a key, unless it is a name."""
 _LEAST_STEPS: Final = 4
@@ -48,21 +48,21 @@ _HUMP: Final = re.compile(r"[A-Z](?=[a-z])")
 
 def without_keys(text: str) -> str:
     """The text, with `…` for everything that looks like a key."""
-    return _TOKEN.sub(_judged, _ANNOUNCED.sub("…", text))
+    return _TOKEN.sub(_replacement, _ANNOUNCED.sub("…", text))
 
 
-def _judged(found: re.Match[str]) -> str:
-    token = found[0].rstrip(".")
-    dots = found[0][len(token) :]
+def _replacement(word: re.Match[str]) -> str:
+    token = word[0].rstrip(".")
+    dots = word[0][len(token) :]
     mark = _MARK.search(token)  # what follows a later one follows this one too
     if mark is not None and _is_key(token[mark.end() :]):
         return f"…{dots}"
-    return ".".join("…" if _is_long_key(part) else part for part in found[0].split("."))
+    return ".".join("…" if _is_long_key(part) else part for part in word[0].split("."))
 
 
 def _is_key(rest: str) -> bool:
     """Whether the rest of a word that begins as keys do makes it a key."""
-    return len(rest) >= _LEAST_BEHIND_MARK and not _is_name(rest, _WORD)
+    return len(rest) >= _LEAST_AFTER_MARK and not _is_name(rest, _WORD)
 
 
 def _is_long_key(part: str) -> bool:

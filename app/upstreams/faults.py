@@ -80,6 +80,31 @@ _ADDRESSES: Final = re.compile(
 )
 
 
+class ReportedError(Exception):
+    """The upstream reported an error inside its answer."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.body = body
+
+
+def _failed(message: str) -> Problem:
+    return Problem(code="upstream_error", message=message)
+
+
+UNREACHABLE: Final = _failed("The upstream could not be reached.")
+INSECURE: Final = _failed("The upstream could not be reached: no secure connection to it can be made.")
+BROKE_OFF: Final = _failed("The connection to the upstream broke off.")
+
+
+def invalid_answer(how: str) -> Problem:
+    """The problem of an answer that is not in the expected form."""
+    return _failed(f"The upstream did not answer as it must: {how}.")
+
+
+NOT_HTTP: Final = invalid_answer("the answer is not HTTP")
+
+
 def is_error(chunk: Mapping[str, Any]) -> bool:
     """Whether this chunk is an error and nothing else. Some servers add an empty error to every chunk."""
     return not chunk.get("choices") and (bool(chunk.get("error")) or chunk.get("object") == "error")

@@ -13,14 +13,13 @@ from app.protocol.problems import Problem
 from app.upstreams.chat_compat import shaped, tokenized
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.counting import CountingAddress
-from app.upstreams.faults import is_error, problem_in_stream
+from app.upstreams.faults import ReportedError, invalid_answer, is_error, problem_in_stream
 from app.upstreams.http_server import (
     CONNECT,
     TROUBLE,
     HttpRefusedError,
     HttpServer,
     ResponseBody,
-    invalid_answer,
 )
 from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke
 from app.upstreams.refused_param import with_param
@@ -32,14 +31,6 @@ V1: Final = "/v1"
 """How a base URL ends next to which vLLM has addresses of its own."""
 STREAMED: Final = frozenset({"stream", "stream_options"})
 """Fields of a request that mean nothing when tokens are only counted."""
-
-
-class _ReportedError(Exception):
-    """The upstream reported an error inside its answer."""
-
-    def __init__(self, chunk: Json) -> None:
-        super().__init__()
-        self.chunk = chunk
 
 
 class HttpChat:
@@ -78,7 +69,7 @@ class HttpChat:
             async for data in answer:
                 for chunk in lines.read(data):
                     if is_error(chunk):
-                        raise _ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
+                        raise ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
                     started = True
                     yield chunk
                     del chunk  # its memory is freed while the next one is awaited
@@ -87,10 +78,10 @@ class HttpChat:
                     return
             for chunk in lines.end():
                 if is_error(chunk):
-                    raise _ReportedError(chunk)  # noqa: TRY301 — as above
+                    raise ReportedError(chunk)  # noqa: TRY301 — as above
                 started = True
                 yield chunk
-        except (*TROUBLE, NotAStreamError, _ReportedError) as error:
+        except (*TROUBLE, NotAStreamError, ReportedError) as error:
             problem = self._problem(error, model, key or self._secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             if started:
@@ -134,8 +125,8 @@ class HttpChat:
 
     def _problem(self, error: Exception, model: str, secret: str | None) -> Problem:
         match error:
-            case _ReportedError():
-                return problem_in_stream(error.chunk, model=model, secret=secret)
+            case ReportedError():
+                return problem_in_stream(error.body, model=model, secret=secret)
             case NotAStreamError():
                 return invalid_answer(str(error))
             case HttpRefusedError():

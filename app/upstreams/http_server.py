@@ -26,8 +26,8 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from app.protocol.problems import Problem
+from app.upstreams import faults
 from app.upstreams.connections import LARGE, Connector, in_pieces, sent
-from app.upstreams.faults import OUTAGES, problem_of_status, retry_wait
 from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 from app.upstreams.sse_lines import TooLongError
 
@@ -166,21 +166,23 @@ class HttpServer:
         """One of `TROUBLE` as a problem for the client that asked for `model`. `secret` is the key that was sent."""
         match error:
             case HttpRefusedError():
-                return problem_of_status(error.status, error.text, model=model, headers=error.headers, secret=secret)
+                return faults.problem_of_status(
+                    error.status, error.text, model=model, headers=error.headers, secret=secret
+                )
             case aiohttp.ClientSSLError():
-                return _failed("The upstream could not be reached: no secure connection to it can be made.")
+                return faults.INSECURE
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-                return _failed("The upstream could not be reached.")
+                return faults.UNREACHABLE
             case TimeoutError():
-                return problem_of_status(408, "", model=model, headers={}, secret=secret)
+                return faults.problem_of_status(408, "", model=model, headers={}, secret=secret)
             case TooLongError():
-                return invalid_answer("a line of the stream is too long")
+                return faults.invalid_answer("a line of the stream is too long")
             case CompressedError():
-                return invalid_answer("the answer is compressed")
+                return faults.invalid_answer("the answer is compressed")
             case aiohttp.ClientResponseError():
-                return invalid_answer("the answer is not HTTP")
+                return faults.NOT_HTTP
             case _:
-                return _failed("The connection to the upstream broke off.")
+                return faults.BROKE_OFF
 
     @staticmethod
     def refused(error: Exception, problem: Problem) -> UpstreamRefused:
@@ -189,8 +191,8 @@ class HttpServer:
         outage: Outage | None = None
         match error:
             case HttpRefusedError():
-                wait = retry_wait(error.status, error.headers, error.text)
-                outage = "unavailable" if error.status in OUTAGES else None
+                wait = faults.retry_wait(error.status, error.headers, error.text)
+                outage = "unavailable" if error.status in faults.OUTAGES else None
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
                 wait = None if isinstance(error, aiohttp.ClientSSLError) else 0
                 outage = "unreached"
@@ -247,15 +249,6 @@ async def json_object(answer: ResponseBody) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return decoded if isinstance(decoded, dict) else None
-
-
-def invalid_answer(how: str) -> Problem:
-    """The problem of an answer that is not in the expected form."""
-    return _failed(f"The upstream did not answer as it must: {how}.")
-
-
-def _failed(message: str) -> Problem:
-    return Problem(code="upstream_error", message=message)
 
 
 async def _error_text(response: aiohttp.ClientResponse) -> str:

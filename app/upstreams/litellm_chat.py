@@ -23,7 +23,7 @@ from app.providers.openai import OPENAI
 from app.providers.provider import AskFacts
 from app.upstreams import litellm_errors
 from app.upstreams.chat_lines import NotAStreamError
-from app.upstreams.faults import is_error, problem_in_stream
+from app.upstreams.faults import invalid_answer, is_error, problem_in_stream
 from app.upstreams.litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
 from app.upstreams.litellm_can import capabilities, stops_thinking
 from app.upstreams.litellm_chunks import chunks_of, close
@@ -183,7 +183,7 @@ class LitellmChat:
         self._known: dict[str, Capabilities] = {}
 
     async def capabilities(self, model: str) -> Capabilities:
-        """What litellm knows about this model, and what of a request it would lose."""
+        """What this model can do, as litellm knows it, without what litellm's translation loses."""
         if self._provider is None or sends_as_is(self._provider, self._base_url):
             return ANYTHING
         if model not in self._known:
@@ -262,7 +262,7 @@ class LitellmChat:
             raise
         except Exception as error:  # noqa: BLE001 — any error of a hundred providers becomes a problem
             if isinstance(error, NotAStreamError):
-                problem = Problem(code="upstream_error", message=f"The upstream did not answer as it must: {error}.")
+                problem = invalid_answer(str(error))
             else:
                 problem = _logged_problem(error, self._provider, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
@@ -289,7 +289,7 @@ class LitellmChat:
         return stops_thinking(info_of(litellm, str(self._provider), str(ask["model"])), litellm.model_cost)
 
     def _most_tokens(self, litellm: Any, model: str) -> int | None:
-        """How much this model can write, as far as litellm knows, and where that is needed."""
+        """The longest answer of this model in tokens, if it is needed and litellm knows it."""
         if not self._known_as.translation_of(model).needs_most_tokens:
             return None
         most = info_of(litellm, str(self._provider), model).get("max_output_tokens")

@@ -38,7 +38,7 @@ _WHOLE_CLASS: Final = "MockResponseIterator"
 _STREAM_LINES: Final = ("data:", "event:", "id:", "retry:", ":", "{", "}", "[", "]", ",", '"', "\t", " ")
 
 _REPLACED_PARSERS: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.chat_parsers)
-"""Parsers of dialects that our own reader of chunks knows, with less loss: errors keep their kind beside other words,
+"""Parsers of dialects that our own reader of chunks knows, with less loss: errors keep their type next to other keys,
 and a whole answer where a stream was asked for is read."""
 _MIXED: Final = frozenset(name for provider in PROVIDERS for name in provider.litellm.mixed_parsers)
 _KNOWN_PARSERS: Final = frozenset(each.litellm.parser for each in PROVIDERS if each.litellm.parser is not None)
@@ -141,7 +141,7 @@ def _is_of_a_stream(line: str) -> bool:
 
 
 async def _split(response: Any) -> AsyncIterator[bytes]:
-    """Lines end where the standard says: a model's text may hold any other kind of line break."""
+    """The lines as the standard defines them: a model's text may contain any other kind of line break."""
     lines = SseLines()
     async for data in response.aiter_bytes():
         for line in lines.feed(data):
@@ -175,8 +175,8 @@ async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerat
     started = False
     numbers = count()
     async for chunk in source:
-        if thoughts := getattr(source, "reasoning_content_chunks", None):
-            thoughts.clear()  # Claude's parser would guess from them how many tokens were reasoning
+        if reasoning := getattr(source, "reasoning_content_chunks", None):
+            reasoning.clear()  # Claude's parser would guess from them how many tokens were reasoning
         if chunk is None or isinstance(chunk, dict):
             continue  # Gemini's parser needs more lines; or a line was empty, or is the end
         data = chunk_dict(chunk)
@@ -195,7 +195,7 @@ async def _parsed(source: Any, parser: Parser, noted: list[str]) -> AsyncGenerat
 
 
 def _corrected(data: Json, parser: Parser, noted: list[str], numbers: "count[int]") -> Json | None:
-    """Correct what this parser gets wrong. Returns the error that the chunk stands for, if any."""
+    """Correct what this parser gets wrong. Returns an error to send instead, if the chunk means one."""
     failed = None
     for choice in data["choices"]:
         if parser.correct_choice is not None and "finish_reason" in choice:

@@ -1,11 +1,11 @@
 """The events of Cohere's own chat API, version 2, as chunks. Pure.
 
 litellm (1.106) cannot read these streams: it takes the line that names an event for JSON. Of whole answers it loses
-the text beside calls, the thoughts and the reason of the end.
+the text next to calls, the reasoning and the finish reason.
 
     event                              content
-    content-start, content-delta       text or a thought, of the content with this index
-    tool-plan-delta                    what is thought before calls
+    content-start, content-delta       text or reasoning, of the content with this index
+    tool-plan-delta                    reasoning before calls
     tool-call-start, tool-call-delta   a call, the name first
     citation-start                     a citation of the text so far, with its sources
     message-end                        the finish reason, and the usage

@@ -1,8 +1,8 @@
 """Errors of litellm as problems that a client may see. Pure: it knows the errors by their names and attributes.
 
 litellm's own classes, its providers' raw ones (which come out of a raw stream) and those of the HTTP libraries all pass
-through here. `faults.py` says what they mean. litellm wraps errors in its own classes, with its own words and a status
-that no server sent, so the cause is looked for in the chain of errors (`__cause__`, `__context__`).
+through here. `faults.py` decides what they mean. litellm wraps errors in its own classes, with its own words and a
+status that no server sent, so the cause is looked for in the chain of errors (`__cause__`, `__context__`).
 """
 
 import json
@@ -16,8 +16,8 @@ from typing import Final
 from app.protocol.problems import Problem
 from app.providers.lookup import PROVIDERS
 from app.providers.provider import SetupFault
+from app.upstreams import faults
 from app.upstreams.error_body import ErrorBody, body_of, is_page, read
-from app.upstreams.faults import OUTAGES, problem_of_status, retry_wait
 from app.upstreams.litellm_connect import chain_of, kinds_of, never_connected
 from app.upstreams.port import Outage
 from app.upstreams.refused_param import with_param
@@ -37,11 +37,7 @@ _LOST: Final = frozenset({"ClientError", "TransportError", "OSError", "HttpProce
 _NONSENSE: Final = frozenset({"ClientResponseError"})
 """Of these, the one for an answer that is not HTTP."""
 _ANSWERED: Final = frozenset({"HTTPStatusError", "APIStatusError"})
-"""Errors of an answer that came: its status says what is wrong."""
-_BROKE: Final = "The connection to the upstream broke off."
-_NOT_HTTP: Final = "The upstream did not answer as it must: the answer is not HTTP."
-_UNREADABLE: Final = "The upstream did not answer as it must: the answer cannot be read."
-"""litellm's parser failed to read it."""
+"""Errors of an answer: its status shows what is wrong."""
 _OF_THE_REQUEST: Final = frozenset({400, 422})
 _TRANSLATION: Final = (
     "The request cannot be put into the form that this model's provider takes, so it was not sent. A frequent cause "
@@ -74,25 +70,25 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     kinds = kinds_of(error)
     guessed = next((code for kind, code in _GUESSED.items() if kind in kinds), None)
     if guessed is not None and body is None:
-        return problem_of_status(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
+        return faults.problem_of_status(400, ErrorBody(guessed), model=model, headers={}, secret=secret)
     body = body or ErrorBody()
     chain = _kinds_in_chain(error)
     if never_connected(error):
-        return _failed("The upstream could not be reached.")
+        return faults.UNREACHABLE
     if kinds & _SLOW or (chain & _SLOW and not chain & _ANSWERED):
-        return problem_of_status(408, body, model=model, headers=_headers(error), secret=secret)
+        return faults.problem_of_status(408, body, model=model, headers=_headers(error), secret=secret)
     if chain & _LOST and not chain & _ANSWERED:
-        return _failed(_NOT_HTTP if chain & _NONSENSE else _BROKE)
+        return faults.NOT_HTTP if chain & _NONSENSE else faults.BROKE_OFF
     if not asked and (fault := operator_problem(error)):
         return fault
     if is_translation_fault(error, asked=asked):
         return _translation_problem(chain)
     if asked and type(error).__module__ == "builtins" and not chain & _ANSWERED:
-        return _failed(_UNREADABLE)
+        return faults.invalid_answer("the answer cannot be read")  # litellm's parser failed to read it
     if "APIConnectionError" in kinds or _NO_WAY.search(text):
-        return _failed(_BROKE if asked else "The upstream could not be reached.")
+        return faults.BROKE_OFF if asked else faults.UNREACHABLE
     return with_param(
-        problem_of_status(_status(error), body, model=model, headers=_headers(error), secret=secret), body
+        faults.problem_of_status(_status(error), body, model=model, headers=_headers(error), secret=secret), body
     )
 
 
@@ -112,7 +108,7 @@ def outage_of(error: BaseException) -> Outage | None:
         return "unreached"
     silent = chain & _SLOW and not chain & _ANSWERED
     lost = chain & _LOST and not chain & _ANSWERED
-    return "unavailable" if silent or (not lost and _meant_status(error) in OUTAGES) else None
+    return "unavailable" if silent or (not lost and _meant_status(error) in faults.OUTAGES) else None
 
 
 def timed_out(error: BaseException) -> bool:
@@ -126,7 +122,7 @@ def wait_of(error: BaseException) -> float | None:
     error = _innermost(error)
     if never_connected(error):
         return 0
-    return retry_wait(_meant_status(error), _headers(error), _body(error) or ErrorBody())
+    return faults.retry_wait(_meant_status(error), _headers(error), _body(error) or ErrorBody())
 
 
 def _meant_status(error: BaseException) -> int:
@@ -183,10 +179,6 @@ def _kinds_in_chain(error: BaseException) -> set[str]:
             kinds -= {"APIStatusError"}  # litellm's own errors are all made from it, whatever their cause
         found |= kinds
     return found
-
-
-def _failed(message: str) -> Problem:
-    return Problem(code="upstream_error", message=message)
 
 
 def _text(error: BaseException) -> str:

@@ -23,7 +23,7 @@ def settings_of(litellm: Any, provider: str | None, model: str) -> list[str] | N
 
 
 def asks_for_a_response(litellm: Any, kwargs: Json) -> bool:
-    """Whether litellm will ask the Responses API instead: the newest models think beside tools only there."""
+    """Whether litellm will ask the Responses API instead: the newest models combine reasoning and tools only there."""
     arguments = {name: kwargs.get(name) for name in ("tools", "reasoning_effort", "api_base", "web_search_options")}
     provider = kwargs["custom_llm_provider"]
     try:

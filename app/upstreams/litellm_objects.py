@@ -38,8 +38,8 @@ def _choice(choice: Any) -> Json:
     for name in _DELTA_FIELDS:
         if value := getattr(delta, name, None):
             fields[name] = _plain(value)
-    if "reasoning_content" not in fields and (thought := getattr(delta, "reasoning", None)):
-        fields["reasoning_content"] = thought  # in a whole answer it keeps the name that the server gave it
+    if "reasoning_content" not in fields and (reasoning := getattr(delta, "reasoning", None)):
+        fields["reasoning_content"] = reasoning  # a whole answer has the server's own name for it
     if calls := getattr(delta, "tool_calls", None):
         fields["tool_calls"] = [_call(call) for call in calls]
     result: Json = {"index": getattr(choice, "index", 0) or 0, "delta": fields}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from app.protocol.problems import ERROR_SHAPES, Problem
 from app.upstreams.counting import CountingAddress
 from app.upstreams.error_body import decoded, read
-from app.upstreams.faults import problem_in_stream, retry_seconds, short
+from app.upstreams.faults import ReportedError, invalid_answer, problem_in_stream, retry_seconds, short
 from app.upstreams.http_server import (
     CONNECT,
     NOT_THERE,
@@ -20,11 +20,10 @@ from app.upstreams.http_server import (
     HttpRefusedError,
     HttpServer,
     ResponseBody,
-    invalid_answer,
     json_object,
 )
 from app.upstreams.port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
-from app.upstreams.response_events import EventReader, NotEventsError, ReportedError
+from app.upstreams.response_events import EventReader, NotEventsError
 
 Json = dict[str, Any]
 

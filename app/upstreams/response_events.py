@@ -7,27 +7,20 @@ from typing import Any, Final
 import msgspec
 
 from app.json_text import holds_more_values
+from app.upstreams.faults import ReportedError
 from app.upstreams.sse_lines import MOST_VALUES, TOO_MANY_VALUES, SseEvents
 
 Json = dict[str, Any]
 
 LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 LONGEST_ERROR: Final = 64 * 1024
-"""Bytes of a body that is no stream, as far as it is read."""
+"""Bytes of a body that is not a stream, up to which it is read."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
 
 class NotEventsError(Exception):
     """The upstream's answer is not in the expected form."""
-
-
-class ReportedError(Exception):
-    """The upstream reported an error inside its answer."""
-
-    def __init__(self, body: Json) -> None:
-        super().__init__()
-        self.body = body
 
 
 class EventReader:
