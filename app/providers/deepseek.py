@@ -1,4 +1,4 @@
-"""DeepSeek. In a tool loop it refuses an assistant message without the thoughts before its calls."""
+"""DeepSeek. In a tool loop it refuses an assistant message without the reasoning before its calls."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from app.providers.capabilities import Capabilities
 from app.providers.provider import EVERY_PART, Litellm, Provider, Translation
 
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
-"""It refuses a schema, whatever litellm's model map says."""
+"""It refuses a schema, even if litellm's model map has one."""
 
 PROVIDERS: Final = (
     Provider(

@@ -44,7 +44,7 @@ _FAILED: Final = "tool_use_failed"
 
 
 def efforts(facts: ModelFacts) -> tuple[str, ...]:
-    """A Gemini 3 gets a level, an older one a budget. Only small ones of the older need not think at all."""
+    """A Gemini 3 gets a level, an older one a budget. Only the small older ones can be asked not to think."""
     leveled, large = "gemini-3" in facts.model, "pro" in facts.model
     least = () if leveled and large else ("minimal",) if leveled or large else ("none", "minimal")
     return (*least, *LEVELS)
@@ -127,7 +127,7 @@ def without_odd_sources(line: str) -> str:
 
 
 def _is_odd(candidate: Any) -> bool:
-    """Whether the sources of this candidate have another form than Google's documents say."""
+    """Whether the sources of this candidate have a form that Google does not document."""
     if not isinstance(candidate, dict) or "groundingMetadata" not in candidate:
         return False
     held = candidate["groundingMetadata"]
@@ -152,8 +152,8 @@ def _is_as_documented(sources: Any) -> bool:
 def correct_choice(choice: Json, lines: Sequence[str]) -> Json | None:
     """Correct the finish reason that litellm guessed, by the lines in which Gemini gave one.
 
-    Returns the error that it stands for. Without such a line there was no reason: litellm calls every piece the last
-    one.
+    Returns an error to send, if the reason means one. Without such a line there was no reason: litellm calls
+    every piece the last one.
     """
     if choice["finish_reason"] not in _GUESSED:
         return None

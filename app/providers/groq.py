@@ -1,4 +1,4 @@
-"""Groq. It holds an answer to a format only if it is not streamed, and never beside tools."""
+"""Groq. It follows a format only if the answer is not streamed, and never together with tools."""
 
 from typing import Final
 

@@ -80,7 +80,7 @@ class Translation:
     """litellm replaces `$ref` by what it refers to: in all schemas, or in tools that keep their definitions in old
     places (`definitions`, `components`)."""
     formats: ByModel[Format] = None
-    """The formats that an answer is held to. None: both, unless the model map says otherwise."""
+    """The formats that an answer is held to. None: both, unless the model map excludes one."""
     formats_beside_tools: ByModel[Format] = None
     """The same in a request that offers tools. None: no different."""
     efforts: ByModel[str] = None
@@ -110,13 +110,13 @@ class Parser:
     correct_line: Callable[[str], str] | None = None
     """A line as the parser can read it."""
     correct_choice: Callable[[Json, Sequence[str]], Json | None] | None = None
-    """Corrects a choice that has a finish reason, by the gathered lines. Returns the error that it stands for."""
+    """Corrects a choice that has a finish reason, by the gathered lines. Returns the error that it means, if any."""
 
 
 class ErrorWords(NamedTuple):
     """How a provider's server words some errors, as regular expressions without regard to case.
 
-    They are looked for in the errors of every upstream, since a gateway passes on the words of the server behind it.
+    They are looked for in the errors of every upstream, since a gateway passes on the errors of its own upstreams.
     """
 
     too_long: tuple[str, ...] = ()
@@ -165,13 +165,13 @@ class Litellm:
     asks_responses: bool = False
     """litellm may ask for a response instead of chat completions."""
     facts_of: str | None = None
-    """The provider whose entries in the model map say more of the same models."""
+    """Another provider, whose entries in the model map know more about the same models."""
     address: Callable[[str], str] | None = None
     """A base URL in the form that litellm wants."""
     setup_faults: tuple[SetupFault, ...] = ()
-    """Errors of the provider's own library that say what is not configured."""
+    """Errors of the provider's own library about missing configuration."""
     overloaded: str = ""
-    """How an error with status 500 says that the server is overloaded. Empty: no error does."""
+    """The text of an error with status 500 if the server is overloaded. Empty: there is no such error."""
     chat_parsers: tuple[str, ...] = ()
     """litellm's parsers of its streams that our own reader of chat completions replaces with less loss."""
     mixed_parsers: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class Provider:
     at_any_address: bool = False
     """Its server speaks chat completions at an address that only the operator knows."""
     one_maker: bool = False
-    """All its models are of one maker: one model takes back what another one thought."""
+    """All its models are of one maker: each accepts the reasoning of the others."""
     takes_hints: bool = False
     """It accepts parameters that do not change the answer."""
     call_ids: CallIds = "keep"
