@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from app.protocol.problems import ERROR_SHAPES, Problem
 from app.upstreams.counting import CountingAddress
-from app.upstreams.error_body import decoded, read
+from app.upstreams.error_body import body_of, decoded
 from app.upstreams.faults import ReportedError, invalid_answer, problem_in_stream, retry_seconds, short
 from app.upstreams.http_server import (
     CONNECT,
@@ -180,8 +180,8 @@ def _with_upstreams_message(refusal: HttpRefusedError, problem: Problem, secret:
     """The problem with the upstream's own code and message, where ours are less exact: the client uses the same API."""
     if problem.code not in {"invalid_value", "upstream_error"}:
         return problem
-    body = read(refusal.text)
     whole = decoded(refusal.text)
+    body = body_of(whole)
     error = whole.get("error") if isinstance(whole, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     param = body.param
