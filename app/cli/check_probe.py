@@ -37,7 +37,7 @@ _CALL_CUSTOM_TOOL: Final[dict[str, Any]] = {
     "tool_choice": {"type": "custom", "name": _CUSTOM_TOOL},
 }
 _NOT_SPOKEN: Final = (
-    "The upstream did not answer as it must",
+    "The upstream sent an invalid answer",
     "The upstream failed with status 405",
     "The upstream failed with status 501",
 )

@@ -68,7 +68,9 @@ class Attachments:
         for part in parts:
             wanted.setdefault((part.url, part.wanted), []).append(part.path)
         if len(wanted) > MOST:
-            message = f"'input' names {len(wanted)} addresses to be fetched, and at most {MOST} are. Send the data."
+            message = (
+                f"'input' contains {len(wanted)} URLs to fetch; at most {MOST} are allowed. Send the data instead."
+            )
             raise refuse("invalid_value", message, "input")
         uris = await self._fetch_all(wanted, owner)
         items = list(request.items)

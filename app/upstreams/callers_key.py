@@ -14,7 +14,7 @@ def callers_problem(problem: Problem) -> Problem:
     """The problem for the caller: a refused key is the caller's own."""
     if problem.code != "upstream_auth_error":
         return problem
-    return Problem(code="invalid_api_key", message="The upstream of this model does not take your key.")
+    return Problem(code="invalid_api_key", message="The upstream of this model does not accept your key.")
 
 
 async def with_callers_errors(payloads: AsyncGenerator[PayloadT]) -> AsyncGenerator[PayloadT]:

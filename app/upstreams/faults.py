@@ -99,7 +99,7 @@ BROKE_OFF: Final = _failed("The connection to the upstream broke off.")
 
 def invalid_answer(how: str) -> Problem:
     """The problem of an answer that is not in the expected form."""
-    return _failed(f"The upstream did not answer as it must: {how}.")
+    return _failed(f"The upstream sent an invalid answer: {how}.")
 
 
 NOT_HTTP: Final = invalid_answer("the answer is not HTTP")

@@ -151,11 +151,11 @@ def check_contents(messages: list[Json], provider: str, model: str) -> None:
         content = message.get("content")
         blank = message.get("role") == "user" and isinstance(content, str) and not content.strip()
         if blank and translation.refuses_blank:
-            raise _refused("This model takes no empty input.")
+            raise _refused("This model does not accept empty input.")
         for part in content if isinstance(content, list) else ():
             kind = part.get("type")
             if kind in translation.lost_parts:
-                raise _refused(f"This model cannot be given a part of type {kind}.")
+                raise _refused(f"This model does not accept parts of type {kind}.")
             if kind == "file" and "file_id" in part.get("file", {}):
                 raise _refused("Files by id cannot be sent to this model. Send the file's data.")
             if kind == "image_url":
@@ -180,7 +180,7 @@ def would_fetch(provider: str | None, base_url: str | None, url: str) -> bool:
 def _check_image(image: Any, provider: str) -> None:
     url = str(image.get("url") if isinstance(image, dict) else image).strip()
     if url[:5].lower() != "data:" and would_fetch(provider, None, url):
-        raise _refused("This model cannot be given this image by its URL. Send it as a data URI.")
+        raise _refused("This model does not accept this image by URL. Send it as a data URI.")
 
 
 def _refused(message: str) -> UpstreamRefused:

@@ -115,7 +115,7 @@ def test_a_lane_that_does_not_work_is_an_exit_code_of_1_though_another_does(
 
 WRONG_KEY = Status(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
 FAILED = ends(status="failed", error={"code": "server_error", "message": f"no room for {KEY}\x1b[2J"})
-AS_IT_MUST = "no: The upstream did not answer as it must: "
+INVALID_ANSWER = "no: The upstream sent an invalid answer: "
 UNCLEAR = "cannot be told from this"
 LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server'
 
@@ -131,8 +131,8 @@ LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server
         ),
         (
             {"models": [HTML], "chat": [HTML], "responses": [HTML]},
-            f"{AS_IT_MUST}the answer is not a stream of events.",
-            f"{AS_IT_MUST}the answer is neither a stream nor JSON.",
+            f"{INVALID_ANSWER}the answer is not a stream of events.",
+            f"{INVALID_ANSWER}the answer is neither a stream nor JSON.",
             LITELLM,
         ),
         ({}, NOWHERE, NOWHERE, LITELLM),

@@ -124,7 +124,7 @@ def test_never_means_never() -> None:
             "input[0].content[1].image_url",
             "not point to a public",
         ),
-        ([says(*[image(f"URL/{n}") for n in range(65)])], {}, "input", "names 65 addresses"),
+        ([says(*[image(f"URL/{n}") for n in range(65)])], {}, "input", "contains 65 URLs to fetch; at most 64"),
     ],
     ids=["not there", "no file for models", "too large together", "private", "too many"],
 )

@@ -61,8 +61,8 @@ IN_STREAM: list[tuple[Step, str]] = [
     (breaks("slow down", "429"), busy(5).message),
     ({"object": "error", "message": "no room", "code": 503}, "The upstream failed with status 503: no room"),
     ({"error": "out of memory"}, "The upstream failed with status 500: out of memory"),
-    (b"data: {nonsense\n\n", "The upstream did not answer as it must: a chunk of the stream is not JSON."),
-    (b"data: [1]\n\n", "The upstream did not answer as it must: a chunk of the stream is not an object."),
+    (b"data: {nonsense\n\n", "The upstream sent an invalid answer: a chunk of the stream is not JSON."),
+    (b"data: [1]\n\n", "The upstream sent an invalid answer: a chunk of the stream is not an object."),
 ]
 """What breaks a stream off, and how the words for it begin."""
 

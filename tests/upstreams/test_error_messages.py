@@ -195,12 +195,12 @@ def test_a_body_full_of_brackets_is_decoded_once(text: str, monkeypatch: pytest.
 @pytest.mark.parametrize("lane", CHAT)
 @pytest.mark.parametrize("body", [PAGE.encode(), b"\n" + PAGE.encode(), b"SECRET, not JSON"])
 async def test_a_page_with_status_200_is_not_a_broken_connection(lane: str, body: bytes) -> None:
-    told = "The upstream did not answer as it must: the answer is neither a stream nor JSON."
+    told = "The upstream sent an invalid answer: the answer is neither a stream nor JSON."
     assert await refused(lane, _page(200, body)) == Problem(code="upstream_error", message=told)
 
 
 def test_a_fault_of_litellms_parser_is_not_a_status_of_the_server() -> None:
-    told = "The upstream did not answer as it must: the answer cannot be read."
+    told = "The upstream sent an invalid answer: the answer cannot be read."
     assert problem_of(TypeError("'int' object is not subscriptable"), model="m") == Problem(
         code="upstream_error", message=told
     )

@@ -167,7 +167,7 @@ async def test_this_server_never_fetches_an_image(provider: str | None, url: str
     _, problem = await answers(LitellmChat(provider, api_key=KEY, base_url="http://127.0.0.1:1"), ask)
     assert problem == Problem(
         code="unsupported_value",
-        message="This model cannot be given this image by its URL. Send it as a data URI.",
+        message="This model does not accept this image by URL. Send it as a data URI.",
         param="input",
     )
 
@@ -178,12 +178,12 @@ async def test_this_server_never_fetches_an_image(provider: str | None, url: str
         (
             "deepseek",
             {"type": "image_url", "image_url": {"url": IMAGE}},
-            "This model cannot be given a part",
+            "This model does not accept parts",
         ),
         (
             "anthropic",
             {"type": "input_audio", "input_audio": {"data": "x", "format": "wav"}},
-            "This model cannot be given a part",
+            "This model does not accept parts",
         ),
         ("moonshot", {"type": "file", "file": {"file_id": "https://example.com/x.pdf"}}, "Files by id cannot be sent"),
     ],

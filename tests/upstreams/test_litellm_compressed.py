@@ -11,7 +11,7 @@ from tests.support.servers import Status
 from tests.support.upstream_asks import KEY, Lenient, answers, asks
 
 PACKED = {"content-encoding": "gzip"}
-NOT_READ = "The upstream did not answer as it must: the answer is neither a stream nor JSON."
+NOT_READ = "The upstream sent an invalid answer: the answer is neither a stream nor JSON."
 
 
 @pytest.mark.parametrize(

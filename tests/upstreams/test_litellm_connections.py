@@ -24,7 +24,7 @@ from tests.support.servers import (
 from tests.support.upstream_asks import answers
 from tests.support.upstream_lanes import LANES, ClosingChat, ClosingResponses, client, greeting, server
 
-NOT_HTTP = "The upstream did not answer as it must: the answer is not HTTP."
+NOT_HTTP = "The upstream sent an invalid answer: the answer is not HTTP."
 BROKE = "The connection to the upstream broke off."
 
 

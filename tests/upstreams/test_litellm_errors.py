@@ -130,7 +130,7 @@ async def test_an_error_inside_a_translated_stream_is_a_problem(
 @pytest.mark.parametrize(("body", "message"), NO_STREAMS)
 async def test_an_answer_that_is_no_stream_is_not_taken_for_an_empty_one(body: bytes, message: str) -> None:
     problem = await fail(None, Status(200, body))
-    assert problem == Problem(code="upstream_error", message=f"The upstream did not answer as it must: {message}.")
+    assert problem == Problem(code="upstream_error", message=f"The upstream sent an invalid answer: {message}.")
 
 
 async def test_an_error_with_status_200_is_an_error() -> None:

@@ -22,7 +22,7 @@ BROKE = Problem(code="upstream_error", message="The connection to the upstream b
 
 
 def as_it_must(how: str) -> Problem:
-    return Problem(code="upstream_error", message=f"The upstream did not answer as it must: {how}.")
+    return Problem(code="upstream_error", message=f"The upstream sent an invalid answer: {how}.")
 
 
 async def hear(*script: Step, patience: float = 5) -> tuple[list[Json], Problem | None]:

@@ -226,5 +226,9 @@ def test_an_empty_prompt_is_no_other_to_claude(everything: Wired, blank: Any) ->
     wire.say([Says("Hello.")])
     answer = httpx.post(f"{everything.url}/v1/responses", json={"model": "anthropic", "input": blank}, timeout=20)
     error = answer.json()["error"]
-    assert (answer.status_code, error["param"], error["message"]) == (400, "input", "This model takes no empty input.")
+    assert (answer.status_code, error["param"], error["message"]) == (
+        400,
+        "input",
+        "This model does not accept empty input.",
+    )
     assert wire.asks == []
