@@ -1,4 +1,4 @@
-"""Runs everything and writes docs/performance.md.
+"""Runs all measurements and writes docs/performance.md.
 
 `python -m bench [--rounds 2] [--only NAME …] [--work NAME …] [--no-write]`
 """
@@ -18,7 +18,7 @@ from bench.workloads import MILLION, WAITING, WORKLOADS
 
 
 def main() -> int:
-    """The whole run, or the part of it that was asked for."""
+    """Runs everything, or only the chosen targets and workloads."""
     apart = {WAITING.name: WAITING, MILLION.name: MILLION, "profile": None}
     names = [work.name for work in WORKLOADS] + list(apart)
     parser = argparse.ArgumentParser(prog="python -m bench")
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--work", nargs="*", default=names, help="workloads", choices=names)
     parser.add_argument("--no-write", action="store_true")
     chosen = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and no server stays behind to be measured next time
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server keeps running and disturbs the next run
     targets = [target for target in TARGETS if target.at_hand and (not chosen.only or target.name in chosen.only)]
     measured = [target for target in targets if not target.starts_only]
     works = [work for work in WORKLOADS if work.name in chosen.work]

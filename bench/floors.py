@@ -1,4 +1,4 @@
-"""What there is to be measured against: byte copies that translate nothing, and litellm without any server around it.
+"""The floors to compare with: byte copies that translate nothing, and litellm without a server around it.
 
 `python -m bench.floors httpx|httpx2|aiohttp|litellm PORT UPSTREAM`
 """
@@ -17,7 +17,7 @@ Copy = Callable[[bytes], AsyncIterator[bytes]]
 
 
 def application(copy: Copy) -> Callable[[Any, Receive, Send], Awaitable[None]]:
-    """The smallest ASGI application that sends on what `copy` yields."""
+    """The smallest ASGI application that forwards the bytes that `copy` yields."""
 
     async def app(scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -39,7 +39,7 @@ def application(copy: Copy) -> Callable[[Any, Receive, Send], Awaitable[None]]:
 
 
 def with_httpx(module: Any, url: str) -> Copy:
-    """httpx, or httpx2."""
+    """A byte copy with httpx or httpx2."""
     client = module.AsyncClient(timeout=None, limits=module.Limits(max_connections=None))
 
     async def copy(body: bytes) -> AsyncIterator[bytes]:
@@ -52,8 +52,8 @@ def with_httpx(module: Any, url: str) -> Copy:
 
 
 def with_aiohttp(url: str) -> Copy:
-    """By aiohttp."""
-    import aiohttp  # noqa: PLC0415 — only the floor that is measured is loaded
+    """A byte copy with aiohttp."""
+    import aiohttp  # noqa: PLC0415 — load only the measured floor
 
     kept: list[aiohttp.ClientSession] = []
 
@@ -69,7 +69,7 @@ def with_aiohttp(url: str) -> Copy:
 
 
 def with_litellm(url: str) -> Copy:
-    """litellm, its chunks as it gives them."""
+    """litellm, with its chunks forwarded unchanged."""
     import litellm  # noqa: PLC0415 — as above
 
     litellm.suppress_debug_info = True

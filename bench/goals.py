@@ -1,4 +1,4 @@
-"""What was aimed at, and what of it this run reached."""
+"""The goals, and which of them a run reached."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ PEERS = ("llm-rosetta", "opencodex", "LiteLLM proxy")
 
 
 class Goal(NamedTuple):
-    """One figure, how it is had of the results, and its bound."""
+    """One figure, how it is calculated from the results, and its limit."""
 
     about: str
     figure: Callable[[Results], float]
@@ -19,28 +19,28 @@ class Goal(NamedTuple):
     at_least: bool = False
 
     def met(self, value: float) -> bool:
-        """Whether this is good enough."""
+        """Whether this value reaches the goal."""
         return value >= self.bound if self.at_least else value <= self.bound
 
 
 def ratio(work: str, figure: str, ours: str, theirs: str) -> Callable[[Results], float]:
-    """Ours beside theirs."""
+    """Our figure divided by another program's."""
     return lambda results: results[work][ours][figure] / results[work][theirs][figure]
 
 
 def of(work: str, figure: str, who: str) -> Callable[[Results], float]:
-    """One figure as it is."""
+    """One figure without a comparison."""
     return lambda results: results[work][who][figure]
 
 
 def beside_the_best_peer(results: Results) -> float:
-    """The chat lane's CPU for a chunk beside that of the best other bridge."""
+    """The chat lane's CPU per chunk, divided by that of the best other bridge."""
     paced = results["many, paced"]
     return paced[CHAT]["us_per_chunk"] / min(paced[peer]["us_per_chunk"] for peer in PEERS if paced.get(peer))
 
 
 def warm(results: Results) -> float:
-    """How long litellm loads in the background behind the first answer."""
+    """Seconds from the first answer until litellm is loaded in the background."""
     told = results["start"][LITELLM]
     return told["quiet"] - told["answered"]
 
@@ -87,6 +87,6 @@ def reached(results: Results) -> list[tuple[Goal, float]]:
     for goal in GOALS:
         try:
             found.append((goal, goal.figure(results)))
-        except (KeyError, ValueError, ZeroDivisionError):  # something was not at hand, or went wrong and said so
+        except (KeyError, ValueError, ZeroDivisionError):  # a program was not installed, or failed and printed why
             continue
     return found

@@ -1,4 +1,4 @@
-"""The load: so many requests at a time, each read to its end. Prints one JSON line of what it saw."""
+"""The load generator: sends requests in parallel, reads each answer, and prints the results as a JSON line."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ class Job(NamedTuple):
 
 
 async def work(job: Job) -> dict[str, Any]:
-    """Runs the job: how long it took, and how long the first words took."""
+    """Runs the job; returns its duration and the times to the first words."""
     left = iter(range(job.requests))
     firsts: list[float] = []
     faults: list[str] = []
@@ -34,7 +34,7 @@ async def work(job: Job) -> dict[str, Any]:
 
 
 async def client(job: Job, left: Any, firsts: list[float], faults: list[str]) -> None:
-    """One connection, kept alive."""
+    """One keep-alive connection."""
     head = (
         f"POST {job.path} HTTP/1.1\r\nhost: {job.host}:{job.port}\r\ncontent-type: application/json\r\n"
         f"authorization: Bearer sk-bench\r\ncontent-length: {len(job.body)}\r\n\r\n"
@@ -62,7 +62,7 @@ async def client(job: Job, left: Any, firsts: list[float], faults: list[str]) ->
 
 
 async def chunked(reader: asyncio.StreamReader, asked: float, firsts: list[float]) -> bytes:
-    """A chunked body; the first word in it is what a user waits for."""
+    """Reads a chunked body and the time of its first word, which a user waits for."""
     kept = b""
     seen = False
     while True:

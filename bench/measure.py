@@ -1,4 +1,4 @@
-"""The measuring: one workload at one program, and the two halves of a run."""
+"""Measures one workload with one program, and runs the two halves of a run."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ WARM_UP = 5
 
 @contextmanager
 def upstream(folder: Path) -> Iterator[None]:
-    """The scripted server that every program asks."""
+    """Starts the scripted upstream of all programs."""
     command = [sys.executable, "-m", "bench.upstream", str(UPSTREAM_PORT)]
     with Measured(command, core=OTHER_CORE, log=folder / "upstream.log") as server:
         server.ready(f"http://127.0.0.1:{UPSTREAM_PORT}/")
@@ -32,7 +32,7 @@ def upstream(folder: Path) -> Iterator[None]:
 
 
 def starts(targets: list[Target], folder: Path) -> Results:
-    """Each program by itself, freshly started: how soon it answers, what it holds, what a waiting stream adds."""
+    """Measures each freshly started program: time to the first answer, memory, and memory of waiting streams."""
     results: Results = {"start": {}, "waiting": {}}
     for target in targets:
         try:
@@ -51,7 +51,7 @@ def starts(targets: list[Target], folder: Path) -> Results:
 
 
 def rounds(targets: list[Target], works: list[Workload], count: int, folder: Path) -> Results:
-    """Every workload at every target, target after target, round after round; the median counts."""
+    """Measures every workload with every target, in several rounds; returns the medians."""
     figures: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     with ExitStack() as stack:
         running: dict[str, Measured] = {}
@@ -76,31 +76,31 @@ def rounds(targets: list[Target], works: list[Workload], count: int, folder: Pat
 
 
 def million(targets: list[Target], folder: Path) -> Results:
-    """Our own lanes over a million chunks."""
+    """Measures our own lanes with a million chunks."""
     results: Results = {MILLION.name: {}}
     for target in targets:
         if target.name.startswith("AM Proxy"):
             with started(target, folder) as (server, _):
                 server.quiet()
-                once(target, MILLION._replace(requests=MILLION.requests // 5), server)  # the heap finds its size
+                once(target, MILLION._replace(requests=MILLION.requests // 5), server)  # until the heap no longer grows
                 results[MILLION.name][target.name] = once(target, MILLION, server, watched=True)
     return results
 
 
 @contextmanager
 def started(target: Target, folder: Path) -> Iterator[tuple[Measured, float]]:
-    """A program, and how long it took to its first answer. Raises `RuntimeError` if it does not come to that."""
+    """A program, and the seconds until its first answer. Raises `RuntimeError` if it does not answer."""
     with Measured(target.command(folder), env=target.env, log=folder / f"{target.port}.log") as server:
         yield server, server.ready(f"http://127.0.0.1:{target.port}/health/live")
 
 
 def asked(target: Target, work: Workload) -> int:
-    """How often."""
+    """The number of requests."""
     return work.fewer if work.name in target.asked_less else work.requests
 
 
 def job(target: Target, work: Workload, *, unpaced: bool = False) -> dict[str, object]:
-    """What the load is to do; `unpaced` for a warm-up."""
+    """The job for the load generator; `unpaced` for a warm-up."""
     path, body = target.ask(work.unpaced if unpaced else work.model, work.stream, work.request)
     return {
         "host": "127.0.0.1",
@@ -114,7 +114,7 @@ def job(target: Target, work: Workload, *, unpaced: bool = False) -> dict[str, o
 
 
 def once(target: Target, work: Workload, server: Measured, *, watched: bool = False) -> Figures:
-    """One workload at one target; nothing where it went wrong. `watched`: memory too."""
+    """Measures one workload with one target; returns nothing if it fails. `watched`: memory too."""
     requests = asked(target, work)
     rss, before = server.rss(), server.cpu()
     load = _begin(job(target, work))
@@ -156,7 +156,7 @@ def _begin(told: dict[str, object]) -> subprocess.Popen[str]:
 
 
 def warm_up(target: Target, work: Workload) -> None:
-    """The same without pauses, one at a time, before the clock runs."""
+    """Runs the same requests without pauses, one at a time, before the measurement."""
     with _begin(job(target, work, unpaced=True)) as load:
         load.wait()
 

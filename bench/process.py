@@ -20,12 +20,12 @@ CALM = 1.0
 
 
 def pinned(core: str, command: Sequence[str]) -> list[str]:
-    """The command on one core, where the machine can say so."""
+    """The command pinned to one core, if the machine supports that."""
     return ["taskset", "-c", core, *command] if shutil.which("taskset") else list(command)
 
 
 class Measured:
-    """A process and all it starts."""
+    """A process and all of its child processes."""
 
     def __init__(
         self, command: Sequence[str], *, core: str = SERVER_CORE, env: Mapping[str, str] | None = None, log: Path
@@ -54,10 +54,10 @@ class Measured:
             self.process.wait()
 
     def ready(self, url: str, seconds: float = 60) -> float:
-        """Seconds from the start until it answers anything at all."""
+        """Seconds from the start until it answers any request."""
         while time.perf_counter() - self.began < seconds:
             try:
-                urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 — an address of our own
+                urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 — a local address
             except urllib.error.HTTPError:
                 return time.perf_counter() - self.began
             except OSError:
@@ -70,7 +70,7 @@ class Measured:
         raise RuntimeError(message)
 
     def quiet(self, seconds: float = 30) -> float:
-        """Seconds from the start until it has nothing left to do: what it loads in the background is there."""
+        """Seconds from the start until it is idle: everything that it loads in the background is loaded."""
         last = self.cpu()
         since = time.perf_counter()
         while time.perf_counter() - self.began < seconds:
@@ -83,7 +83,7 @@ class Measured:
         return since - self.began
 
     def cpu(self) -> float:
-        """Seconds of CPU so far, of the whole process tree."""
+        """Seconds of CPU time so far, of the whole process tree."""
         return sum(_cpu(pid) for pid in self._tree())
 
     def rss(self) -> float:
@@ -91,7 +91,7 @@ class Measured:
         return sum(_status(pid, "VmRSS") for pid in self._tree()) / 1024
 
     def peak(self) -> float:
-        """The most it ever was."""
+        """The highest memory so far."""
         return sum(_status(pid, "VmHWM") for pid in self._tree()) / 1024
 
     def _tree(self) -> list[int]:

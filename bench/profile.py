@@ -1,6 +1,6 @@
-"""Where the time goes: the server under cProfile, its own time by room and by function.
+"""Profiles the server with cProfile, by room and by function.
 
-`python -m bench.profile OUT serve --config …` is the server itself, and writes what was seen to OUT at its end.
+`python -m bench.profile OUT serve --config …` runs the server itself, and writes its profile to OUT when it ends.
 """
 
 import cProfile
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What was seen of one workload."""
+    """The profile of one workload."""
 
     about: str
     rooms: list[Row]
@@ -50,13 +50,13 @@ Profiles = dict[str, list[Profile]]
 
 
 def profiles(folder: Path) -> Profiles:
-    """The chat lane and the relay, paced and Codex-like."""
+    """Profiles the chat lane and the relay with the paced and the Codex-like workload."""
     works = [work for work in WORKLOADS if work.name in {"many, paced", "codex"}]
     return {target.name: [profiled(target, work, folder) for work in works] for target in PROFILED}
 
 
 def profiled(target: Target, work: Workload, folder: Path) -> Profile:
-    """One workload. cProfile makes small functions look dearer than they are: shares tell where to look, no more."""
+    """Profiles one workload. cProfile makes small functions look too expensive: use the shares only as a hint."""
     out = folder / "profile.out"
     command = target.command(folder)
     watched = target._replace(command=lambda _: [sys.executable, "-m", "bench.profile", str(out), *command[3:]])
@@ -69,7 +69,7 @@ def profiled(target: Target, work: Workload, folder: Path) -> Profile:
 
 
 def read(out: Path, work: Workload, requests: int) -> Profile:
-    """What the server wrote."""
+    """Reads the file that the server wrote."""
     stats = pstats.Stats(str(out)).stats  # type: ignore[attr-defined]  # pstats has always had it, typeshed has not
     rooms: dict[str, tuple[float, float]] = {}
     functions: dict[str, tuple[float, float]] = {}
@@ -103,7 +103,7 @@ def _room(file: str) -> str:
 
 
 def main() -> None:
-    """The server, watched from the signal on: its start is not what is looked for."""
+    """Runs the server and profiles it from the signal on, so that its start is not included."""
     out, *arguments = sys.argv[1:]
     from app.__main__ import main as serve  # noqa: PLC0415 — only where the server itself runs
 

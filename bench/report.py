@@ -1,4 +1,4 @@
-"""docs/performance.md and its plot, from what was measured."""
+"""Writes docs/performance.md and its plot from the measurements."""
 
 import os
 import platform
@@ -16,21 +16,21 @@ BAR = 22
 LEFT = 170
 WIDE = 460
 BUSY = 1.5
-"""The load that a run makes by itself."""
+"""The system load that a run causes by itself."""
 ASKED_LESS = {target.name: target.asked_less for target in TARGETS}
 PROFILED_HOW = (
-    "The server under cProfile, its own time without what the loop itself and the sockets take (which cProfile cannot",
-    "tell from waiting). The profiler makes small functions look dearer than they are: the shares say where to look.",
+    "The server's own time under cProfile, without the event loop and the sockets (cProfile cannot tell these from",
+    "waiting). The profiler makes small functions look more expensive than they are: use the shares only as a hint.",
 )
 
 
 def write(results: Results, seen: Profiles, folder: Path, *, missing: list[str], minutes: float) -> None:
-    """Replaces what stands between the marks; the words around it are the same whatever was measured."""
+    """Replaces the text between the two marks; the text around it is written by hand."""
     file = folder / "performance.md"
     words = file.read_text() if file.exists() else f"# Performance\n\n{MARK}\n{MARK}\n"
     head, _, rest = words.partition(MARK)
     _, _, tail = rest.partition(MARK)
-    parts = [*told_of(missing, minutes), *goals(results), *tables(results), *where_it_goes(seen)]
+    parts = [*run_details(missing, minutes), *goals(results), *tables(results), *where_it_goes(seen)]
     file.write_text(f"{head}{MARK}\n\n" + "\n".join(parts) + f"\n{MARK}{tail}")
     paced = results.get("many, paced", {})
     values = {name: told["us_per_chunk"] for name, told in paced.items() if "us_per_chunk" in told}
@@ -38,30 +38,30 @@ def write(results: Results, seen: Profiles, folder: Path, *, missing: list[str],
         (folder / "performance.svg").write_text(plot(values))
 
 
-def told_of(missing: list[str], minutes: float) -> list[str]:
-    """When and where."""
+def run_details(missing: list[str], minutes: float) -> list[str]:
+    """When and on which machine the run took place."""
     day = datetime.now(UTC).date().isoformat()
     machine = f"{os.cpu_count()} cores, CPython {platform.python_version()}"
     lines = [f"Measured on {day}, {machine}; the median of the rounds, all in one run of {minutes:.0f} minutes.", ""]
     busy = os.getloadavg()[2] - BUSY
     if busy > 0:
-        lines += [f"The machine did other work beside it (its load was {busy:.1f} above that of a run).", ""]
-    return lines + ([f"Not at hand: {', '.join(missing)}.", ""] if missing else [])
+        lines += [f"The machine also did other work (its load was {busy:.1f} above that of a run alone).", ""]
+    return lines + ([f"Not installed: {', '.join(missing)}.", ""] if missing else [])
 
 
 def goals(results: Results) -> list[str]:
-    """What was aimed at."""
+    """The table of goals."""
     rows = [
         f"| {goal.about} | {'≥' if goal.at_least else '≤'} {goal.bound:g} | {value:.2f} | "
         f"{'yes' if goal.met(value) else '**no**'} |"
         for goal, value in reached(results)
     ]
-    return ["## Aimed at, and reached", "", "| | aimed at | this run | reached |", "| --- " * 4 + "|", *rows, ""]
+    return ["## Goals and results", "", "| | goal | this run | reached |", "| --- " * 4 + "|", *rows, ""]
 
 
 def tables(results: Results) -> list[str]:
-    """One table a workload, each figure beside its ratio to the httpx copy."""
-    lines = ["## Side by side", "", "![CPU per chunk](performance.svg)", ""]
+    """One table for each workload, each figure with its ratio to the httpx copy."""
+    lines = ["## Comparison", "", "![CPU per chunk](performance.svg)", ""]
     for work in [*WORKLOADS, MILLION, WAITING]:
         told = {name: figures for name, figures in results.get(work.name, {}).items() if figures}
         if told:
@@ -73,21 +73,21 @@ def tables(results: Results) -> list[str]:
             for name, told in start.items()
         ]
         head = "| | first answer, s | at rest, s | MB at rest | MB at most, with the waiting streams |"
-        lines += ["### start: from the command on", "", head, "| --- " * 5 + "|", *rows, ""]
+        lines += ["### start: from the start of the command", "", head, "| --- " * 5 + "|", *rows, ""]
     return lines
 
 
 def where_it_goes(seen: Profiles) -> list[str]:
-    """Own time by room and by function."""
+    """Time by room and by function."""
     if not seen:
         return []
-    lines = ["## Where the rest goes", "", *PROFILED_HOW, ""]
+    lines = ["## Where the CPU time goes", "", *PROFILED_HOW, ""]
     for lane, profiles in seen.items():
         for profile in profiles:
             lines += [f"### {lane}: {profile.about}", "", "| room | share | calls |", "| --- " * 3 + "|"]
             lines += [f"| {row.name} | {row.share:.0%} | {row.calls:.1f} |" for row in profile.rooms]
-            dearest = "; ".join(f"`{row.name.split(',')[0]}` {row.share:.0%}" for row in profile.functions)
-            lines += ["", f"The dearest functions: {dearest}.", ""]
+            functions = "; ".join(f"`{row.name.split(',')[0]}` {row.share:.0%}" for row in profile.functions)
+            lines += ["", f"The most expensive functions: {functions}.", ""]
     return lines
 
 
@@ -115,13 +115,13 @@ def _table(told: dict[str, Figures], work: Workload) -> list[str]:
     if fewer:
         lines += [
             "",
-            f"† asked {work.fewer} times, not {work.requests}: it takes many times as long, or no more at a time.",
+            f"† asked {work.fewer} times, not {work.requests}: it takes many times as long, or cannot handle more.",
         ]
     return lines
 
 
 def plot(values: dict[str, float]) -> str:
-    """Bars, longest last."""
+    """A bar chart, sorted by length."""
     most = max(values.values())
     rows = []
     for place, (name, value) in enumerate(sorted(values.items(), key=lambda pair: pair[1])):

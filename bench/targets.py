@@ -1,4 +1,4 @@
-"""Who is measured: this server's lanes, the floors, and other bridges where their programs are at hand."""
+"""The measured programs: this server's lanes, the floors, and other bridges if they are installed."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PEERS = Path(os.environ.get("AM_BENCH_PEERS", ROOT / ".cache" / "bench"))
-"""Other bridges, each in a folder of its own (`make bench-peers` fills it)."""
+"""Other bridges, each in its own folder (`make bench-peers` installs them)."""
 OPENCODEX = PEERS / "opencodex" / "node_modules" / ".bin" / "ocx"
 
 UPSTREAM_PORT = 9700
@@ -29,12 +29,12 @@ upstream = "it"
 LITELLM = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_MODE": "PRODUCTION",
-    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # the upstream says one word over and over
+    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # the upstream repeats one word
 }
 KEY = "sk-bench"
 COUNTS = (1, 5, 8, 20, 200, 2000)
 PACES = (0, 1, 20, 500)
-"""What the workloads ask for: some bridges must be told every model's name."""
+"""The models of the workloads: some bridges need every model's name in their configuration."""
 ROSETTA = {
     "providers": {"it": {"type": "openai_chat", "api_key": "none", "base_url": UPSTREAM}},
     "server": {"host": "127.0.0.1", "open_on_no_keys": True},
@@ -43,7 +43,7 @@ ROSETTA = {
 
 
 class Target(NamedTuple):
-    """One program, how it is started, and how it is asked."""
+    """One program, its start command, and the form of its requests."""
 
     name: str
     port: int
@@ -53,18 +53,18 @@ class Target(NamedTuple):
     at_hand: bool = True
     env: Mapping[str, str] = MappingProxyType({})
     asked_less: frozenset[str] = frozenset()
-    """Workloads in which it is asked less often: it takes many times as long, or does not take so many at a time."""
+    """Workloads with fewer requests: it takes many times as long, or cannot handle so many at a time."""
     starts_only: bool = False
-    """Looked at where it starts, and no further."""
+    """Only its start is measured."""
 
 
 def as_chat(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — a signature of the table
-    """Chat completions, for the floors."""
+    """A chat-completions request, for the floors."""
     return "/v1/chat/completions", {"model": model, "stream": stream, "messages": request.messages}
 
 
 def as_response(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — as above
-    """Responses, for the bridges."""
+    """A Responses request, for the bridges."""
     return "/v1/responses", {"model": model, "stream": stream, "input": request.items, **request.more}
 
 
@@ -112,7 +112,7 @@ def _rosetta(folder: Path) -> list[str]:
 
 
 def _opencodex(folder: Path) -> list[str]:
-    """It writes into the homes of its user and of Codex: these are others."""
+    """opencodex, with temporary home folders, because it writes into those of its user and of Codex."""
     home = folder / "opencodex"
     (home / "codex").mkdir(parents=True, exist_ok=True)
     models = [f"b-{count}-{pace}" for count in COUNTS for pace in PACES]

@@ -1,7 +1,7 @@
-"""The scripted upstream: chat completions and Responses, as fast or as slow as the model's name says.
+"""The scripted upstream: chat completions and Responses, at the speed in the model's name.
 
-`b-200-20` answers with 200 chunks, 20 ms apart; with 0 it sends all at once. What opens an answer comes together with
-its first word in either dialect, or the time until that word would tell how many events each of them opens with.
+`b-200-20` answers with 200 chunks, 20 ms apart; with 0 it sends all at once. In both dialects the
+opening events are sent together with the first word, so that their number does not change the time to the first word.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def chat_frames(count: int) -> Iterator[bytes]:
 
 
 def chat_body(count: int) -> bytes:
-    """The same, whole."""
+    """The same answer, not streamed."""
     message = {"role": "assistant", "content": WORD * count}
     usage = {"prompt_tokens": 10, "completion_tokens": count, "total_tokens": 10 + count}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -83,13 +83,13 @@ def response_frames(count: int) -> Iterator[bytes]:
 
 
 def together(frames: Iterator[bytes], first: int) -> Iterator[bytes]:
-    """The first frames as one, then the others."""
+    """Joins the first frames into one, followed by the others."""
     yield b"".join(islice(frames, first))
     yield from frames
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One connection."""
+    """Serves one connection."""
     try:
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -104,7 +104,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def answer(ask: dict[str, object], responses: object, writer: asyncio.StreamWriter) -> None:
-    """One request, by the model's name."""
+    """Answers one request, by the model's name."""
     _, count, pace = str(ask.get("model", "b-1-0")).rsplit("/", 1)[-1].split("-")
     if not ask.get("stream"):
         body = chat_body(int(count))
@@ -130,7 +130,7 @@ async def answer(ask: dict[str, object], responses: object, writer: asyncio.Stre
 
 
 async def main(port: int) -> None:
-    """Until killed."""
+    """Runs the server until it is killed."""
     server = await asyncio.start_server(serve, "127.0.0.1", port, limit=1 << 22)
     await server.serve_forever()
 

@@ -1,4 +1,4 @@
-"""What is asked of every target."""
+"""The workloads."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class Request(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """So many requests of a kind, so many at a time."""
+    """A number of requests of one kind, some of them in parallel."""
 
     name: str
     about: str
@@ -30,7 +30,7 @@ class Workload(NamedTuple):
 
     @property
     def model(self) -> str:
-        """The name that tells the upstream what to do."""
+        """The model's name, which tells the upstream how to answer."""
         return f"b-{self.chunks}-{self.pace_ms}"
 
     @property
@@ -84,6 +84,6 @@ WORKLOADS = [
 ]
 
 MILLION = Workload("million", "500 streams of 2,000 chunks, 4 at a time", 2000, 0, 500, 4)
-"""Memory must be flat over it. Only our own lanes are asked."""
+"""Memory must not grow during it. Only our own lanes are measured."""
 WAITING = Workload("waiting", "500 streams of 8 chunks, half a second apart", 8, 500, 500, 500, fewer=100)
-"""What a stream costs that waits: asked of a program that has just been started."""
+"""Measures the cost of a waiting stream, with a freshly started program."""

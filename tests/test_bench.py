@@ -48,12 +48,12 @@ def test_a_report_replaces_what_an_earlier_run_found_and_nothing_else(tmp_path: 
     page = tmp_path / "performance.md"
     page.write_text("# Words\n\n<!-- measured -->\nold figures\n<!-- measured -->\n\nMore words.\n")
     seen = {"AM Proxy, chat": [Profile("a workload", [Row("uvicorn", 0.5, 2.0)], [Row("send, uvicorn", 0.4, 2.0)])]}
-    write(EVERYTHING, seen, tmp_path, missing=["somebody"], minutes=9.4)
+    write(EVERYTHING, seen, tmp_path, missing=["opencodex"], minutes=9.4)
     text = page.read_text()
     assert text.startswith("# Words\n\n<!-- measured -->\n\nMeasured on ")
     assert text.endswith("<!-- measured -->\n\nMore words.\n")
     assert "old figures" not in text
-    assert "Not at hand: somebody." in text
+    assert "Not installed: opencodex." in text
     assert "| codex: ms of CPU a request, chat | ≤ 2 | 2.00 | yes |" in text
     assert "| long, fast: chunks a second, chat ÷ httpx copy | ≥ 1.25 | 1.00 | **no** |" in text
     assert "| LiteLLM proxy † |" in text

@@ -122,15 +122,15 @@ CLIENTS: Final[dict[str, Client]] = {
         _codex,
         codex.TOOLS,
         {
-            "custom": Note("really edits a file with `apply_patch`", {"file": codex.AFTER, "text": lines.TEXT}),
+            "custom": Note("edits a real file with `apply_patch`", {"file": codex.AFTER, "text": lines.TEXT}),
             "namespace": Note("a tool of a Model Context Protocol server, which Codex runs over standard input"),
             "search": Note(
-                "finds a tool of that server; offered when the catalogue says `supports_search_tool`",
+                "finds a tool of that server; offered if the catalogue contains `supports_search_tool`",
                 {"calls": [lines.CITIES[0]], "text": lines.TEXT},
             ),
-            "refusal": Note("told as text, because Codex shows nothing of a `refusal` part (see codex.md)"),
+            "refusal": Note("sent as text, because Codex does not show a `refusal` part (see codex.md)"),
             "incomplete": Note(
-                "told as `response.completed`, because Codex throws the answer away otherwise (see codex.md)",
+                "sent as `response.completed`, because Codex discards the answer otherwise (see codex.md)",
                 {"text": lines.PARTIAL, "ended": "turn.completed"},
             ),
             "failed_before": Note("shows the message, not the code", _failed(FAILED, text="", ended="turn.failed")),
@@ -138,7 +138,7 @@ CLIENTS: Final[dict[str, Client]] = {
                 "shows the message, not the code", _failed(FAILED, text=lines.PARTIAL, ended="turn.failed")
             ),
             "cut": Note("shows the message, not the code", _failed(CUT_OFF, text=lines.PARTIAL, ended="turn.failed")),
-            "wait": Note("counts it among `stream_max_retries`"),
+            "wait": Note("counts this retry in `stream_max_retries`"),
         },
         npm=True,
     ),
@@ -151,11 +151,11 @@ CLIENTS: Final[dict[str, Client]] = {
             "custom": _never(_NO_TOOL),
             "namespace": Note("tools of a Model Context Protocol server are plain functions"),
             "search": _never(_NO_TOOL),
-            "schema": _never("its command line asks for no schema"),
+            "schema": _never("its command line has no option for a schema"),
             "refusal": Note(
-                "its own copy of the AI SDK drops refusals: the answer is empty", {"refusal": ""}, able=False
+                "its own copy of the AI SDK discards refusals: the answer is empty", {"refusal": ""}, able=False
             ),
-            "incomplete": Note("says `length`", {"text": lines.PARTIAL, "ended": "length"}),
+            "incomplete": Note("reports `length`", {"text": lines.PARTIAL, "ended": "length"}),
             "failed_before": Note("shows the message with the whole answer", _failed(FAILED, text="")),
             "failed_in": Note("shows the whole event", _failed(FAILED, text=lines.PARTIAL)),
             "cut": Note("shows the whole event", _failed(CUT_OFF, text=lines.PARTIAL)),
@@ -170,8 +170,8 @@ CLIENTS: Final[dict[str, Client]] = {
         _python("openai_agents"),
         notes={
             "search": _never("its runner does not run a tool search on the client's side"),
-            "refusal": Note("raises `ModelRefusalError` with the words"),
-            "incomplete": Note("raises `ModelBehaviorError` that names the reason; the text has been streamed"),
+            "refusal": Note("raises `ModelRefusalError` with the text"),
+            "incomplete": Note("raises `ModelBehaviorError` with the reason; the text has been streamed"),
         },
     ),
     "ai-sdk-openai": Client(
@@ -185,7 +185,7 @@ CLIENTS: Final[dict[str, Client]] = {
             "custom": _never(_NO_TOOL),
             "namespace": _never(_NO_TOOL),
             "search": _never(_NO_TOOL),
-            "refusal": Note("knows no event of a refusal: the answer is empty", {"refusal": ""}, able=False),
+            "refusal": Note("does not support refusal events: the answer is empty", {"refusal": ""}, able=False),
         },
         more=("ai",),
         npm=True,
@@ -198,7 +198,7 @@ CLIENTS: Final[dict[str, Client]] = {
         notes={
             "custom": _never(_NO_TOOL),
             "namespace": _never(_NO_TOOL),
-            "search": Note("with a model profile that knows `tool_search`"),
+            "search": Note("with a model profile that supports `tool_search`"),
         },
     ),
     "langchain": Client(
@@ -207,8 +207,8 @@ CLIENTS: Final[dict[str, Client]] = {
         _python("langchain_chat"),
         Tools(interleaved=False),
         notes={
-            "parallel": Note("one call after the other: it loses the arguments of calls that arrive interleaved"),
-            "namespace": Note("bound by `bind`: `bind_tools` knows no namespaces"),
+            "parallel": Note("one call after the other: it loses the arguments of interleaved calls"),
+            "namespace": Note("bound with `bind`: `bind_tools` does not support namespaces"),
             "search": _never("it has no step that runs a tool search"),
         },
         more=("langchain-core",),

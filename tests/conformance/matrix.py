@@ -1,4 +1,4 @@
-"""docs/conformance.md: client by behaviour, with the versions, and a footnote wherever there is something to know."""
+"""Writes docs/conformance.md: a table of clients and behaviours, with versions and footnotes."""
 
 import json
 import subprocess
@@ -11,59 +11,61 @@ from tests.conformance.clients import CLIENTS, Client
 from tests.conformance.install import PYTHON, npm_version, own_version
 
 Faults = Mapping[str, Mapping[str, list[str]]]
-"""By client, then by cell. No faults: all is well."""
+"""By client, then by cell. An empty list means that the cell passed."""
 
 HEAD: Final = """\
 # Conformance: real clients, driven for real
 
-`make conformance` wrote this page. It fetches the clients below into `.cache`, starts this server as it is by default \
-(`via = "litellm"`) in front of a scripted chat server, drives each client through each behaviour, and compares what \
-the client has in its hands at the end with what the scripted model said. The chat server refuses, as strict ones do, \
-every ask with a broken role order, an unpaired call, a bad name, an empty content or arguments that are no JSON; and \
-it must have got the calls and what their tools gave back to the letter. Every answer is streamed.
+`make conformance` wrote this page. It installs the clients below in `.cache` and starts AM Proxy with its defaults \
+(`via = "litellm"`) in front of a scripted chat server. It tests each behaviour with each client, and compares the \
+client's result with the output of the scripted model. Like strict servers, the chat server refuses every request \
+with a wrong role order, a call without its output, a bad name, an empty content or arguments that are not JSON. \
+It must receive exactly the same calls and tool outputs. Every answer is streamed.
 
-| sign | means |
+| sign | meaning |
 | --- | --- |
-| ✓ | the client has exactly what the model said, in its own way where a footnote says so, and the upstream got \
-exactly what the client did |
-| n/a | the client cannot do this, whatever the server: the footnote says why |
+| ✓ | the client received exactly the model's output (a footnote describes differences in form), and the upstream \
+received exactly the client's data |
+| n/a | the client cannot do this with any server: the footnote gives the reason |
 | ✗ | broken |
 """
 BEHAVIOURS: Final = """\
 
 ## What the behaviours are
 
-- **text**: piecewise, with characters beyond ASCII. **reasoning**: shown apart from the text.
-- **parallel calls**: two calls whose arguments arrive by turns; both tools run, both outputs go back.
-- **custom tool**: raw text, not JSON, with line ends, quotes, a backslash and an emoji; the escapes are cut anywhere.
-- **namespace tool**: comes back under its name and namespace. **tool_search**: finds a tool not offered before.
-- **structured output**: the schema reaches the upstream, the answer is parsed by the client.
-- **images**, **image in tool output**: the same bytes reach the upstream.
-- **refusal**, **incomplete** (at the limit of tokens).
+- **text**: in pieces, with non-ASCII characters. **reasoning**: shown separately from the text.
+- **parallel calls**: two calls with interleaved arguments; both tools run, and both outputs are sent back.
+- **custom tool**: raw text, not JSON, with line ends, quotes, a backslash and an emoji; the escapes may be split \
+at any position.
+- **namespace tool**: a call has the tool's name and namespace. **tool_search**: finds a tool \
+that was not offered before.
+- **structured output**: the upstream receives the schema, and the client parses the answer.
+- **images**, **image in tool output**: the upstream receives the same bytes.
+- **refusal**, **incomplete** (at the token limit).
 - **failed before the stream** (500), **failed in mid-stream** (an error after some text), **cut upstream** (the \
-connection is closed after some text): the client says why, and keeps the text where it keeps any.
-- **429 with Retry-After**: the client waits as long as it was told to, then has the answer.
-- **60 s of silence**: in the middle of a text, all clients at once, kept alive every 15 s.
+connection is closed after some text): the client shows the reason, and keeps the text if it keeps any.
+- **429 with Retry-After**: the client waits for the given time, then receives the answer.
+- **60 s of silence**: in the middle of a text, for all clients at once, with a keep-alive every 15 s.
 """
 
 
 @dataclass(frozen=True)
 class Footnotes:
-    """Numbered as they come; the same words have one number."""
+    """Numbered in order of appearance; the same text has one number."""
 
     said: dict[str, int]
 
     def number(self, text: str) -> int:
-        """The number of these words."""
+        """The number of this footnote."""
         return self.said.setdefault(text, len(self.said) + 1)
 
     def lines(self) -> list[str]:
-        """What stands at the foot."""
+        """The lines below the table."""
         return [f"{number}. {text[0].upper()}{text[1:]}." for text, number in self.said.items()]
 
 
 def versions(client: Client) -> str:
-    """What was driven."""
+    """The versions of the tested packages."""
     if client.npm:
         main, *more = [npm_version(package) or "?" for package in (client.package, *client.more)]
     else:
