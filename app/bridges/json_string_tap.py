@@ -52,7 +52,7 @@ class JsonStringTap:
         self._depth = 0
         self._cut = ""
         """The end of the text, which cannot be read before more arrives."""
-        self._given: list[str] = []
+        self._output: list[str] = []
         self._read: _Reader = self._object
 
     def feed(self, text: str) -> str:
@@ -62,22 +62,22 @@ class JsonStringTap:
         at = 0
         while at < len(text):
             at = self._read(text, at)
-        if self._read in {self._inside, self._quoted, self._behind, self._raw}:
+        if self._read in {self._inside, self._quoted, self._ended, self._raw}:
             self._kept.clear()
         return self._take()
 
     def rest(self) -> str:
         """The rest of the string, when the text is complete."""
         if self._read == self._inside:
-            self._given.append(_unfinished(self._cut))
-        self._given += self._kept
+            self._output.append(_unfinished(self._cut))
+        self._output += self._kept
         self._kept.clear()
         return self._take()
 
     def _take(self) -> str:
-        given = "".join(self._given)
-        self._given.clear()
-        return given
+        output = "".join(self._output)
+        self._output.clear()
+        return output
 
     def _wait(self, text: str, at: int) -> int:
         self._cut = text[at:]
@@ -168,7 +168,7 @@ class JsonStringTap:
 
     def _inside(self, text: str, at: int) -> int:
         end = _end(_PLAIN, text, at)
-        self._given.append(text[at:end])
+        self._output.append(text[at:end])
         if end == len(text):
             return end
         if text[end] == "\\":
@@ -183,43 +183,43 @@ class JsonStringTap:
         if end == len(text):
             return end
         if text[end] in ",}":
-            self._read = self._behind
+            self._read = self._ended
         else:
-            self._given += self._token
+            self._output += self._token
             self._read = self._inside
         return end
 
     def _escape(self, text: str, at: int) -> int:
         sign = text[at + 1 : at + 2]
         if sign in _SHORT:
-            self._given.append(_SHORT[sign])
+            self._output.append(_SHORT[sign])
             return at + 2
-        behind = at + _UNICODE_LENGTH
-        first, second = _UNICODE.match(text, at), _UNICODE.match(text, behind)
+        end = at + _UNICODE_LENGTH
+        first, second = _UNICODE.match(text, at), _UNICODE.match(text, end)
         if first is None:
             if _UNICODE_BEGUN.fullmatch(text, at):
                 return self._wait(text, at)
-            self._given.append(text[at : at + 2])  # an escape that JSON does not have is returned as it is written
+            self._output.append(text[at : at + 2])  # an escape that JSON does not have is returned as it is written
             return at + 2
         high, low = int(first[1], 16), int(second[1], 16) if second else 0
         if high in _HIGH and low in _LOW:
-            self._given.append(chr(0x10000 + ((high - _HIGH.start) << 10) + (low - _LOW.start)))
-            return behind + _UNICODE_LENGTH
-        if high in _HIGH and _UNICODE_BEGUN.fullmatch(text, behind):
+            self._output.append(chr(0x10000 + ((high - _HIGH.start) << 10) + (low - _LOW.start)))
+            return end + _UNICODE_LENGTH
+        if high in _HIGH and _UNICODE_BEGUN.fullmatch(text, end):
             return self._wait(text, at)
-        self._given.append(_REPLACEMENT if high in _HIGH or high in _LOW else chr(high))
-        return behind
+        self._output.append(_REPLACEMENT if high in _HIGH or high in _LOW else chr(high))
+        return end
 
-    def _behind(self, text: str, _at: int) -> int:
+    def _ended(self, text: str, _at: int) -> int:
         return len(text)
 
     def _everything(self, text: str, _at: int) -> int:
-        self._given += self._kept
+        self._output += self._kept
         self._read = self._raw
         return len(text)
 
     def _raw(self, text: str, at: int) -> int:
-        self._given.append(text[at:])
+        self._output.append(text[at:])
         return len(text)
 
 

@@ -23,12 +23,12 @@ def members(tool: Tool, path: str) -> list[Member]:
     """The tools in a namespace; for any other tool, the tool itself."""
     if not isinstance(tool, NamespaceTool):
         return [_member(tool, path, None)]
-    found = [_member(inner, f"{path}.tools[{index}]", tool.name) for index, inner in enumerate(tool.tools)]
+    items = [_member(inner, f"{path}.tools[{index}]", tool.name) for index, inner in enumerate(tool.tools)]
     description = (tool.description or "").strip()
-    if not found or not description:
-        return found
+    if not items or not description:
+        return items
     about = f"{tool.name}: {description}"
-    return [found[0]._replace(about=about), *found[1:]]
+    return [items[0]._replace(about=about), *items[1:]]
 
 
 def _member(tool: Tool, path: str, namespace: str | None) -> Member:

@@ -68,15 +68,15 @@ class ActionBridge(Bridge):
 def read_object(arguments: str) -> dict[str, Any]:
     """The arguments, if they are a JSON object; otherwise an empty one."""
     try:
-        read = msgspec.json.decode(arguments)
+        value = msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
         return {}
-    return read if isinstance(read, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def read_words(value: object) -> list[str] | None:
+def read_strings(value: object) -> list[str] | None:
     """The value, if it is a list of strings."""
-    return value if isinstance(value, list) and all(isinstance(word, str) for word in value) else None
+    return value if isinstance(value, list) and all(isinstance(entry, str) for entry in value) else None
 
 
 def read_limit(value: object) -> int | None:

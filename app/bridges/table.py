@@ -149,7 +149,8 @@ class BridgeTable:
         for offer in offers:
             member = offer.member
             if self._is_hosted(member.tool.type):
-                self._use_hosted(member.tool)
+                if member.tool.type != "image_generation":  # of several searches the first is kept
+                    self.web_search = self.web_search or member.tool
                 continue
             if (bridged := self._declare(member)) is None:
                 details = f"its type '{member.tool.type[:64]}' cannot be offered to this model."
@@ -168,11 +169,6 @@ class BridgeTable:
                 offered[bridged.spec.name] = bridged
         self.warnings = tuple(left_out)
         return offered
-
-    def _use_hosted(self, tool: Tool) -> None:
-        """Keeps the first search that the model's own server runs. Other hosted tools need nothing."""
-        if tool.type != "image_generation":
-            self.web_search = self.web_search or tool
 
     def _declare(self, member: Member) -> BridgedTool | None:
         """The tool with its function; None if no function can carry it."""

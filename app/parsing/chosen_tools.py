@@ -33,8 +33,8 @@ def _parse_chosen(raw: dict[str, Any], path: str) -> ChosenTool | AllowedTools:
         raise missing(f"{path}.tools")
     tools = an_array(raw["tools"], f"{path}.tools")
     chosen = [_parse_one(tool, f"{path}.tools[{index}]") for index, tool in enumerate(tools)]
-    given = {key: value for key, value in raw.items() if value is not None}
-    return validated(AllowedTools, {**given, "tools": chosen}, path)
+    members = {key: value for key, value in raw.items() if value is not None}
+    return validated(AllowedTools, {**members, "tools": chosen}, path)
 
 
 def _parse_one(raw: object, path: str) -> ChosenTool:

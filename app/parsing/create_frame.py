@@ -1,14 +1,16 @@
 """Parses what a client sends over a websocket: `response.create` frames."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from app.parsing.validation import missing, wrong_type
 from app.protocol.problems import refuse
 
-NOT_HERE: Final = ("stream", "stream_options", "background")
+ONLY_HTTP: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""
-_OURS: Final = ("type", "generate", "previous_response_id", *NOT_HERE)
+_FRAME_MEMBERS: Final = ("type", "generate", "previous_response_id", *ONLY_HTTP)
 SEALED: Final = "reasoning.encrypted_content"
+
+_Value = TypeVar("_Value")
 
 
 class Frame(NamedTuple):
@@ -36,24 +38,20 @@ def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
     if raw.get("stream_id") is not None:
         message = "'stream_id' is not supported: this server answers the frames of a connection one after the other."
         raise refuse("unsupported_parameter", f"{message} Open another connection.", "stream_id")
-    for key in ("background",) if lenient else NOT_HERE:
+    for key in ("background",) if lenient else ONLY_HTTP:
         if raw.get(key) is not None:
             message = f"'{key}' cannot be sent over a websocket: every answer is streamed, and ends with its client."
             raise refuse("unsupported_parameter", message, key)
-    body = {key: value for key, value in raw.items() if key not in _OURS} | {"stream": True, "store": False}
+    body = {key: value for key, value in raw.items() if key not in _FRAME_MEMBERS} | {"stream": True, "store": False}
     include = body.get("include") or []
     if isinstance(include, list) and SEALED not in include:
         body["include"] = [*include, SEALED]
-    return Frame(body, _previous(raw.get("previous_response_id")), _generate(raw.get("generate")))
+    previous = _optional(raw, "previous_response_id", str, "a string")
+    return Frame(body, previous, generate=_optional(raw, "generate", bool, "a boolean") is not False)
 
 
-def _previous(given: object) -> str | None:
-    if given is None or isinstance(given, str):
-        return given
-    raise wrong_type("previous_response_id", "a string", given)
-
-
-def _generate(given: object) -> bool:
-    if given is None or isinstance(given, bool):
-        return given is not False
-    raise wrong_type("generate", "a boolean", given)
+def _optional(raw: dict[str, Any], key: str, kind: type[_Value], expected: str) -> _Value | None:
+    value = raw.get(key)
+    if value is None or isinstance(value, kind):
+        return value
+    raise wrong_type(key, expected, value)

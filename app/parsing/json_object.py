@@ -17,17 +17,14 @@ def decode_object(body: bytes, max_json_values: int = MAX_JSON_VALUES) -> dict[s
     try:
         raw = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise refuse("invalid_json", f"The body is not valid JSON: {_reason(error)}.") from None
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+        raise refuse("invalid_json", f"The body is not valid JSON: {reason}.") from None
     except RecursionError:
         raise _too_deep() from None
     if not isinstance(raw, dict):
         raise wrong_type("body", "an object", raw)
     _refuse_depth(raw)
     return raw
-
-
-def _reason(error: Exception) -> str:
-    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def _too_deep() -> ProblemError:

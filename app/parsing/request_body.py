@@ -29,13 +29,13 @@ def parse_request(body: bytes, **bounds: int) -> CreateResponse:
 def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
     """The same, of a body of `size` bytes that `decode_object` has read."""
     refuse_steering(raw)
-    given = {key: value for key, value in raw.items() if value is not None}
-    refuse_stateful(given)
-    if given.get("model", "") == "":
+    posted = {key: value for key, value in raw.items() if value is not None}
+    refuse_stateful(posted)
+    if posted.get("model", "") == "":
         raise missing("model")
-    if "input" not in given:
+    if "input" not in posted:
         raise missing("input")
-    known = {key: value for key, value in given.items() if key in KNOWN}
+    known = {key: value for key, value in posted.items() if key in KNOWN}
     known["input"] = parse_input(known["input"], bounds)
     if "tools" in known:
         known["raw_tools"] = within(an_array(known["tools"], "tools"), bounds.max_tools, "tools", "max_tools")
@@ -53,7 +53,7 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
     known["raw"] = raw
     known["size"] = size
     request = validated(CreateResponse, known)
-    return request.model_copy(update={"warnings": warnings_about(given, KNOWN, request)})
+    return request.model_copy(update={"warnings": warnings_about(posted, KNOWN, request)})
 
 
 def _parse_text(raw: object) -> TextConfig:

@@ -67,23 +67,23 @@ def refuse_steering(raw: dict[str, Any]) -> None:
             raise refuse("unknown_parameter", f"Unknown parameter: '{key[:SHOWN]}'.", key[:SHOWN])
 
 
-def refuse_stateful(given: dict[str, Any]) -> None:
+def refuse_stateful(posted: dict[str, Any]) -> None:
     """Refuses parameters that need stored state. The message names the alternative."""
     for key, message in STATEFUL.items():
-        if key in given:
+        if key in posted:
             raise refuse("unsupported_parameter", message, key)
-    if given.get("background") is True:
+    if posted.get("background") is True:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def warnings_about(given: dict[str, Any], known: Container[str], request: CreateResponse) -> tuple[ClientWarning, ...]:
+def warnings_about(posted: dict[str, Any], known: Container[str], request: CreateResponse) -> tuple[ClientWarning, ...]:
     """A warning for each parameter that has no effect, where the client could expect one."""
-    unknown = [key for key in given if key not in known and key not in QUIET]
+    unknown = [key for key in posted if key not in known and key not in QUIET]
     warnings = [_unknown(key[:SHOWN], f"'{key[:SHOWN]}' has no effect on this server.") for key in unknown[:MOST_NAMED]]
     if len(unknown) > MOST_NAMED:
         details = f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either."
         warnings.append(_unknown("", details))
-    if given.get("truncation") == "auto":
+    if posted.get("truncation") == "auto":
         details = "'truncation: auto' has no effect on this server: an input that is too long is an error."
         warnings.append(ClientWarning("truncation", "truncation", details))
     for index, entry in enumerate(request.context_management):
@@ -91,7 +91,7 @@ def warnings_about(given: dict[str, Any], known: Container[str], request: Create
             path = f"context_management[{index}]"
             details = f"'{path}' has no effect: {entry.no_effect}"
             warnings.append(ClientWarning(path, "context_management", details))
-    if given.get("service_tier", "auto") not in SERVICE_TIERS:
+    if posted.get("service_tier", "auto") not in SERVICE_TIERS:
         details = "'service_tier' names a tier that this server does not know."
         warnings.append(ClientWarning("service_tier", "service_tier", details))
     for index, name in enumerate(request.include):

@@ -81,5 +81,5 @@ def _fault(error: ErrorDetails, path: str) -> ProblemError:
     if kind == "missing":
         return missing(path)
     code = "invalid_type" if kind.endswith("_type") else "invalid_value"
-    words = "type" if code == "invalid_type" else "value"
-    return refuse(code, f"Invalid {words} for '{path}': {error['msg']}.", path)
+    wrong = "type" if code == "invalid_type" else "value"
+    return refuse(code, f"Invalid {wrong} for '{path}': {error['msg']}.", path)

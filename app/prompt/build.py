@@ -137,11 +137,11 @@ def _sampling(request: CreateResponse) -> Sampling:
 
 def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[ClientWarning]]:
     """The hints that this upstream takes, and a warning for each other hint that a client could expect to work."""
-    given = {name: value for name in Hints.__struct_fields__ if (value := getattr(request, name)) is not None}
-    hints = Hints(**{name: value for name, value in given.items() if name in taken})
-    if given.get("service_tier") in DEFAULT_TIERS:
-        given.pop("service_tier", None)
-    return hints, [no_effect(name) for name in given if name not in taken | SILENTLY_DROPPED]
+    wanted = {name: value for name in Hints.__struct_fields__ if (value := getattr(request, name)) is not None}
+    hints = Hints(**{name: value for name, value in wanted.items() if name in taken})
+    if wanted.get("service_tier") in DEFAULT_TIERS:
+        wanted.pop("service_tier", None)
+    return hints, [no_effect(name) for name in wanted if name not in taken | SILENTLY_DROPPED]
 
 
 def _web_search(tool: Tool) -> WebSearch:

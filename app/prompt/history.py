@@ -187,7 +187,7 @@ class History:
             call.outputs[output] = None
             if block is self._entries[-1]:
                 return []
-            details = f"{path} was moved: an output must stand right behind its call."
+            details = f"{path} was moved: an output must directly follow its call."
             return [ClientWarning(path, "output order", details)]
         if call_id in self._last:
             self._last[call_id].outputs[output] = None
@@ -203,7 +203,7 @@ class History:
         for entry in self._entries:
             if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id].earliest()) is not None:
                 waiting[1].outputs[entry.output] = None
-                details = f"{entry.path} was moved: it stood before its call."
+                details = f"{entry.path} was moved: it came before its call."
                 warnings.append(ClientWarning(entry.path, "output order", details))
             else:
                 settled.append(entry)

@@ -247,7 +247,7 @@ class _ItemReader:
             return [ClientWarning(path, item.type, f"{path} was left out: it holds no image.")]
         kind = sniffed_base64(data) or "image/png"
         if not kind.startswith("image/"):
-            raise refuse("invalid_value", f"'{path}.result' is no image in base64.", f"{path}.result")
+            raise refuse("invalid_value", f"'{path}.result' is not an image in base64.", f"{path}.result")
         self._history.add(User((Text(SHOWN), Image(f"data:{kind};base64,{data}"))))
         return []
 

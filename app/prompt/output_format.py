@@ -56,16 +56,16 @@ def instructed(entries: list[Entry], instruction: str | None, *, as_user: bool) 
 
 
 def _unenforced(form: TextFormat, *, tools: bool) -> tuple[ClientWarning]:
-    reason = "its server does not enforce it beside tools" if tools else "its server does not enforce it"
+    reason = "its server does not enforce it together with tools" if tools else "its server does not enforce it"
     details = f"'text.format: {form.type}' is sent to the model as an instruction: {reason}."
     return (ClientWarning("text.format", form.type, details),)
 
 
 def _instruction(schema: JsonSchemaFormat | None, *, tools: bool) -> str:
-    words = [_JSON_ONLY]
+    lines = [_JSON_ONLY]
     if schema is not None:
-        about = f", named '{schema.name}'" + (f" ({schema.description})" if schema.description else "")
-        words.append(f"{_BY_SCHEMA}{about}:\n{msgspec.json.encode(schema.schema_).decode()}")
+        title = f", named '{schema.name}'" + (f" ({schema.description})" if schema.description else "")
+        lines.append(f"{_BY_SCHEMA}{title}:\n{msgspec.json.encode(schema.schema_).decode()}")
     if tools:
-        words.append(_AFTER_CALLS)
-    return "\n".join(words)
+        lines.append(_AFTER_CALLS)
+    return "\n".join(lines)

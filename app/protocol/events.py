@@ -116,7 +116,7 @@ class RefusalDone(PartEvent, frozen=True, kw_only=True, tag="response.refusal.do
 
 
 class CallEvent(ItemEvent, frozen=True, kw_only=True):
-    """An event about the input of a tool call."""
+    """An event about a tool call, or about the call that makes an image."""
 
     item_id: str
 
@@ -170,23 +170,15 @@ class ShellCallCommandDone(CommandEvent, frozen=True, kw_only=True, tag="respons
     command: str
 
 
-class ImageEvent(ItemEvent, frozen=True, kw_only=True):
-    """An event about an image that the model makes."""
-
-    item_id: str
-
-
-class ImageGenerationInProgress(
-    ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.in_progress"
-):
+class ImageGenerationInProgress(CallEvent, frozen=True, kw_only=True, tag="response.image_generation_call.in_progress"):
     """An image has begun."""
 
 
-class ImageGenerationGenerating(ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.generating"):
+class ImageGenerationGenerating(CallEvent, frozen=True, kw_only=True, tag="response.image_generation_call.generating"):
     """The image is being made."""
 
 
-class ImageGenerationCompleted(ImageEvent, frozen=True, kw_only=True, tag="response.image_generation_call.completed"):
+class ImageGenerationCompleted(CallEvent, frozen=True, kw_only=True, tag="response.image_generation_call.completed"):
     """The image is finished; its item holds it."""
 
 

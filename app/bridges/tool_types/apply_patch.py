@@ -95,8 +95,8 @@ class ApplyPatchBridge(ActionBridge):
         """The operation as arguments."""
         operation = item.operation
         members = {"type": operation.type, "path": operation.path, "diff": operation.diff}
-        given = {key: value for key, value in members.items() if value is not None}
-        return PastCall(item.call_id, bridged.spec.name, msgspec.json.encode(given).decode())
+        arguments = {key: value for key, value in members.items() if value is not None}
+        return PastCall(item.call_id, bridged.spec.name, msgspec.json.encode(arguments).decode())
 
     def read_output(self, item: ApplyPatchCallOutputItem, _names: Names, /) -> PastOutput:
         """The status, and the message of the client."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import ActionBridge, read_limit, read_object, read_words
+from app.bridges.open_action import ActionBridge, read_limit, read_object, read_strings
 from app.bridges.registry import BRIDGES
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.shape import Shape
@@ -94,8 +94,8 @@ class LocalShellBridge(ActionBridge):
         """The action as arguments."""
         action = item.action
         limits = {"workdir": action.working_directory, "timeout_ms": read_limit(action.timeout_ms)}
-        given = {key: value for key, value in limits.items() if value is not None}
-        arguments = msgspec.json.encode({"command": action.command, **given}).decode()
+        set_limits = {key: value for key, value in limits.items() if value is not None}
+        arguments = msgspec.json.encode({"command": action.command, **set_limits}).decode()
         return PastCall(item.call_id or item.id or "", bridged.spec.name, arguments)
 
     def read_output(self, item: LocalShellCallOutputItem, _names: Names, /) -> PastOutput:
@@ -115,7 +115,7 @@ def _action(arguments: str) -> ExecAction:
     """The command. Arguments without one are taken as the command: the client's error shows the model why."""
     read = read_object(arguments)
     line = read.get("command")
-    command = read_words(line)
+    command = read_strings(line)
     if isinstance(line, str):
         command = ["bash", "-lc", line]
     elif command is None:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import ActionBridge, OpenAction, read_limit, read_object, read_words
+from app.bridges.open_action import ActionBridge, OpenAction, read_limit, read_object, read_strings
 from app.bridges.registry import BRIDGES
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem
@@ -131,8 +131,8 @@ class ShellBridge(ActionBridge):
     def read_call(self, item: ShellCallItem, bridged: BridgedTool, /) -> PastCall:
         """The action as arguments."""
         limits = {key: read_limit(getattr(item.action, key)) for key in _LIMITS}
-        given = {key: value for key, value in limits.items() if value is not None}
-        arguments = msgspec.json.encode({"commands": item.action.commands, **given}).decode()
+        set_limits = {key: value for key, value in limits.items() if value is not None}
+        arguments = msgspec.json.encode({"commands": item.action.commands, **set_limits}).decode()
         return PastCall(item.call_id, bridged.spec.name, arguments)
 
     def read_output(self, item: ShellCallOutputItem, _names: Names, /) -> PastOutput:
@@ -154,7 +154,7 @@ def _action(arguments: str) -> ShellAction:
     """The commands. Arguments without any are taken as one command: the shell's error shows the model why."""
     read = read_object(arguments)
     line = read.get("commands", read.get("command"))
-    commands = [line] if isinstance(line, str) else read_words(line)
+    commands = [line] if isinstance(line, str) else read_strings(line)
     if commands is None:
         commands = [arguments] if arguments.strip() else []
     return ShellAction(commands=commands, **{key: read_limit(read.get(key)) for key in _LIMITS})

@@ -84,8 +84,8 @@ class ToolSearchBridge(ActionBridge):
 
     def read_output(self, item: ToolSearchOutputItem, names: Names, /) -> PastOutput:
         """The tools that were found, by the names under which the model may call them."""
-        found = [names.of(member.name) for tool in item.tools for member in members(tool, "")]
-        text = f"Found tools, which can be called now: {', '.join(found)}" if found else "No tool was found."
+        tools = [names.of(member.name) for tool in item.tools for member in members(tool, "")]
+        text = f"Found tools, which can be called now: {', '.join(tools)}" if tools else "No tool was found."
         return PastOutput(item.call_id or "", text)
 
     def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> ToolSearchCall:

@@ -124,7 +124,7 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
         pytest.param(
             [call("A"), user("Hi"), output("A")],
             [told_calls(told_call("A")), told_output("A"), HEARD],
-            ["input[2] was moved: an output must stand right behind its call."],
+            ["input[2] was moved: an output must directly follow its call."],
             id="somebody spoke between call and output",
         ),
         pytest.param(
@@ -135,13 +135,13 @@ def test_what_only_stands_in_another_order_is_set_right_without_a_warning(items:
                 told_output("B", "2"),
                 {"role": "assistant", "content": "Hm."},
             ],
-            ["input[4] was moved: an output must stand right behind its call."],
+            ["input[4] was moved: an output must directly follow its call."],
             id="the assistant spoke between outputs",
         ),
         pytest.param(
             [output("A"), user("Hi"), call("A")],
             [HEARD, told_calls(told_call("A")), told_output("A")],
-            ["input[0] was moved: it stood before its call."],
+            ["input[0] was moved: it came before its call."],
             id="an output before its call",
         ),
         pytest.param(
