@@ -52,8 +52,8 @@ def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
     heard = check_consumed(events)
     judge_response(heard.response)
     item = heard.response["output"][0]
-    told = {key: value for key, value in item.items() if key not in {"id", "call_id", "status"}}
-    assert told == case.item
+    shown = {key: value for key, value in item.items() if key not in {"id", "call_id", "status"}}
+    assert shown == case.item
     assert (item["call_id"], item["status"]) == ("call_1", "completed")
     assert len(heard.calls) == 1
 
@@ -63,10 +63,10 @@ def test_a_past_call_is_sent_back_as_the_model_would_write_it_and_understood_aga
     """By the name of its function, whether the tool is still declared or not."""
     item = parsed(past_call(case))
     for table in (offered(tool_of(case)), offered()):
-        told = table.read_call(item)
-        assert told is not None
-        assert (told.call_id, told.name) == ("call_1", case.function)
-        again = check_consumed(called(table, told.name, told.arguments, stopped=END)).response["output"][0]
+        past = table.read_call(item)
+        assert past is not None
+        assert (past.call_id, past.name) == ("call_1", case.function)
+        again = check_consumed(called(table, past.name, past.arguments, stopped=END)).response["output"][0]
         assert {key: again[key] for key in case.item} == case.item
 
 
@@ -74,13 +74,13 @@ def test_a_past_call_is_sent_back_as_the_model_would_write_it_and_understood_aga
 def test_a_past_output_is_sent_back(case: Case) -> None:
     """As text that a model can read."""
     output = parsed({"call_id": "call_1", **case.output})
-    assert offered(tool_of(case)).read_output(output) == PastOutput("call_1", case.told_output)
+    assert offered(tool_of(case)).read_output(output) == PastOutput("call_1", case.output_text)
 
 
 @each_case
 @pytest.mark.parametrize("stopped", [None, Stopped("length")], ids=["cut", "at its limit"])
 def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped: Stopped | None) -> None:
-    """Nobody may run it; and what is told of it obeys the rules."""
+    """It must not be run, and its events obey the rules."""
     table = offered(tool_of(case))
     for length in range(len(case.arguments)):
         events = called(table, case.function, case.arguments[:length], stopped=stopped)
@@ -111,9 +111,9 @@ def test_whatever_a_model_writes_is_told_and_can_be_sent_back(case: Case, writte
     judge(events)
     item = check_consumed(events).response["output"][0]
     assert item["status"] == "completed"
-    told = table.read_call(parsed(item))
-    assert told is not None
-    assert told.name == case.function
+    past = table.read_call(parsed(item))
+    assert past is not None
+    assert past.name == case.function
     if written not in {"", "{}"}:
         assert written in str(item) or msgspec.json.decode(written) == item["arguments"]
 

@@ -1,4 +1,4 @@
-"""Which tools a turn offers, wherever the client speaks of them, and how they are told apart."""
+"""Which tools a turn offers, wherever the request holds them, and how they are distinguished."""
 
 import time
 from typing import Any
@@ -103,8 +103,8 @@ def test_tools_that_would_come_to_one_name_are_told_apart() -> None:
     table = offered(space("X", F), {"type": "custom", "name": "X__f"}, own, {"type": "shell"}, {**F, "name": "shell"})
     assert names(table) == ["X__f_76a5624e", "X__f_7dd10629", "X__f", "shell_09451317", "shell"]
     items = [called(table, name, "{}", stopped=END)[-1]["response"]["output"][0] for name in names(table)]
-    told = [(item["type"], item.get("namespace"), item.get("name")) for item in items]
-    assert told == [
+    calls = [(item["type"], item.get("namespace"), item.get("name")) for item in items]
+    assert calls == [
         ("function_call", "X", "f"),
         ("custom_tool_call", None, "X__f"),
         ("function_call", None, "X__f"),
@@ -116,22 +116,22 @@ def test_tools_that_would_come_to_one_name_are_told_apart() -> None:
 def test_a_past_call_is_never_told_as_one_of_another_tool() -> None:
     """A custom tool that is gone is not the function that has its name now."""
     call = {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}
-    told = offered(F).read_call(parsed(call))
-    assert told is not None
-    assert told.name != "f"
+    past = offered(F).read_call(parsed(call))
+    assert past is not None
+    assert past.name != "f"
 
 
 @pytest.mark.parametrize(
-    ("tools", "told"),
+    ("tools", "expected"),
     [([F], "f"), ([F, space("f", F)], "f__f"), ([space("f", F)], "f__f"), ([G], "f__f")],
     ids=["the function", "both", "the namespace", "neither"],
 )
-def test_a_function_that_is_its_own_namespace_is_that_function(tools: list[Any], told: str) -> None:
+def test_a_function_that_is_its_own_namespace_is_that_function(tools: list[Any], expected: str) -> None:
     """OpenAI names a function so that was found by a search, and Pydantic AI writes it into every history."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "namespace": "f", "arguments": "{}"}
     past = offered(SEARCH, items=[found(*tools)]).read_call(parsed(call))
     assert past is not None
-    assert past.name == told
+    assert past.name == expected
 
 
 def test_what_a_namespace_says_of_itself_is_told_once() -> None:
@@ -233,7 +233,7 @@ def test_a_tool_that_waits_to_be_found_may_be_allowed(allowed: list[Any], mode: 
 
 @pytest.mark.parametrize("choice", [F, {"type": "allowed_tools", "mode": "required", "tools": [F]}])
 def test_a_tool_that_waits_to_be_found_cannot_be_demanded(choice: dict[str, Any]) -> None:
-    """The model is not told of it yet."""
+    """The model does not get it yet."""
     code, path = refused(LATER, SEARCH, tool_choice=choice)
     assert (code, path.split(".")[0]) == ("invalid_value", "tool_choice")
 

@@ -115,7 +115,7 @@ def test_two_bridges_of_one_type_are_a_mistake() -> None:
 
 
 def test_the_real_ones_are_named_in_one_file_each() -> None:
-    """But for functions and custom tools, which servers that speak Responses are told of as well."""
+    """But for functions and custom tools, which servers with the Responses API get as well."""
     files = {file: file.read_text(encoding="utf-8") for file in (ROOT / "app").rglob("*.py")}
     for kind in ("apply_patch", "local_shell", "shell", "tool_search"):
         words = [f'"{kind}_call"', f'"{kind}_call_output"', f'"{kind}_output"']

@@ -1,4 +1,4 @@
-"""What models write to tools, read kindly; what clients say of tools, told to models."""
+"""Arguments of models, read leniently; descriptions and outputs of clients, as models get them."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ def test_what_a_model_writes_to_a_tool_is_read_kindly(
 
 
 @pytest.mark.parametrize(
-    ("description", "form", "told"),
+    ("description", "form", "text"),
     [
         (None, None, ""),
         ("Runs code.", {"type": "text"}, "Runs code.\n\n"),
@@ -94,11 +94,11 @@ def test_what_a_model_writes_to_a_tool_is_read_kindly(
         ("Returns JSON. It is not slow.", None, "Returns JSON. It is not slow.\n\n"),
     ],
 )
-def test_a_custom_tools_description_says_nothing_against_json(description: str | None, form: Any, told: str) -> None:
+def test_a_custom_tools_description_says_nothing_against_json(description: str | None, form: Any, text: str) -> None:
     """Its function takes JSON: a model that obeyed would break the call."""
     tool = {"type": "custom", "name": "c", "description": description, "format": form}
     said = offered(tool).specs[0].description
-    assert said == told + "Pass the whole input, exactly as it is to be, as the string `input`."
+    assert said == text + "Pass the whole input, exactly as it is to be, as the string `input`."
 
 
 @pytest.mark.parametrize(("syntax", "name"), [("lark", "Lark grammar"), ("regex", "regular expression")])
@@ -111,7 +111,7 @@ def test_a_grammar_is_told_in_the_description(syntax: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "told"),
+    ("item", "text"),
     [
         ({"type": "apply_patch_call_output", "call_id": "c", "status": "completed"}, "[completed]"),
         ({"type": "apply_patch_call_output", "call_id": "c", "output": "Done."}, "Done."),
@@ -122,9 +122,9 @@ def test_a_grammar_is_told_in_the_description(syntax: str, name: str) -> None:
         ({"type": "tool_search_output", "call_id": "c", "tools": []}, "No tool was found."),
     ],
 )
-def test_outputs_are_told_as_text(item: dict[str, Any], told: str) -> None:
+def test_outputs_are_told_as_text(item: dict[str, Any], text: str) -> None:
     """Whatever of them the client gives."""
-    assert offered().read_output(parsed(item)) == ("c", told)
+    assert offered().read_output(parsed(item)) == ("c", text)
 
 
 def test_the_description_of_a_search_is_the_clients_where_it_gives_one() -> None:

@@ -10,7 +10,7 @@ PLAIN = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": 
 
 
 @pytest.mark.parametrize(
-    ("posted", "told"),
+    ("posted", "expected"),
     [
         pytest.param(None, None, id="none"),
         pytest.param({}, {}, id="nothing in them"),
@@ -46,9 +46,9 @@ PLAIN = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": 
         ),
     ],
 )
-def test_parameters_are_told_as_of_an_object(posted: dict[str, Any] | None, told: dict[str, Any] | None) -> None:
+def test_parameters_are_told_as_of_an_object(posted: dict[str, Any] | None, expected: dict[str, Any] | None) -> None:
     """And what the client posted stays as it was: the response echoes it."""
     before = str(posted)
-    assert for_chat(posted) == told
+    assert for_chat(posted) == expected
     assert str(posted) == before
-    assert wraps(posted) == ("value" in (told or {}).get("properties", {}))
+    assert wraps(posted) == ("value" in (expected or {}).get("properties", {}))

@@ -139,7 +139,7 @@ def test_what_a_namespace_says_of_itself_is_told_with_its_first_tool(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ({"query": "a"}, '{"query":"a"}'),
         ('{"query": "a"}', '{"query":"a"}'),
@@ -148,8 +148,8 @@ def test_what_a_namespace_says_of_itself_is_told_with_its_first_tool(
         (None, "{}"),
     ],
 )
-def test_a_past_search_is_read_whatever_its_arguments_are(arguments: object, told: str) -> None:
+def test_a_past_search_is_read_whatever_its_arguments_are(arguments: object, expected: str) -> None:
     """An object, one in a string, or something that is none."""
     item = {"type": "tool_search_call", "call_id": "c", "arguments": arguments}
     request = parse_request(msgspec.json.encode({"model": "m", "input": [item]}))
-    assert BridgeTable([]).read_call(request.items[0]) == PastCall("c", "tool_search", told)
+    assert BridgeTable([]).read_call(request.items[0]) == PastCall("c", "tool_search", expected)

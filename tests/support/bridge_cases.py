@@ -14,7 +14,7 @@ class Case(NamedTuple):
     item: dict[str, Any]
     """The finished call, without the keys that every item has."""
     output: dict[str, Any]
-    told_output: str
+    output_text: str
     within: str = ""
     """The namespace the tool stands in."""
 
