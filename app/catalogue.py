@@ -1,4 +1,4 @@
-"""Public model name -> route, and the first turn of a request on that route. A name is never interpreted."""
+"""Public model name -> route, and the first turn of a request on that route. A name is used as it is."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
@@ -43,7 +43,7 @@ IN_THE_REQUEST: Final = {
     "response_format": "text.format",
     "verbosity": "text.verbosity",
 }
-"""What a setting of a chat ask is called by the client, where that differs."""
+"""The client's name of a setting in a chat body, if it differs."""
 
 
 CALLERS_KEY_WANTED: Final = (
@@ -53,12 +53,12 @@ CALLERS_KEY_WANTED: Final = (
 
 
 class Entry(NamedTuple):
-    """One line of the table: which upstream serves a model, under which name, and in which manner."""
+    """One line of the table: which upstream serves a model, under which name, and with which options."""
 
     upstream_name: str
     upstream: AnyUpstream
     model: str | None
-    """The model's name upstream; none means the public one, unchanged."""
+    """The model's name upstream; None means the public name."""
     options: ChatOptions | RelayOptions
     breaker: Breaker
     """The circuit breaker: the same for all models that this upstream serves."""
@@ -66,31 +66,32 @@ class Entry(NamedTuple):
     """How long the upstream may take."""
     card: ModelCard
     passthrough: bool
-    """Whether this upstream is given the caller's own key."""
+    """Whether this upstream is sent the caller's own key."""
     others: tuple["Entry", ...]
     """Which upstreams are asked when this one fails, in this order."""
     sealers: Sealers | None
-    """Make what seals and opens what clients carry; none where nothing is sealed."""
+    """Make sealers of the content that clients carry; None if nothing is sealed."""
     resolved: Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None
-    """Brings what a request only names by address, where this upstream would not fetch it; for this owner."""
+    """Fetches the images and files that a request holds as URLs, if this upstream does not; the last parameter is the
+    owner."""
 
 
 class Route(NamedTuple):
-    """The way of one turn."""
+    """The upstream of one turn, with what belongs to its caller."""
 
     model: str
     entry: Entry
     key: Secret | None = None
     """The caller's own key, for an upstream that wants it."""
     others: tuple["Route", ...] = ()
-    """The ways to try when this one fails."""
+    """The routes to try when this one fails."""
     sealer: Sealer | None = None
-    """Seals and opens what the caller carries; none where nothing is sealed."""
+    """Seals and opens the content that the caller carries; None if nothing is sealed."""
     owner: str = ""
-    """The caller, as the breaker tells callers apart: all who come with keys of their own are one, for keys that are
-    not configured can be made up."""
+    """The caller, as the breaker distinguishes callers. All callers with keys that are not configured are one, because
+    anyone can invent such keys."""
     fetched_for: str = ""
-    """The owner whose share of the slots for fetching this turn takes."""
+    """The owner whose share of the slots for fetching is used."""
     address: str = ""
     """Which other address of the upstream is asked; empty for that of responses."""
 
@@ -99,7 +100,7 @@ class Route(NamedTuple):
         routes = [self, *self.others]
         if not request.summary_only:
             return routes
-        return [way for route in routes for way in _ways_to_summary(route)]
+        return [each for route in routes for each in _summary_routes(route)]
 
     async def begin(
         self,
@@ -110,9 +111,9 @@ class Route(NamedTuple):
         *,
         for_codex: bool = False,
     ) -> AnyTurn:
-        """A turn in the upstream's dialect, with a warning for each thing that will be left out of its ask.
+        """A turn in the upstream's dialect, with a warning for each part of the request that is left out.
 
-        Raises `ProblemError` where the request cannot be said in it.
+        Raises `ProblemError` if the request cannot be translated.
         """
         model = self.entry.model or self.model
         sealer = None if self.sealer is None else self.sealer.fresh()
@@ -155,11 +156,11 @@ class Route(NamedTuple):
                 assert_never(other)
 
     def without_fetching(self) -> "Route":
-        """The same way for a request that is only to be looked at."""
+        """The same route, which fetches nothing."""
         return self._replace(entry=self.entry._replace(resolved=None))
 
     async def counted(self, turn: AnyTurn) -> Counted:
-        """How many tokens this turn would ask. Raises `ProblemError` where the upstream was asked and refuses."""
+        """The number of tokens of this turn's ask. Raises `ProblemError` if the upstream is asked and refuses."""
         counted = None
         upstream = self.entry.upstream
         if isinstance(upstream, Counting):
@@ -203,12 +204,12 @@ class Catalogue:
 
     @property
     def circuits(self) -> dict[str, bool]:
-        """Of each upstream that serves a model, whether it is left alone for now."""
+        """For each upstream that serves a model, whether its circuit breaker is open."""
         entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
         return {entry.upstream_name: entry.breaker.state != "closed" for entry in entries}
 
     def card(self, name: str) -> ModelCard:
-        """What is known of a model that is in `names`."""
+        """The description of a model that is in `names`."""
         return self._entries[name].card
 
     def names_for(self, caller: Key) -> list[str]:
@@ -216,7 +217,7 @@ class Catalogue:
         return [name for name in self.names if self._is_for(caller, name)]
 
     def look_up(self, model: str, caller: Key) -> Entry:
-        """What serves a model. Raises `ProblemError` if nothing does, or nothing that the caller may use."""
+        """The entry of a model. Raises `ProblemError` if there is none that the caller may use."""
         entry = self._entries.get(model) or self._entries.get(ANY)
         if entry is not None and self._is_for(caller, model):
             return entry
@@ -225,7 +226,7 @@ class Catalogue:
         raise self._unknown(model[:200], caller)
 
     def route_for(self, model: str, caller: Key) -> Route:
-        """The way to a model. Raises `ProblemError` as `look_up` does, or where the caller's own key is wanted."""
+        """The route to a model. Raises `ProblemError` as `look_up` does, or if the caller's own key is missing."""
         entry = self.look_up(model, caller)
         if entry.passthrough and caller.own is None:
             raise refuse("invalid_api_key", CALLERS_KEY_WANTED)
@@ -239,14 +240,14 @@ class Catalogue:
         return entry is not None and caller.may_use(model) and (entry.passthrough or not caller.is_guest)
 
     def _unknown(self, model: str, caller: Key) -> ProblemError:
-        """The same words for a model that is not served and one that is not for this caller, who learns of neither."""
+        """The same message for a model that is not served and one that this caller may not use."""
         close = get_close_matches(model, self.names_for(caller), n=1)
         hint = f" Did you mean `{close[0]}`?" if close else " GET /v1/models lists those that do."
         return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")
 
 
-def _ways_to_summary(route: Route) -> list[Route]:
-    """The upstream's own way first, where it may have one."""
+def _summary_routes(route: Route) -> list[Route]:
+    """The route to the upstream's own endpoint first, if it may have one."""
     own = route._replace(address=OWN_SUMMARY.path)
     return [own, route] if isinstance(route.entry.upstream, Addressed) else [route]
 

@@ -1,1 +1,1 @@
-"""Compaction: a conversation is summed up, and goes on from the summary."""
+"""Compaction: a conversation is summarized, and continues from the summary."""

@@ -1,7 +1,7 @@
-"""`POST /v1/responses/compact`: a request for a summary alone, how it is answered, and what the client goes on with.
+"""`POST /v1/responses/compact`: the request for a summary alone, and the answer, from which the client continues.
 
-An upstream that speaks Responses itself may sum up in its own way, at an address of its own. Where it has none, its
-model is asked for a summary as any model is.
+An upstream with the Responses API may have such an endpoint itself. Without one, its model is asked for a summary as
+any model is.
 """
 
 from typing import Any, Final, NamedTuple
@@ -21,13 +21,13 @@ from app.protocol.response import Response
 Json = dict[str, Any]
 
 KEPT: Final = 256_000
-"""Characters of a user's messages that a client is told to keep: about 64,000 tokens."""
+"""Characters of a user's messages that a client gets to keep: about 64,000 tokens."""
 NOTES: Final[Json] = {"compaction": "asked for"}
-"""For the log of such a turn."""
+"""The fields of such a turn's log line."""
 
 
 class OwnSummary(NamedTuple):
-    """The address at which a server sums up in its own way, what a request may hold there, and what it answers."""
+    """The endpoint of an upstream that writes summaries itself: its path, the members of a request, and its answer."""
 
     path: str = "compact"
     members: tuple[str, ...] = (
@@ -46,7 +46,7 @@ OWN_SUMMARY: Final = OwnSummary()
 
 
 def for_own_summary(request: CreateResponse) -> CreateResponse:
-    """The request as it was posted to us: the trigger at its end is our own."""
+    """The request as it was posted, without the trigger that was added at its end."""
     return request.model_copy(update={"raw": {**request.raw, "input": request.raw["input"][:-1]}})
 
 
@@ -62,7 +62,7 @@ def for_written_summary(request: CreateResponse) -> CreateResponse:
 
 
 def parse_summary_request(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
-    """A body of `POST /v1/responses/compact`: the request for a turn that sums it up and does nothing else."""
+    """Parses a body of `POST /v1/responses/compact` into the request of a turn that only writes a summary."""
     items = as_items(raw.get("input"))
     if isinstance(items, list):
         raw = {**raw, "input": [*items, {"type": SummaryTrigger().type}]}
@@ -71,13 +71,13 @@ def parse_summary_request(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: in
 
 
 def kept_messages(request: CreateResponse, new_id: NewId) -> list[Json]:
-    """The newest messages of the user as they were posted, for the client to keep beside a summary."""
+    """The newest messages of the user as they were posted, for the client to keep in addition to a summary."""
     items = request.raw["input"]
     room = KEPT
     kept: list[Json] = []
     for item in reversed(items):
         if item.get("type") in SUMMARY_TYPES:
-            break  # what is before it is not the client's to keep any longer, or is kept already
+            break  # what is before it is covered by the summary, or is kept already
         if role_of(item) != "user":
             continue
         room -= len(msgspec.json.encode(item))

@@ -1,10 +1,10 @@
-"""A turn that begins with a summary: what the model is asked for it, and what follows when it is there.
+"""A turn that begins with a summary: the ask for the summary, and what follows it.
 
 Theory of operation
 -------------------
 A summary is the answer to an ordinary ask: the conversation, and `SUM_UP` after it. An ordinary turn of the upstream's
-dialect reads that answer, and its events go no further: `SummaryTurn` takes the text out of the last one. What the
-client gets meanwhile is keep-alives. Then it gets the compaction item, and
+dialect reads that answer, and its events are not sent: `SummaryTurn` takes the text from the last one. Meanwhile the
+client gets keep-alives. Then it gets the compaction item, and
 
     asked for by the client     the last event
     by `context_management`     the answer of a second turn, whose request is the item's window in place of the
@@ -45,7 +45,7 @@ from app.protocol.warnings import ClientWarning
 CHARACTERS_PER_TOKEN: Final = 4
 """A rough mean over languages and code."""
 KEPT: Final = 80_000
-"""Characters of the user's messages that are kept unchanged beside a summary, at most."""
+"""Characters of the user's messages that are kept unchanged in addition to a summary, at most."""
 
 NOTHING_BEFORE: Final = "Before its last step there is nothing that could be summed up."
 TOO_MANY: Final = f"More than {MOST_VERBATIM} items of it would have to be kept to the letter."
@@ -94,14 +94,14 @@ class SummaryContext(NamedTuple):
 
 
 def may_be_summarized(request: CreateResponse) -> bool:
-    """Whether a summary may be wanted for this request, whichever upstream it is for."""
+    """Whether a turn for this request may begin with a summary, on any upstream."""
     return triggered(request) or request.summary_threshold is not None
 
 
 def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryContext) -> "TurnT | SummaryTurn":
-    """The turn to begin with: one for a summary, if that is asked for or the conversation is too long.
+    """The first turn: one for a summary, if the client asks for it or the conversation is too long.
 
-    `request` is expanded. Raises `ProblemError` where a summary is asked for and cannot be had.
+    `request` is expanded. Raises `ProblemError` if a summary is asked for and is not possible.
     """
     if triggered(request):
         return summary_alone(request, make, context)
@@ -112,8 +112,8 @@ def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryConte
     parts = split(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
     sealer = context.sealer
     if parts is None or sealer is None or not fits_a_window(parts, _most_kept(request)):
-        why = NOTHING_BEFORE if parts is None else NO_SEAL if sealer is None else TOO_MANY
-        details = f"'context_management' has no effect on this conversation. {why}"
+        reason = NOTHING_BEFORE if parts is None else NO_SEAL if sealer is None else TOO_MANY
+        details = f"'context_management' has no effect on this conversation. {reason}"
         turn.warnings = (*turn.warnings, ClientWarning("context_management", "compaction", details))
         return turn
     inner = make(_asking_for_summary(request, parts.head), sealer.fresh())
@@ -121,7 +121,7 @@ def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryConte
 
 
 def summary_alone(request: CreateResponse, make: Make[TurnT], context: SummaryContext) -> "SummaryTurn":
-    """The turn for a summary and nothing else. Raises `ProblemError` where it cannot be had."""
+    """The turn for a summary alone. Raises `ProblemError` if none is possible."""
     if context.sealer is None:
         raise refuse("unsupported_parameter", NO_SEAL, "input")
     if len(request.items) == 1:
@@ -131,7 +131,7 @@ def summary_alone(request: CreateResponse, make: Make[TurnT], context: SummaryCo
 
 
 class SummaryTurn:
-    """Reads a summary and makes the compaction item of it. `goes_on` says whether an answer follows."""
+    """Reads a summary and makes the compaction item from it. `goes_on` is whether an answer follows."""
 
     def __init__(
         self,
@@ -165,12 +165,12 @@ class SummaryTurn:
 
     @property
     def ask(self) -> dict[str, Any]:
-        """What the upstream is asked."""
+        """The body that the upstream is sent."""
         return self._inner.ask
 
     @property
     def length(self) -> int:
-        """How many tokens the ask has, roughly."""
+        """The approximate number of tokens of the ask."""
         return self._inner.length
 
     @property
@@ -186,47 +186,47 @@ class SummaryTurn:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """For the log: why there is a summary, and what it did not get or say."""
+        """For the log: why there is a summary, and the notes of the ask for it."""
         notes = {name: note for name, note in self._inner.notes.items() if name in {"dropped_tools", "usage"}}
         return {**notes, "compaction": "threshold" if self.goes_on else "asked for"}
 
     @property
     def over(self) -> bool:
-        """Whether the summary is there, or never will be."""
+        """Whether the summary is complete or has failed."""
         return self._last is not None or self.emitter.over
 
     @property
     def problem(self) -> Problem | None:
-        """Why there is none."""
+        """Why there is no summary."""
         return self.emitter.problem or self._inner.problem
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
-        """The first two events, unless they have been sent already. The upstream has its ask by now."""
+        """The first two events, unless they have been sent already. The upstream has been asked before."""
         self._inner.begin()
         return self.emitter.begin(sent)
 
     def receive(self, payload: Any) -> list[Event]:
-        """Reads one payload. No event comes of it."""
+        """Reads one payload. Returns no events."""
         return self._read(self._inner.receive(payload))
 
     def keep_alive(self) -> list[Event]:
-        """Shows the client that the turn goes on."""
+        """An event that shows the client that the turn still runs."""
         return self.emitter.keep_alive()
 
     def end(self) -> list[Event]:
-        """The upstream closed its stream. No event comes of it: `finish` makes them."""
+        """Called when the upstream closed its stream. Returns no events: `finish` makes them."""
         return self._read(self._inner.end())
 
     def fail(self, problem: Problem) -> list[Event]:
-        """The last events of a turn that cannot go on. What the summary has used so far stands in them."""
+        """The last events of a turn that fails. They hold the usage of the summary so far."""
         if self._last is None:
             self._read(self._inner.fail(problem))
         return [*self._report_usage(), *self.emitter.fail(problem)]
 
     def finish(self) -> list[Event]:
-        """The compaction item, once the summary is over; and the last events, unless an answer follows.
+        """The compaction item, once the summary is complete; and the last events, unless an answer follows.
 
-        It takes long where the request is long.
+        This takes long for a long request.
         """
         if self.emitter.over or self._last is None:
             return []
@@ -261,8 +261,8 @@ class SummaryTurn:
         return window
 
 
-def _refused(words: str) -> Problem:
-    return Problem(code="invalid_prompt", message=f"The model refused to sum the conversation up: {words}")
+def _refused(refusal: str) -> Problem:
+    return Problem(code="invalid_prompt", message=f"The model refused to sum the conversation up: {refusal}")
 
 
 def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
@@ -279,5 +279,5 @@ def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> 
 
 
 def _most_kept(request: CreateResponse) -> int:
-    """How many characters of the user's messages are kept beside a summary: a quarter of the room there is."""
+    """How many characters of the user's messages are kept: at most a quarter of the threshold."""
     return min(KEPT, (request.summary_threshold or 0) * CHARACTERS_PER_TOKEN // 4)

@@ -1,10 +1,10 @@
-"""What is left of a conversation that was summed up: what it holds, how it is sealed, and how a request expands it.
+"""The window: what remains of a summarized conversation, how it is sealed, and how a request expands it.
 
 Theory of operation
 -------------------
 The client carries a summary sealed, in a `compaction` item, in one of two forms.
 
-    asked for by the client     the item holds the summary alone; the client keeps beside it what it wants to keep
+    asked for by the client     the item holds the summary alone; the client keeps other items as it wants
     by `context_management`     the item is all of the conversation that is left (a **whole** window): the messages of
                                 system, developer and user, the summary, and the last step unchanged; all items before
                                 it are left out
@@ -37,12 +37,12 @@ SET_UP: Final = frozenset({"additional_tools", "configuration_update"})
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is left of a conversation."""
+    """What remains of a conversation."""
 
     summary: str
     whole: bool = False
-    """Whether it stands for all that came before it, with these items around the summary. Otherwise the client has
-    kept beside it what it wants to keep."""
+    """Whether it replaces all items before it, with its own items around the summary. Otherwise the client has kept the
+    items that it wants to keep."""
     before: list[dict[str, Any]] = []
     after: list[dict[str, Any]] = []
 
@@ -57,20 +57,20 @@ def sealed_window(window: Window, sealer: Sealer) -> str:
     return sealer.seal("compaction", msgspec.to_builtins(window))
 
 
-def opened_window(envelope: str, sealer: Sealer | None, path: str) -> Window | None:
-    """What is in it. None if it cannot be read here. Raises `ProblemError` as `Sealer.open` does."""
-    content = None if sealer is None else sealer.open("compaction", envelope, path)
+def opened_window(envelope: str, sealer: Sealer | None, param: str) -> Window | None:
+    """The window in an envelope; None if it cannot be read here. Raises `ProblemError` as `Sealer.open` does."""
+    content = None if sealer is None else sealer.open("compaction", envelope, param)
     return None if content is None else msgspec.convert(content, Window)
 
 
 class Compaction(OutputItem, frozen=True, kw_only=True, tag="compaction"):
-    """What is left of a conversation, sealed. The wire gives it no status."""
+    """What remains of a conversation, sealed. In the API it has no status."""
 
     encrypted_content: str = ""
 
 
 def compaction_item(window: Window, sealer: Sealer) -> ItemWritten:
-    """The item that holds it."""
+    """The output item that holds the window."""
     sealed = Compaction(id="", encrypted_content=sealed_window(window, sealer))
     return ItemWritten("cmp", added=Compaction(id=""), item=sealed)
 
@@ -83,7 +83,7 @@ class ExpandedItems(NamedTuple):
 
 
 def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
-    """The request with its last compaction item replaced by what that holds. An expanded request is not changed.
+    """The request with its last compaction item replaced by its window. An expanded request is not changed.
 
     Raises `ProblemError` as `Sealer.open` does.
     """
@@ -105,8 +105,9 @@ def expanded_body(request: CreateResponse, sealer: Sealer | None) -> CreateRespo
 def _expanded_items(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> ExpandedItems:
     """These items with the last compaction item that can be read here expanded, and without what it covers.
 
-    They are shapes or plain objects; `made` makes one from a plain object. Items before the last one that opens are
-    not opened: a client may send many, and each may be large. Raises `ProblemError` as `Sealer.open` does.
+    They are shapes or plain objects; `made` makes such an item from a plain object. Compaction items before the last
+    one that opens are not opened: a client may send many, and each may be large. Raises `ProblemError` as
+    `Sealer.open` does.
     """
     last, window = _last_window(items, sealer)
     if window is None:
@@ -133,7 +134,7 @@ def _last_window(items: Sequence[Any], sealer: Sealer | None) -> tuple[int, Wind
 
 
 def triggered(request: CreateResponse) -> bool:
-    """Whether the client wants nothing but a summary."""
+    """Whether the request ends with the trigger for a summary alone."""
     return bool(request.items) and isinstance(request.items[-1], SummaryTrigger)
 
 
@@ -145,9 +146,9 @@ class SplitConversation(NamedTuple):
 
 
 def split(items: Sequence[InputItem], most: int) -> SplitConversation | None:
-    """The conversation, split. None if there is nothing to be gained.
+    """The conversation, split. None if no part of it can be summed up.
 
-    The last step is what the model was sent since it last spoke, or its last calls with their outputs; the latter
+    The last step is what the model was sent since its last answer, or its last calls with their outputs; the latter
     are summed up as well if they are longer than `most` characters, or too many.
     """
     start = len(items)
@@ -168,7 +169,7 @@ def split(items: Sequence[InputItem], most: int) -> SplitConversation | None:
 
 
 def whole_window(parts: SplitConversation, summary: str, most: int) -> Window:
-    """What is left of a conversation once its head was summed up; `most` characters of the user's words are kept."""
+    """The window of a split conversation, which keeps at most `most` characters of the user's messages."""
     return Window(
         summary=summary,
         whole=True,
@@ -183,7 +184,7 @@ def fits_a_window(parts: SplitConversation, most: int) -> bool:
 
 
 def _kept(items: Sequence[InputItem], most: int) -> list[InputItem]:
-    """All that system and developer said, and the newest of what the user did."""
+    """All messages of system and developer, and the newest ones of the user."""
     kept: list[InputItem] = []
     for item in reversed(items):
         if not isinstance(item, MessageItem) or item.role == "assistant" or _is_summary(item):

@@ -1,4 +1,4 @@
-"""What is observed of the asks of one turn: which upstream was sent what, and how it failed."""
+"""The asks of one turn, for the log and the observers: the upstream of each, its body, and how it failed."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ from app.upstreams.clocks import Clocks
 
 
 class Asks:
-    """Tells the log and the observers of each ask, and knows which turn's ask was sent last."""
+    """Reports each ask to the log and the observers, and holds the turn whose ask was sent last."""
 
     def __init__(self, request: CreateResponse, route: Route, turn: AnyTurn, turn_log: TurnLog) -> None:
         self._request: CreateResponse | None = request
@@ -28,7 +28,7 @@ class Asks:
 
     @property
     def route(self) -> Route:
-        """The way to the upstream that was asked last."""
+        """The route to the upstream that was asked last."""
         return self._route
 
     def asked(self, route: Route, turn: AnyTurn) -> None:
@@ -47,9 +47,9 @@ class Asks:
         self._log.attempt_failed(route.entry.upstream_name, problem)
 
     def none_asked(self) -> None:
-        """No upstream was asked: the breakers of all of them are open."""
+        """Called when no upstream was asked, because the breakers of all are open."""
         self._log.note(left_alone=True)
 
     def answered(self) -> None:
-        """An upstream answers, and no other will be asked: the request is needed no longer."""
+        """Called when an upstream answers. No other one will be asked, so the request is released."""
         self._request = None

@@ -2,12 +2,12 @@
 
 Theory of operation
 -------------------
-An upstream that could not be reached, or says 429, 502, 503 or 529, is asked once more, if its breaker allows, and at
-once or after the short wait that it names. If it fails all the same, the next of the model's upstreams is asked, in
-its own dialect: for that a new turn is begun. A request that is itself at fault is not tried elsewhere.
+An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked once more, if its breaker allows: at
+once, or after the short wait that it names. If it fails again, the next of the model's upstreams is asked, in its own
+dialect: a new turn is made for it. A request that is itself invalid is not sent to another upstream.
 
 After the first payload no other upstream is asked. Before it the client may have been sent the first events; they are
-made of the request alone (`opening.py`), and whichever turn reads the answer continues after them.
+made from the request alone (`opening.py`), and the turn that reads the answer continues after them.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ ELSEWHERE: Final = frozenset(
         "upstream_auth_error", "upstream_error", "upstream_timeout",
     }
 )  # fmt: skip
-"""Problems that another upstream may not have."""
+"""Codes of problems after which the next upstream is asked."""
 FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"})
-"""What counts against an upstream, though it may be due to the request. A fault of this server never counts."""
+"""Codes that count as failures of an upstream, although the request may cause them. Our own faults never count."""
 OWN_DELAY: Final = 0.5
-"""Share of the time given to an upstream; if this process itself was late by as much, a time-out counts for nothing."""
+"""Share of the time given to an upstream. If this process itself was late by as much, a time-out does not count."""
 
 Begin = Callable[[Route], Awaitable[AnyTurn]]
 
@@ -54,7 +54,7 @@ class AttemptObserver(Protocol):
         ...
 
     def none_asked(self) -> None:
-        """No upstream was asked: the breakers of all of them are open."""
+        """Called when no upstream was asked, because the breakers of all are open."""
         ...
 
 
@@ -71,7 +71,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, o
         except ProblemError as error:
             if isinstance(refusal, NoSuchAddressError):
                 refusal = UpstreamRefused(error.problem)
-            continue  # this upstream cannot be asked that
+            continue  # the request cannot be translated for this upstream
         if wait := route.entry.breaker.allow(route.owner):
             refusal = UpstreamRefused(_left_alone(wait))
             if number + 1 < len(routes):
@@ -95,7 +95,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, o
 
 
 async def _ask(route: Route, turn: AnyTurn, observer: AttemptObserver) -> Answer:
-    """The upstream's first payload, at the second try if need be. Its breaker has allowed the ask."""
+    """The upstream's first payload, after a second try if necessary. The breaker has allowed the ask."""
     breaker = route.entry.breaker
     answered = False
     model = route.entry.model or route.model

@@ -1,4 +1,4 @@
-"""What a websocket connection remembers: its last response, and what had been said before it."""
+"""The memory of a websocket connection: its last response, and the conversation up to it."""
 
 import re
 from typing import Any, Final
@@ -18,9 +18,9 @@ _INDEX: Final = re.compile(r"\binput\[(\d+)\]")
 
 
 class ConversationMemory:
-    """One conversation, as JSON: as large as it is counted.
+    """One conversation as JSON bytes, whose number is counted.
 
-    It is forgotten where it is longer than `limit` bytes, or than what the caller's share has left.
+    It is not kept if it is longer than `limit` bytes, or than the rest of the caller's share.
     """
 
     def __init__(self, limit: int, share: Share, most_values: int = MAX_JSON_VALUES) -> None:
@@ -28,17 +28,17 @@ class ConversationMemory:
         self._most_values = most_values
         self._share = share
         self._id: str | None = None
-        self._said = b""
+        self._conversation = b""
 
     @property
     def size(self) -> int:
         """Bytes of what is remembered."""
-        return len(self._said)
+        return len(self._conversation)
 
     def recall(self, response_id: str, frame: bytes = b"") -> list[Any]:
-        """What was said up to the end of this response. Raises `ProblemError` for any but the last one.
+        """The items of the conversation, this response included. Raises `ProblemError` for any but the last response.
 
-        Raises it too where that holds more JSON values together with the `frame` that continues it than a body may.
+        Also raises it if the conversation and the `frame` that continues it hold more JSON values than a body may.
         """
         if response_id != self._id:
             message = (
@@ -47,47 +47,49 @@ class ConversationMemory:
                 "'input', without 'previous_response_id'."
             )
             raise refuse("previous_response_not_found", message, "previous_response_id")
-        if count_values(self._said) + count_values(frame) > self._most_values:
+        if count_values(self._conversation) + count_values(frame) > self._most_values:
             message = too_many_values("input", self._most_values)
             raise refuse("invalid_value", f"{message} What was said before is counted as well.", "input")
-        said: list[Any] = msgspec.json.decode(self._said)
-        return said
+        items: list[Any] = msgspec.json.decode(self._conversation)
+        return items
 
-    def keep(self, response_id: str | None, said: bytes) -> None:
-        """Makes this response the last one; `said` is what `conversation_of` wrote of it."""
+    def keep(self, response_id: str | None, conversation: bytes) -> None:
+        """Remembers this response; `conversation` is the result of `conversation_of`."""
         self.clear()
-        if response_id is not None and len(said) <= self._limit and self._share.take(len(said)):
-            self._id, self._said = response_id, said
+        if response_id is not None and len(conversation) <= self._limit and self._share.take(len(conversation)):
+            self._id, self._conversation = response_id, conversation
 
     def forget(self, response_id: object) -> None:
-        """A turn that continued this response failed."""
+        """Clears the memory, because a turn that continued this response failed."""
         if response_id == self._id:
             self.clear()
 
     def clear(self) -> None:
-        """Nothing is remembered any more, and nothing held for it."""
-        self._share.give_back(len(self._said))
-        self._id, self._said = None, b""
+        """Clears the memory, and gives back its bytes."""
+        self._share.give_back(len(self._conversation))
+        self._id, self._conversation = None, b""
 
 
-def conversation_of(said: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
-    """The id of a response, and all that was said to its end; `said` is the whole input that it answers."""
+def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
+    """The id of a response, and the conversation up to its end as JSON. `request_input` is its whole input."""
     response_id, output = _outcome(last)
-    return response_id, repaired_json_bytes([*as_items(said), *output])  # a request may hold no half characters
+    return response_id, repaired_json_bytes(
+        [*as_items(request_input), *output]
+    )  # a request may hold no half characters
 
 
-def continued_input(history: list[Any], given: Any) -> Any:
-    """The whole input: what was said, and what is new. Raises `ProblemError` for an output without its call.
+def continued_input(history: list[Any], frame_input: Any) -> Any:
+    """The whole input: the history and the new items. Raises `ProblemError` for an output without its call.
 
     Over HTTP such a history is repaired. Here it is complete, so what does not fit is the client's mistake.
     """
-    if not isinstance(given, str | list):
-        return given  # it is refused where every input is read
-    new = as_items(given)
-    made = {call_id for item in [*history, *new] if (call_id := _call_id(item, "_call"))}
+    if not isinstance(frame_input, str | list):
+        return frame_input  # the parser refuses it
+    new = as_items(frame_input)
+    call_ids = {call_id for item in [*history, *new] if (call_id := _call_id(item, "_call"))}
     for index, item in enumerate(new):
         call_id = _call_id(item, "_call_output")
-        if call_id and call_id not in made:
+        if call_id and call_id not in call_ids:
             message = f"No tool call found for the output with the call_id '{call_id[:200]}'."
             raise refuse("invalid_value", message, f"input[{index}].call_id")
     return [*history, *new]
@@ -96,8 +98,8 @@ def continued_input(history: list[Any], given: Any) -> Any:
 def with_frame_positions(problem: Problem, offset: int) -> Problem:
     """The same problem with the paths of the client's own frame, whose items follow `offset` others."""
 
-    def shifted(found: re.Match[str]) -> str:
-        return f"input[{int(found[1]) - offset}]" if int(found[1]) >= offset else found[0]
+    def shifted(match: re.Match[str]) -> str:
+        return f"input[{int(match[1]) - offset}]" if int(match[1]) >= offset else match[0]
 
     if offset == 0:
         return problem
@@ -107,7 +109,7 @@ def with_frame_positions(problem: Problem, offset: int) -> Problem:
 
 
 def _call_id(item: object, kind: str) -> str | None:
-    """The call id of an item whose type ends so."""
+    """The call id of an item whose type ends with `kind`."""
     if isinstance(item, dict) and isinstance(item.get("type"), str) and item["type"].endswith(kind):
         call_id = item.get("call_id")
         return call_id if isinstance(call_id, str) else None

@@ -1,14 +1,14 @@
-"""The lifecycle of one turn, however it came in: it is logged, admitted and ended here.
+"""The lifecycle of one turn, for every transport: it is admitted, closed and logged here.
 
 Theory of operation
 -------------------
-`async with service.turn(...) as turn` is the only way to a turn. What the block opens is closed behind it, in this
-order: the upstream, the slot, the log line. How the block ended is how the turn ended:
+Every turn runs in a block `async with service.turn(...) as turn`. After the block, the upstream is closed, the slot is
+given back, and the log line is written, in this order. The end of the block is the end of the turn:
 
-    `ProblemError`      refused, with the problem's status; whoever opened the block tells the client
+    `ProblemError`      refused, with the problem's status; the code that opened the block sends it to the client
     `ClientGoneError`   the client left
-    any other error     failed, by a fault of ours
-    nothing             as the last event said; without a last event, the client left
+    any other error     failed, by a fault of this server
+    no error            as in the last event; without a last event, the client left
 
 The slot is given back earlier, with the last event: the client may ask again at once. No other file gives back slots
 or writes log lines of turns.
@@ -48,12 +48,12 @@ class RunningTurn:
 
     @property
     def warnings(self) -> Sequence[ClientWarning]:
-        """What the caller must know of what was not asked, of the upstream that is asked by now."""
+        """The warnings of the ask that was sent last."""
         return self._asks.turn.warnings
 
     @property
     def late_warnings(self) -> Sequence[ClientWarning]:
-        """What the caller must know of the answer, once it is there."""
+        """The warnings of the answer, once it is complete."""
         return self._asks.turn.late_warnings
 
     @property
@@ -68,7 +68,7 @@ class RunningTurn:
 
     @property
     def notes(self) -> dict[str, object]:
-        """What the log line says of it beyond its last event."""
+        """Fields of the log line that the last event does not have."""
         notes = dict(self._asks.turn.notes)
         if self._pump.problem is not None:
             notes["cause"] = self._pump.problem.code
@@ -77,7 +77,7 @@ class RunningTurn:
         return notes
 
     async def open(self, patience: float) -> None:
-        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
+        """Waits up to `patience` seconds for the first payload. Raises `ProblemError` if the turn is refused."""
         await self._pump.open(patience)
 
     def batches(self) -> AsyncIterator[list[Event]]:
@@ -94,7 +94,7 @@ class RunningTurn:
 
 
 class TurnLifecycle:
-    """One turn from the moment its request is noticed: what it holds, and what is logged of it."""
+    """One turn from the arrival of its request: its slot, its upstream, and its log line."""
 
     __slots__ = ("_limits", "_running", "_slot", "log")
 
@@ -106,27 +106,27 @@ class TurnLifecycle:
 
     @property
     def slot(self) -> Slot:
-        """Its place among the turns that run. It has one from `admit` on."""
+        """Its slot, which it has from `admit` on."""
         assert self._slot is not None  # noqa: S101 — our own misuse
         return self._slot
 
     @property
     def caller(self) -> Key:
-        """Whose turn it is, from `admit` on."""
+        """The key that the request was sent with, from `admit` on."""
         return self.slot.caller
 
     def admit(self, caller: Key) -> None:
-        """Take a slot for this caller. Raises `ProblemError` where there is none."""
+        """Take a slot for this caller. Raises `ProblemError` if there is none."""
         self.log.set_caller(caller)
         self._slot = self._limits.admit(caller)
 
     def refuse(self, problem: Problem) -> None:
-        """End it before anything is held: instead of the block."""
+        """Log a refusal before the block: nothing is held yet."""
         self.log.refused(problem)
         self.log.write()
 
     def begun(self, running: RunningTurn) -> None:
-        """Its upstream is asked; from now on the turn can be interrupted, and is closed at its end."""
+        """Set the running turn: the end of the server interrupts it, and the end of the block closes it."""
         self._running = running
         self.slot.on_end(running.interrupt)
 
@@ -141,7 +141,7 @@ class TurnLifecycle:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close what was opened, and write the line."""
+        """Close what was opened, and write the log line."""
         try:
             if self._running is not None:
                 await self._running.close()

@@ -3,8 +3,7 @@
 Theory of operation
 -------------------
 A turn is admitted before its body is read, and one too many is refused at once: there is no queue. The turns are
-counted here; pools of connections have no limit, because a turn that waits for another turn's connection is a client
-that waits for another client.
+counted here; pools of connections have no limit, so that no client waits for the connection of another one.
 
 Limits belong to `Key.owner`. Anyone can invent guests, so all guests together have at most half of all turns. Where
 there may be several owners, an owner may begin a turn only while it runs fewer than are free (a guest: than are free
@@ -28,7 +27,7 @@ from app.turns.quota import Quota
 from app.turns.rate_limit import RateLimit, RateLimits
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
-"""The problem of a turn that the end of the server interrupted, or that came too late."""
+"""The problem of a turn that the end of the server interrupted, or that arrived after it."""
 PAUSE: Final = 2
 """Seconds after which it may be worth asking a full server again."""
 

@@ -24,8 +24,8 @@ _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f
 
 def trace_of(headers: Headers) -> dict[str, str]:
     """The place of a request in its client's trace, if it has one."""
-    given = headers.get("traceparent", "")
-    return {"traceparent": given} if _TRACEPARENT.fullmatch(given) else {}
+    traceparent = headers.get("traceparent", "")
+    return {"traceparent": traceparent} if _TRACEPARENT.fullmatch(traceparent) else {}
 
 
 class TurnLog:
@@ -39,7 +39,7 @@ class TurnLog:
 
     @property
     def request_id(self) -> str:
-        """The id of the request, as far as it has one."""
+        """The id of the request; empty if it has none."""
         return str(self._fields.get("request_id", ""))
 
     def note(self, **fields: Any) -> None:
@@ -51,20 +51,20 @@ class TurnLog:
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """An upstream is asked. The line names the last one asked, and the warnings of its ask."""
+        """Called when an upstream is asked. The line names the last one, and the warnings of its ask."""
         self.note(upstream=upstream)
         if warnings or "warnings" in self._fields:
             self.note(warnings=warnings)
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
-        """An upstream that was asked has refused."""
+        """Called when an upstream that was asked has refused."""
         self._observers.each(lambda observer: observer.attempt_failed(upstream, problem))
 
     async def watch(
         self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
     ) -> AsyncIterator[list[Event]]:
-        """The same batches. When the first item was sent, and how the turn ended, is noted on the way."""
+        """The same batches. Records the time of the first item, and how the turn ended."""
         async for batch in batches:
             if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
                 self._first = time.perf_counter()
@@ -76,16 +76,16 @@ class TurnLog:
             yield batch
 
     def refused(self, problem: Problem) -> None:
-        """The client gets this problem instead of an answer."""
+        """Records that the client gets this problem instead of an answer."""
         self._observers.each(lambda observer: observer.refused(problem))
         self.note(finish="refused", status=problem.shape.status, error=problem.code)
 
     def failed(self) -> None:
-        """The turn ended by a fault of this server; the server's own log has the details."""
+        """Records that the turn failed by a fault of this server, whose details are in the server's own log."""
         self.note(finish="failed", status=HTTPStatus.INTERNAL_SERVER_ERROR.value, error="internal_error")
 
     def write(self) -> None:
-        """Writes the line. A turn without a last event was left by its client."""
+        """Writes the line. Without a last event or a refusal, the client has disconnected."""
         self._fields.setdefault("finish", "disconnected")
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)

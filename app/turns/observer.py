@@ -15,7 +15,7 @@ class TurnObserver(Protocol):
     """What an observer records of one turn."""
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """The client's request, what this upstream is asked for it, and what could not be asked of it.
+        """The client's request, the ask that this upstream is sent for it, and the warnings of its translation.
 
         Called once for each ask: again where another upstream is asked, or the same one after a summary.
         """
@@ -30,7 +30,7 @@ class TurnObserver(Protocol):
         ...
 
     def refused(self, problem: Problem) -> None:
-        """The client gets this problem, no answer. The log has its code only: the words may be the client's."""
+        """The client gets this problem, no answer. The log has only its code: the message may quote the client."""
         ...
 
     def ended(self, fields: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ class Observers:
         for observer in observers:
             try:
                 self._observers.append(observer.began(fields))
-            except Exception as error:  # noqa: BLE001 — whatever it is: it is no part of the turn
+            except Exception as error:  # noqa: BLE001 — no error of an observer may end the turn
                 self._log(observer, error)
 
     def each(self, call: Callable[[TurnObserver], None]) -> None:

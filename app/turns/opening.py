@@ -1,4 +1,4 @@
-"""The first events of a turn, and its keep-alives until an upstream answers: made of the request alone."""
+"""The first events of a turn, and its keep-alives until an upstream answers: made from the request alone."""
 
 from app.emitter.lifecycle_events import Lifecycle
 from app.emitter.opening_response import opening_response
@@ -14,7 +14,7 @@ class RequestOpening:
 
     def __init__(self, request: CreateResponse, identity: Identity) -> None:
         self._request: CreateResponse | None = request
-        """Until another turn goes on."""
+        """Until a turn continues."""
         self._identity = identity
         self._sent = 0
         self.problem: Problem | None = None

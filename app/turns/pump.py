@@ -1,7 +1,7 @@
-"""The loop of a turn: it reads payloads, gives batches of events, keeps the time limits, and closes what it opens.
+"""The loop of a turn: it reads payloads, yields batches of events, applies the time limits, and closes the upstream.
 
-A task of its own draws payloads from the upstream into a small queue, so that a slow client slows the upstream, a
-silent upstream does not delay keep-alives, and whatever ends the turn closes the upstream.
+A separate task reads payloads from the upstream into a small queue. So a slow client slows the upstream, a silent
+upstream does not delay keep-alives, and the upstream is closed however the turn ends.
 
 How long an upstream may take for its first payload is measured where it is asked (`app/turns/attempts.py`).
 """
@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from functools import partial
 from typing import Any, Final
 
 from app.protocol.events import Event
@@ -22,15 +21,15 @@ from app.upstreams.port import UpstreamBroke, UpstreamRefused
 log = logging.getLogger("am_proxy")
 
 QUEUE: Final = 64
-"""Payloads drawn ahead of the client."""
+"""Payloads in the queue, at most."""
 
 SILENT: Final = Problem(code="upstream_error", message="The model's server closed the connection without an answer.")
 
 
 class Pump:
-    """Runs one turn: `open`, then `batches` to the end. Whoever makes one closes it, whatever happens.
+    """Runs one turn: `open`, then `batches` to the end. The code that makes a pump must close it.
 
-    `answer` waits for the beginning of an answer; it raises `UpstreamRefused` or `ProblemError` where there is none.
+    `answer` waits for the beginning of an answer; it raises `UpstreamRefused` or `ProblemError` if there is none.
     Until then `opening` makes the events, and `clocks` are those of the upstream that is asked.
     """
 
@@ -51,32 +50,32 @@ class Pump:
         self._clocks = clocks
         self._request_id = request_id
         self._loop = asyncio.get_running_loop()
-        self._drawn: list[Any] = []
+        self._queue: list[Any] = []
         self._ended = False
-        self._trouble: Problem | None = None
-        self._news: asyncio.Future[None] | None = None
-        self._alarm: asyncio.TimerHandle | None = None
-        self._room: asyncio.Future[None] | None = None
+        self._failure: Problem | None = None
+        self._arrival: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._queue_room: asyncio.Future[None] | None = None
         self._first_batch: list[Event] = []
-        self._started = self._heard = self._sent = self._loop.time()
-        self._spoke = False
-        self._drawer = asyncio.create_task(self._draw(answer))
+        self._started_at = self._received_at = self._sent_at = self._loop.time()
+        self._received_any = False
+        self._reader = asyncio.create_task(self._read_upstream(answer))
 
     async def close(self) -> None:
         """Stops asking, and returns when the upstream is closed."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-        if not self._drawer.done():
-            self._drawer.cancel()
-            await asyncio.wait({self._drawer})  # awaiting the task itself would hide a cancellation of our caller
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self._reader.done():
+            self._reader.cancel()
+            await asyncio.wait({self._reader})  # awaiting the task itself would hide a cancellation of our caller
 
     def interrupt(self, problem: Problem) -> None:
-        """Ends the turn with this problem, unless all of the answer is there. What was drawn before is still sent."""
+        """Ends the turn with this problem, unless all of the answer is there. What was read before is still sent."""
         if self._ended:
             return
-        self._trouble = problem
+        self._failure = problem
         self._ended = True
-        self._drawer.cancel()
+        self._reader.cancel()
         self._notify()
 
     @property
@@ -86,25 +85,25 @@ class Pump:
 
     def ended_with(self, problem: Problem) -> bool:
         """Whether this is why the turn failed, or was refused."""
-        return self._sender.problem is problem or (self._turn is None and self._trouble is problem)
+        return self._sender.problem is problem or (self._turn is None and self._failure is problem)
 
     async def open(self, patience: float) -> None:
-        """Waits for the upstream's first payload, at most `patience`; raises `ProblemError` if it refuses till then."""
+        """Waits up to `patience` seconds for the first payload. Raises `ProblemError` if the turn is refused."""
         with suppress(TimeoutError):
             await self._wait(min(patience, self._clocks().turn))
-        if self._drawn:
-            self._first_batch = [*self._begin(), *self._receive(self._drawn.pop(0))]
+        if self._queue:
+            self._first_batch = [*self._begin(), *self._receive(self._queue.pop(0))]
             if self._sender.over and self._sender.problem:
                 raise ProblemError(self._sender.problem)
         elif self._ended:
-            raise ProblemError(self._trouble or SILENT)
+            raise ProblemError(self._failure or SILENT)
         elif patience >= (limit := self._clocks().turn):
             raise ProblemError(too_slow("did not answer", limit))
         else:
             self._first_batch = self._opening.begin()
 
     async def batches(self) -> AsyncGenerator[list[Event]]:
-        """Events, in batches to be sent as they are; the last batch holds the last event."""
+        """Batches of events; the last batch holds the last event."""
         events, self._first_batch = self._first_batch, []
         if events:
             yield events
@@ -115,102 +114,104 @@ class Pump:
             except TimeoutError:
                 events = self._tick() if self._patience() <= 0 else []
             if events:
-                self._sent = self._loop.time()
+                self._sent_at = self._loop.time()
                 yield events
 
-    async def _draw(self, ask: Callable[[], Awaitable[Answer]]) -> None:
+    async def _read_upstream(self, ask: Callable[[], Awaitable[Answer]]) -> None:
         try:
             answer = await ask()
             del ask  # it holds the request
             self._answer = answer._replace(payload=None)
-            self._drawn.append(answer.payload)
+            self._queue.append(answer.payload)
             self._notify()
             source = answer.payloads
             del answer
             async with aclosing(source) as payloads:
                 async for payload in payloads:
-                    self._drawn.append(payload)
-                    del payload  # it does not wait here for the next one
+                    self._queue.append(payload)
+                    del payload  # do not hold it while waiting for the next one
                     self._notify()
-                    if len(self._drawn) >= QUEUE:
-                        self._room = self._loop.create_future()
-                        await self._room
+                    if len(self._queue) >= QUEUE:
+                        self._queue_room = self._loop.create_future()
+                        await self._queue_room
         except (UpstreamRefused, UpstreamBroke, ProblemError) as error:
-            self._trouble = error.problem
+            self._failure = error.problem
         except Exception:
             log.exception("the upstream failed unexpectedly", extra={"request_id": self._request_id})
-            self._trouble = our_fault(self._request_id)
+            self._failure = our_fault(self._request_id)
         finally:
             self._ended = True
             self._notify()
 
     def _notify(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
 
     async def _wait(self, seconds: float) -> None:
-        """Returns as soon as there is something to take; raises `TimeoutError` if nothing comes."""
-        if self._drawn or self._ended:
+        """Returns as soon as a payload or the end is there; raises `TimeoutError` after `seconds`."""
+        if self._queue or self._ended:
             return
-        self._news = self._loop.create_future()
-        self._set_alarm(self._loop.time() + max(seconds, 0))
-        await self._news
+        self._arrival = self._loop.create_future()
+        self._set_timer(self._loop.time() + max(seconds, 0))
+        await self._arrival
 
-    def _set_alarm(self, due: float) -> None:
-        """One alarm for many waits: a payload moves what is due further away, and moving the alarm costs more than it.
+    def _set_timer(self, due: float) -> None:
+        """Sets the timer, unless it runs out before `due` already: each payload moves `due`, and a new timer is costly.
 
-        It may strike too early, then, and whoever waited must look at the clock; too late it never is.
+        So the timer may run out too early, never too late: after it the time must be compared.
         """
-        if self._alarm is not None:
-            if self._alarm.when() <= due:
+        if self._timer is not None:
+            if self._timer.when() <= due:
                 return
-            self._alarm.cancel()
-        self._alarm = self._loop.call_at(due, self._strike)
+            self._timer.cancel()
+        self._timer = self._loop.call_at(due, self._time_out)
 
-    def _strike(self) -> None:
-        self._alarm = None
-        if self._news is not None and not self._news.done():
-            self._news.set_exception(TimeoutError())
+    def _time_out(self) -> None:
+        self._timer = None
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_exception(TimeoutError())
 
     def _take(self) -> list[Event]:
         events = self._begin()
-        drawn, self._drawn = self._drawn, []
-        for payload in drawn:
+        payloads, self._queue = self._queue, []
+        for payload in payloads:
             if not self._sender.over:
                 events += self._receive(payload)
-        if not self._sender.over and self._heard >= self._started + self._clocks().turn:  # payloads kept coming
+        out_of_time = self._received_at >= self._started_at + self._clocks().turn
+        if out_of_time and not self._sender.over:
             return events + self._tick()
-        if self._room is not None and not self._room.done():
-            self._room.set_result(None)
-        if self._ended and not self._sender.over and not self._drawn:
+        if self._queue_room is not None and not self._queue_room.done():
+            self._queue_room.set_result(None)
+        if self._ended and not self._sender.over and not self._queue:
             events += self._end()
         return events
 
     def _begin(self) -> list[Event]:
-        """The first events of the turn that reads the answer, if it has just come."""
+        """The first events of the turn that reads the answer, if the answer has just arrived."""
         if self._answer is None:
             return []
         answer, self._answer = self._answer, None
         self._sender = self._turn = answer.turn
-        self._clocks = partial(_same, answer.clocks)
+        clocks = answer.clocks
+        self._clocks = lambda: clocks
         return self._guarded(answer.turn.begin, self._opening.hand_over())
 
     def _receive(self, payload: Any) -> list[Event]:
         assert self._turn is not None  # noqa: S101 — our own misuse: what was drawn is of an answer
-        self._heard = self._loop.time()
-        self._spoke = True
+        self._received_at = self._loop.time()
+        self._received_any = True
         return self._guarded(self._turn.receive, payload)
 
     def _end(self) -> list[Event]:
-        """The last events, when all that was drawn has been read."""
-        if self._trouble is not None or self._turn is None:
-            return self._sender.fail(self._trouble or SILENT)
+        """The last events, after the last payload in the queue."""
+        if self._failure is not None or self._turn is None:
+            return self._sender.fail(self._failure or SILENT)
         return self._guarded(self._turn.end)
 
-    def _guarded(self, step: Callable[..., list[Event]], *given: Any) -> list[Event]:
-        """The events of a step of the turn. A step that raises is our fault, and the turn's last step."""
+    def _guarded(self, step: Callable[..., list[Event]], *arguments: Any) -> list[Event]:
+        """The events that this method of the turn returns. If it raises, the turn fails by our fault."""
         try:
-            return step(*given)
+            return step(*arguments)
         except Exception:
             log.exception("a turn could not go on", extra={"request_id": self._request_id})
             return [] if self._sender.over else self._sender.fail(our_fault(self._request_id))
@@ -218,23 +219,19 @@ class Pump:
     def _patience(self) -> float:
         """Seconds until the next time limit."""
         clocks = self._clocks()
-        due = min(self._sent + clocks.keep_alive, self._started + clocks.turn)
-        if self._spoke:
-            due = min(due, self._heard + clocks.idle)
+        due = min(self._sent_at + clocks.keep_alive, self._started_at + clocks.turn)
+        if self._received_any:
+            due = min(due, self._received_at + clocks.idle)
         return due - self._loop.time()
 
     def _tick(self) -> list[Event]:
         now, clocks = self._loop.time(), self._clocks()
-        if now >= self._started + clocks.turn:
-            how = "was still answering" if self._spoke else "did not answer"
+        if now >= self._started_at + clocks.turn:
+            how = "was still answering" if self._received_any else "did not answer"
             return self._sender.fail(too_slow(how, clocks.turn))
-        if self._spoke and now >= self._heard + clocks.idle:
+        if self._received_any and now >= self._received_at + clocks.idle:
             return self._sender.fail(too_slow("stopped talking", clocks.idle))
         return self._guarded(self._sender.keep_alive)
-
-
-def _same(clocks: Clocks) -> Clocks:
-    return clocks
 
 
 def our_fault(request_id: str) -> Problem:
@@ -243,5 +240,5 @@ def our_fault(request_id: str) -> Problem:
 
 
 def too_slow(what: str, seconds: float) -> Problem:
-    """The problem of an upstream that took longer than it was given."""
+    """The problem of an upstream that exceeded a time limit."""
     return Problem(code="upstream_timeout", message=f"The model's server {what}: it was given {seconds:g} seconds.")

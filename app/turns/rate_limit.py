@@ -28,7 +28,7 @@ class RateLimit:
         self.running = 0
 
     def headers(self, key: Key) -> dict[str, str]:
-        """What is left, in OpenAI's headers. None for a key without a limit."""
+        """What is left, in OpenAI's headers. Empty for a key without a limit."""
         most = key.requests_per_minute
         if most is None:
             return {}
@@ -81,20 +81,20 @@ class RateLimits:
         if caller.own is None:
             return self._keys.setdefault(caller.owner, RateLimit(self._clock))
         owner = caller.owner
-        found = self._guests.get(owner)
-        if found is None:
-            found = self._guests[owner] = RateLimit(self._clock)
+        rate_limit = self._guests.get(owner)
+        if rate_limit is None:
+            rate_limit = self._guests[owner] = RateLimit(self._clock)
             if len(self._guests) > MOST_GUESTS:
                 self._forget_one()
         self._guests.move_to_end(owner)
-        return found
+        return rate_limit
 
     def headers(self, caller: Key) -> dict[str, str]:
         """What this caller has left, as headers. Nothing is remembered for that."""
         if caller.requests_per_minute is None:
             return {}
-        found = (self._keys if caller.own is None else self._guests).get(caller.owner)
-        return (found or RateLimit(self._clock)).headers(caller)
+        rate_limit = (self._keys if caller.own is None else self._guests).get(caller.owner)
+        return (rate_limit or RateLimit(self._clock)).headers(caller)
 
     def give_back(self, caller: Key, rate_limit: RateLimit) -> None:
         """One request of this caller has ended. A caller that has used nothing is forgotten."""

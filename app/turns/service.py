@@ -1,4 +1,4 @@
-"""The application service: from the body of a request to an upstream that has been asked."""
+"""The application service: reads the body of a request, chooses the route, and starts the turn."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ LOGGED_NAME: Final = 200
 
 
 class TurnService:
-    """Knows what every turn needs, and nothing of how its events travel."""
+    """Starts turns. It does not depend on how their events reach the client."""
 
     def __init__(  # noqa: PLR0913 — all of them are named where it is made
         self,
@@ -66,15 +66,15 @@ class TurnService:
         self._observers = tuple(observers)
 
     def turn(self, **fields: Any) -> TurnLifecycle:
-        """A turn that is about to come in; `fields` is what its log line says of the request."""
+        """The lifecycle of a new turn; `fields` are the fields of its log line that describe the request."""
         return TurnLifecycle(TurnLog(self._observers, **fields), self.limits)
 
     def count_only(self, **fields: Any) -> TurnLifecycle:
-        """The same for a request that is only counted: it has a log line, but observers do not see it."""
+        """The same for a request whose tokens are only counted: it is logged, but not observed."""
         return TurnLifecycle(TurnLog(**fields), self.limits)
 
     def look_only(self) -> TurnLifecycle:
-        """The same for a request that is only looked at: it is not logged."""
+        """The same for a request that the inspector only translates: it is not logged."""
         return TurnLifecycle(NoLog(), self.limits)
 
     async def decode(self, body: bytes) -> dict[str, Any]:
@@ -82,13 +82,13 @@ class TurnService:
         return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
 
     async def read(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
-        """What is asked. Raises `ProblemError` for anything that is not a request, by its exact path."""
+        """The request in this body. Raises `ProblemError`, with the exact path, if it is invalid."""
         return await self.read_object(await self.decode(body), turn, len(body))
 
     async def read_object(
         self, raw: dict[str, Any], turn: TurnLifecycle, size: int, *, previous_response_id: str | None = None
     ) -> CreateResponse:
-        """The same, of an object that `decode` gave, with what went before `previous_response_id` in it."""
+        """The same for an object from `decode`, whose input holds the conversation up to `previous_response_id`."""
         create = await off_loop(size, parse_object, raw, self._bounds, size)
         turn.log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
         if previous_response_id is None:
@@ -96,32 +96,32 @@ class TurnService:
         return create.model_copy(update={"previous_response_id": previous_response_id})
 
     async def read_for_summary(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
-        """The request for a turn that only sums up. Raises `ProblemError` as `read` does."""
+        """The request of a turn that only writes a summary. Raises `ProblemError` as `read` does."""
         raw = await self.decode(body)
         create = await off_loop(len(body), parse_summary_request, raw, self._bounds, len(body))
         turn.log.note(model=create.model[:LOGGED_NAME], stream=False)
         return create
 
     async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:
-        """What of a conversation its client is to keep beside the summary."""
+        """The messages that the client is to keep in addition to the summary."""
         return await off_loop(create.size, kept_messages, create, self._new_id)
 
     @staticmethod
     async def summary_body(last: LastEvent | RelayedLast, kept: list[dict[str, Any]], size: int) -> bytes:
-        """The answer to a request of `size` bytes for a summary: what is kept, and the item in the last event."""
+        """The answer to a request of `size` bytes for a summary: the kept messages, and the item in the last event."""
         return await off_loop(size_of(last, size) + size, summary_body, last, kept)
 
     async def prepare(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> list[Event]:
-        """The whole answer to a request that is only to be remembered. Raises `ProblemError` as `begin` does."""
+        """All events for a request with `generate: false`, which is only remembered. Raises as `begin` does."""
         await self._translate(create, turn, originator)
         response = opening_response(create, id=self._new_id("resp"), created_at=self._now())
         return prepared(response, completed_at=self._now())
 
     async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> RunningTurn:
-        """Asks the upstream for a turn that has been admitted.
+        """Starts a turn that has been admitted, and asks its upstream.
 
-        Raises `ProblemError` where that cannot be done, or not without a warning if the server is strict. `originator`
-        is the header of that name: some events differ for Codex.
+        Raises `ProblemError` if the request cannot be translated, or if the server is strict and there is a warning.
+        `originator` is the header of that name: some events differ for Codex.
         """
         turn.slot.hold(self._waiting, create.size)
         identity = self._identity()
@@ -166,9 +166,9 @@ class TurnService:
     async def count(
         self, create: CreateResponse, turn: TurnLifecycle, *, originator: str
     ) -> tuple[Counted, Sequence[ClientWarning]]:
-        """How long this request is for its model, and what of it the model is not told. Raises as `begin` does.
+        """The number of tokens of this request, and the warnings of its translation. Raises as `begin` does.
 
-        All of it is counted, also where it would be summed up first: a client asks before it decides that.
+        The whole conversation is counted, even if it is so long that a turn would begin with a summary.
         """
         create = create.model_copy(update={"context_management": []})
         route, translated = await self._translate(create, turn, originator)
@@ -179,9 +179,9 @@ class TurnService:
             raise refuse("upstream_timeout", "The model's server took too long to count.") from None
 
     async def rehearse(self, body: bytes, turn: TurnLifecycle, *, originator: str) -> tuple[Any, list[str]]:
-        """What an upstream would be asked, and what it cannot be told. Raises as `read` and `begin` do.
+        """The ask for this request, which is not sent, and its warnings. Raises as `read` and `begin` do.
 
-        Nothing is fetched for it: what would be stands there as its address.
+        Images and files are not fetched: the ask holds their URLs.
         """
         create = await self.read(body, turn)
         route = self._catalogue.route_for(create.model, turn.caller)
@@ -190,7 +190,7 @@ class TurnService:
         )
         unfetched = (
             [ClientWarning("input", "fetching", UNFETCHED)]
-            if _names_addresses(create) and route.entry.resolved is not None
+            if _has_remote_urls(create) and route.entry.resolved is not None
             else []
         )
         return translated.ask, bounded([*unfetched, *translated.warnings])
@@ -203,7 +203,7 @@ class TurnService:
     async def _first_turn(
         self, route: Route, create: CreateResponse, turn_log: TurnLog, identity: Identity, *, for_codex: bool
     ) -> AnyTurn:
-        """The turn for the first of a model's upstreams. The log names it until another one is asked."""
+        """The turn for the first upstream of a model. The log line names this upstream until another one is asked."""
         turn_log.note(upstream=route.entry.upstream_name)
         return await self._turn(route, create, identity, for_codex=for_codex, turn_log=turn_log)
 
@@ -232,8 +232,8 @@ def _is_codex(originator: str) -> bool:
     return originator.startswith("codex")
 
 
-def _names_addresses(create: CreateResponse) -> bool:
-    """Whether a picture or file of this request lies elsewhere."""
+def _has_remote_urls(create: CreateResponse) -> bool:
+    """Whether the request holds an image or file as a URL that is not a data URI."""
     contents = [getattr(item, key, None) for item in create.items for key in ("content", "output")]
     parts = [part for content in contents if isinstance(content, list) for part in content]
     urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)

@@ -1,4 +1,4 @@
-"""A turn of two steps: a summary, and the answer to what is left of the conversation. Each has a pump of its own."""
+"""A turn of two steps: a summary, and the answer to the shortened conversation. Each step has its own pump."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable
@@ -15,9 +15,9 @@ log = logging.getLogger("am_proxy")
 
 
 class SummaryFirst:
-    """Runs a turn that may begin with a summary. It is used as a pump is.
+    """Runs a turn that may begin with a summary. It has the methods of a pump.
 
-    `answer` makes the pump of the second step, which begins where the summary's emitter has stopped.
+    `answer` makes the pump of the second step, which continues the events of the summary.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SummaryFirst:
                 yield batch
 
     def interrupt(self, problem: Problem) -> None:
-        """Ends the turn with this problem, unless all of the answer is there. A second step is not begun."""
+        """Ends the turn with this problem, unless the answer is complete. A second step does not begin."""
         self._interrupted = problem
         self._pump.interrupt(problem)
 

@@ -1,4 +1,4 @@
-"""What the pump needs of a turn: who makes its events before an upstream answers, and who reads the answer."""
+"""What the pump needs of a turn: what makes the events before an upstream answers, and what reads the answer."""
 
 from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, Protocol
@@ -23,7 +23,7 @@ class Sender(Protocol):
         ...
 
     def keep_alive(self) -> list[Event]:
-        """Shows the client that the turn goes on."""
+        """An event that shows the client that the turn still runs."""
         ...
 
     def fail(self, problem: Problem) -> list[Event]:

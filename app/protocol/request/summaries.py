@@ -16,7 +16,7 @@ class ServerItem(Shape):
 
 
 class SummaryItem(ServerItem):
-    """What is left of a conversation, sealed for the server that summed it up."""
+    """What remains of a conversation, sealed for the server that summed it up."""
 
     left_out: ClassVar[str] = "only the server that summed this conversation up can read it."
     type: Literal["compaction", "compaction_summary"] = "compaction"
@@ -25,14 +25,14 @@ class SummaryItem(ServerItem):
 
 
 class SummaryTrigger(ServerItem):
-    """At the end: nothing is wanted but a summary."""
+    """At the end of the input: asks for a summary alone."""
 
     left_out: ClassVar[str] = "it has its effect only at the end of 'input'."
     type: Literal["compaction_trigger"] = "compaction_trigger"
 
 
 SUMMARY_TYPES: Final = frozenset({"compaction", "compaction_summary"})
-"""What items with a summary are called; Codex knew the latter name first."""
+"""The types of items with a summary. Codex used the latter name first."""
 SERVER_ITEMS: Final[dict[str, type[ServerItem]]] = {
     "compaction": SummaryItem,
     "compaction_summary": SummaryItem,
@@ -42,7 +42,7 @@ SERVER_ITEMS: Final[dict[str, type[ServerItem]]] = {
 
 
 class ContextManagement(Shape):
-    """What the server is to do with a conversation that grows too long."""
+    """How the server is to handle a conversation that grows too long."""
 
     no_effect: ClassVar[str] = "it is no compaction with a threshold."
     """Why an entry without a threshold has no effect."""
@@ -51,5 +51,5 @@ class ContextManagement(Shape):
 
     @property
     def threshold(self) -> int | None:
-        """How many tokens the conversation may have before it is to be summed up. None where that is not asked for."""
+        """How many tokens the conversation may have before it is to be summed up. None if this is not asked for."""
         return self.compact_threshold if self.type == "compaction" else None
