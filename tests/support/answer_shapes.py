@@ -151,14 +151,14 @@ LONG: Final = [fragment(0, "call_1", "f", '{"a": "')]
 CHAT: Final[dict[str, Callable[[int], bytes]]] = {
     "deltas": lambda n: lines([*[says("a") for _ in range(n)], stops()]),
     "thoughts": lambda n: lines([*[thinks("a") for _ in range(n)], stops()]),
-    "text and thoughts by turns": lambda n: lines([*[says("a"), thinks("b")] * n, stops()]),
-    "white space alone": lambda n: lines([*[says(" ") for _ in range(n)], says("a"), stops()]),
+    "text and thoughts, alternating": lambda n: lines([*[says("a"), thinks("b")] * n, stops()]),
+    "only white space": lambda n: lines([*[says(" ") for _ in range(n)], says("a"), stops()]),
     "white space with thoughts": lambda n: lines([*[thinks(" ") for _ in range(n)], thinks("a"), stops()]),
     "refusals": lambda n: lines([*[delta(refusal="a") for _ in range(n)], stops()]),
-    "text and refusals by turns": lambda n: lines([*[says("a"), delta(refusal="b")] * n, stops()]),
-    "half characters": lambda n: lines([*[says("\ud83d"), says("\ude00")] * n, stops()]),
-    "lone halves": lambda n: lines([*[says("\ud83d")] * n, stops()]),
-    "begun think tags": lambda n: lines([*[says("<think>a</thin")] * n, stops()]),
+    "text and refusals, alternating": lambda n: lines([*[says("a"), delta(refusal="b")] * n, stops()]),
+    "surrogate pairs, split": lambda n: lines([*[says("\ud83d"), says("\ude00")] * n, stops()]),
+    "unpaired surrogates": lambda n: lines([*[says("\ud83d")] * n, stops()]),
+    "incomplete think tags": lambda n: lines([*[says("<think>a</thin")] * n, stops()]),
     "one long delta": lambda n: lines([says("a" * 50 * n), stops()]),
     "one long line of log probabilities": lambda n: lines([says("a", logprobs={"content": [ENTRY] * n}), stops()]),
     "log probabilities": lambda n: lines([*[says("a", logprobs={"content": [ENTRY]})] * n, stops()]),
@@ -168,7 +168,7 @@ CHAT: Final[dict[str, Callable[[int], bytes]]] = {
     "input of a custom tool": lambda n: lines(
         [made(0, "call_1", "c", '{"input": "'), *[made(0, "", None, "\\n")] * n, made(0, "", None, '"}'), stops()]
     ),
-    "custom input that is none": lambda n: lines([made(0, "call_1", "c", "{"), *[made(0, "", None, '"')] * n, stops()]),
+    "invalid custom input": lambda n: lines([made(0, "call_1", "c", "{"), *[made(0, "", None, '"')] * n, stops()]),
     "a patch": lambda n: lines([made(0, "call_1", "apply_patch", '{"'), *[made(0, "", None, "a")] * n, stops()]),
     "commands": lambda n: lines(
         [made(0, "call_1", "shell", '{"commands": ["'), *[made(0, "", None, 'a","')] * n, stops()]
@@ -176,12 +176,12 @@ CHAT: Final[dict[str, Callable[[int], bytes]]] = {
     "parallel calls that are whole": lambda n: lines([*[made(k, f"c{k}", "f", "{}") for k in range(n)], stops()]),
     "parallel calls that stay open": lambda n: lines([*[made(k, f"c{k}", "f", "{") for k in range(n)], stops()]),
     "parallel calls of other tools": lambda n: lines([*[made(k, f"c{k}", "shell", "{") for k in range(n)], stops()]),
-    "an open call beside prose": lambda n: lines(
+    "an open call together with text": lambda n: lines(
         [made(0, "c0", "f", '{"a": "' + "a" * 50 * n), *[says("a"), thinks("b")] * n, stops()]
     ),
-    "calls that nobody offered": lambda n: lines([*[made(k, "", f"g{k}", "{}") for k in range(n)], stops()]),
-    "citations behind text": lambda n: lines([*[says("a"), cites(PAGE, "A", 0, 1)] * n, stops()]),
-    "citations that wait": lambda n: lines([*[cites(PAGE, "A", 1, 10**9), says("a")] * n, stops()]),
+    "calls of tools that were not offered": lambda n: lines([*[made(k, "", f"g{k}", "{}") for k in range(n)], stops()]),
+    "citations after text": lambda n: lines([*[says("a"), cites(PAGE, "A", 0, 1)] * n, stops()]),
+    "citations before their text": lambda n: lines([*[cites(PAGE, "A", 1, 10**9), says("a")] * n, stops()]),
     "many citations at once": lambda n: lines(
         [says("a"), *[cites(f"{PAGE}/{k}", "A", 1, 9) for k in range(n)], stops()]
     ),
@@ -190,19 +190,19 @@ CHAT: Final[dict[str, Callable[[int], bytes]]] = {
     "grounds": lambda n: lines([distinct_grounds(n), stops()]),
     "grounds by their words": lambda n: lines([told_by_words(n), stops()]),
     "markers": lambda n: lines([{**says("a[1]" * n), "citations": [PAGE]}, stops()]),
-    "sources again and again": lambda n: lines([*[{**says("a[1]"), "citations": [PAGE]}] * n, stops()]),
-    "what is to be carried": lambda n: lines([*[delta(reasoning_details=KEPT)] * n, says("a"), stops()]),
-    "what calls carry": lambda n: lines(
+    "repeated sources": lambda n: lines([*[{**says("a[1]"), "citations": [PAGE]}] * n, stops()]),
+    "provider state": lambda n: lines([*[delta(reasoning_details=KEPT)] * n, says("a"), stops()]),
+    "provider state of calls": lambda n: lines(
         [*[delta(tool_calls=[{**fragment(0, "c", "f", "a"), "extra_content": {"k": k}}]) for k in range(n)], stops()]
     ),
     "images": lambda n: lines([*[delta(images=[{"image_url": {"url": "data:image/png;base64,AAAA"}}])] * n, stops()]),
     "usage in every chunk": lambda n: lines([*[chunk(usage={"prompt_tokens": 1})] * n, says("a"), stops()]),
-    "chunks of nothing": lambda n: lines([*[{}] * n, says("a"), stops()]),
+    "empty chunks": lambda n: lines([*[{}] * n, says("a"), stops()]),
     "comments": lambda n: b": ping\n\n" * 5 * n + lines([says("a"), stops()]),
-    "lines of nothing": lambda n: b"\n" * 50 * n + lines([says("a"), stops()]),
-    "data without a word": lambda n: b"data:\n\n" * 5 * n + lines([says("a"), stops()]),
+    "empty lines": lambda n: b"\n" * 50 * n + lines([says("a"), stops()]),
+    "empty data": lambda n: b"data:\n\n" * 5 * n + lines([says("a"), stops()]),
     "a chunk of many lines": lambda n: b'data: {"a": [\n' + b"data: 1,\n" * n + b"data: 1]}\n\n",
-    "no stream at all": lambda n: b"<p>\n" * 10 * n,
+    "HTML instead of a stream": lambda n: b"<p>\n" * 10 * n,
     "a whole answer": lambda n: json.dumps({"choices": [{"message": {"content": "a" * 50 * n}}]}).encode(),
     "a whole answer of calls": lambda n: json.dumps(
         {"choices": [{"message": {"tool_calls": [fragment(None, f"c{k}", "f", "{}") for k in range(n)]}}]}
@@ -225,21 +225,21 @@ RELAY: Final[dict[str, Callable[[int], bytes]]] = {
     "calls": lambda n: events(answer(*[call(f"fc_{k}", f"call_{k}", "f", "{") for k in range(n)])),
     "items without positions": lambda n: events(bare(answer(*[message(f"msg_{k}", "a") for k in range(n)]))),
     "items without ids": lambda n: events(nameless(answer(*[message(f"msg_{k}", "a") for k in range(n)]))),
-    "items that are only done": lambda n: events(
+    "items without a beginning": lambda n: events(
         [*begins(), *[event for event in items(*said(n)) if event["type"].endswith("item.done")], ends()]
     ),
-    "items that are only begun": lambda n: events(
+    "items without an end": lambda n: events(
         [*begins(), *[event for event in items(*said(n)) if event["type"].endswith("item.added")], ends()]
     ),
     "other ids in every event": lambda n: events(renamed(deltas(n))),
-    "half characters": lambda n: events(answer(message("msg_1", *["\ud83d", "\ude00"] * n))),
+    "surrogate pairs, split": lambda n: events(answer(message("msg_1", *["\ud83d", "\ude00"] * n))),
     "one long delta": lambda n: events(answer(message("msg_1", "a" * 50 * n))),
     "annotations": lambda n: events(annotated(n)),
-    "events that nobody knows": lambda n: events([*begins(), *[{"type": "of.tomorrow"}] * n, ends()]),
+    "events of unknown types": lambda n: events([*begins(), *[{"type": "of.tomorrow"}] * n, ends()]),
     "comments": lambda n: b": ping\n\n" * 5 * n + events(deltas(1)),
     "keep-alives": lambda n: b'data: {"type": "keepalive"}\n\n' * n + events(deltas(1)),
     "data of many lines": lambda n: b'data: {"type": "a", "b": [\n' + b"data: 1,\n" * n + b"data: 1]}\n\n",
-    "no stream at all": lambda n: b"<p>\n" * 10 * n,
+    "HTML instead of a stream": lambda n: b"<p>\n" * 10 * n,
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ FIXED: Final = 8 * 1024 * 1024
 LONG: Final = 8 * 1024 * 1024
 """Bytes of an answer that the real command reads."""
 SIZES: Final = {
-    **dict.fromkeys(("one long delta", "a whole answer", "no stream at all"), 30 * 1024 * 1024),
+    **dict.fromkeys(("one long delta", "a whole answer", "HTML instead of a stream"), 30 * 1024 * 1024),
     "one long line of log probabilities": 2_500_000,
     "one line of empty log probabilities": 450_000,
 }

@@ -43,8 +43,8 @@ SETTLED: Final = 0.3
 """Seconds without any work after which a server has loaded what it loads at its start."""
 LONG: Final = (
     "one text",
-    "a text beyond ASCII",
-    "messages of both",
+    "a non-ASCII text",
+    "user and assistant messages",
     "pictures",
     "one picture",
     "calls and outputs",

@@ -70,11 +70,13 @@ def _text(size: int) -> str:
 SHAPES: Final[dict[str, Shape]] = {
     "one text": lambda size: {"input": _text(size)},
     "a text of escapes": lambda size: {"input": '\x01\n"\\' * (size // 12)},
-    "a text beyond ASCII": lambda size: {"input": "é\N{GRINNING FACE}" * (size // 6)},
-    "one character beyond ASCII": lambda size: {"input": "\N{GRINNING FACE}" + "a" * size},
+    "a non-ASCII text": lambda size: {"input": "é\N{GRINNING FACE}" * (size // 6)},
+    "one non-ASCII character": lambda size: {"input": "\N{GRINNING FACE}" + "a" * size},
     "instructions": lambda size: {"instructions": _text(size), "input": "Hi"},
     "messages": items(lambda number: user(f"Say {number}.")),
-    "messages of both": pairs(lambda number: user(f"Say {number}."), lambda _: {"role": "assistant", "content": "No."}),
+    "user and assistant messages": pairs(
+        lambda number: user(f"Say {number}."), lambda _: {"role": "assistant", "content": "No."}
+    ),
     "system messages": items(lambda number: {"role": "developer", "content": f"Be {number}."}),
     "empty messages": items(lambda _: user("")),
     "parts": parts(lambda number: {"type": "input_text", "text": f"Part {number}."}),
@@ -104,12 +106,12 @@ SHAPES: Final[dict[str, Shape]] = {
             *(item for make in (output, call) for item in many(make, size // 2, SMALL_ITEMS // 2 - 1)),
         ]
     },
-    "calls of many names": pairs(lambda number: call(number, name=f"g{number}"), output),
+    "calls with many names": pairs(lambda number: call(number, name=f"g{number}"), output),
     "long arguments": lambda size: {"input": [user("Hi"), call(1, json.dumps({"a": "b" * size})), output(1)]},
     "arguments of many values": lambda size: {
         "input": [user("Hi"), call(1, json.dumps({"a": [{}] * (size // 4)})), output(1)]
     },
-    "arguments that are no JSON": lambda size: {"input": [user("Hi"), call(1, "{" * size), output(1)]},
+    "arguments that are not JSON": lambda size: {"input": [user("Hi"), call(1, "{" * size), output(1)]},
     "a long output": lambda size: {"input": [user("Hi"), call(1), output(1, _text(size))]},
     "thoughts": pairs(
         lambda number: {"type": "reasoning", "summary": [{"type": "summary_text", "text": f"Hm {number}."}]},
@@ -118,7 +120,7 @@ SHAPES: Final[dict[str, Shape]] = {
     "thoughts in a row": items(
         lambda number: {"type": "reasoning", "summary": [{"type": "summary_text", "text": f"Hm {number}."}]}
     ),
-    "thoughts of many pieces": lambda size: {
+    "thoughts in many parts": lambda size: {
         "input": [
             user("Hi"),
             {
@@ -161,7 +163,7 @@ SHAPES: Final[dict[str, Shape]] = {
         "input": "Hi",
         "tools": [tool(n, a={"default": deep(100)}) for n in range(min(size // 350, 1_000))],
     },
-    "tools found again and again": items(lambda _: {"type": "tool_search_output", "tools": [tool(1)]}),
+    "tools found repeatedly": items(lambda _: {"type": "tool_search_output", "tools": [tool(1)]}),
     "a format": lambda size: {
         "input": "Hi",
         "text": {"format": {"type": "json_schema", "name": "n", "schema": {"description": _text(size)}}},

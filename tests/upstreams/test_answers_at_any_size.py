@@ -20,15 +20,15 @@ Make = Callable[[int], bytes]
 
 STEEP_ONCE = [
     "arguments whose name repeats",
-    "an open call beside prose",
+    "an open call together with text",
     "parallel calls that stay open",
     "parallel calls of other tools",
-    "citations behind text",
-    "citations that wait",
+    "citations after text",
+    "citations before their text",
     "many citations at once",
     "white space that is cited",
     "grounds",
-    "half characters",
+    "surrogate pairs, split",
 ]
 """Those that could cost the square of their length. `make scan-answers` measures them all, and larger."""
 DENSE = [
@@ -46,7 +46,9 @@ def test_a_chat_answer_costs_what_its_length_is(name: str) -> None:
     assert_linear(name, CHAT[name], tolerant(chat), 80)
 
 
-@pytest.mark.parametrize("name", ["items", "items without ids", "items that are only done", "other ids in every event"])
+@pytest.mark.parametrize(
+    "name", ["items", "items without ids", "items without a beginning", "other ids in every event"]
+)
 def test_so_does_a_relayed_one(name: str) -> None:
     assert_linear(name, RELAY[name], tolerant(relay), 40)
 
@@ -57,7 +59,7 @@ def test_no_chat_answer_takes_much_more_memory_than_it_is_long(name: str) -> Non
     assert_lean(name, CHAT[name](100), tolerant(chat), fixed=fixed)
 
 
-@pytest.mark.parametrize("name", ["deltas", "items", "items that are only begun"])
+@pytest.mark.parametrize("name", ["deltas", "items", "items without an end"])
 def test_nor_does_a_relayed_one(name: str) -> None:
     assert_lean(name, RELAY[name](60), tolerant(relay))
 
@@ -121,7 +123,7 @@ def test_an_answer_that_holds_too_much_fails(kind: Any, via: Any, script: list[S
 def test_the_two_lanes_of_this_file_reach_the_end_of_an_answer() -> None:
     """Otherwise it would measure nothing."""
     ends = {name: type(tolerant(chat)(make(3))) for name, make in CHAT.items()}
-    assert {name for name, kind in ends.items() if kind is not Work} == {"no stream at all"}
+    assert {name for name, kind in ends.items() if kind is not Work} == {"HTML instead of a stream"}
     last = relay(RELAY["deltas"](3)).last
     assert isinstance(last, RelayedLast)
     assert last.name == b"response.completed"
