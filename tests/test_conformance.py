@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance import lines
-from tests.conformance.cells import CELLS, Asked, Told, Tools, faults
+from tests.conformance.cells import CELLS, Asked, Outcome, Tools, faults
 from tests.conformance.clients import CLIENTS
 from tests.conformance.install import PINS, ROOT
 from tests.conformance.run import cells_of
@@ -16,7 +16,7 @@ from tests.support.servers import Ask
 PAGE = (ROOT / "docs" / "conformance.md").read_text("utf-8")
 DRIVERS = ROOT / "tests" / "conformance" / "drivers"
 TOOLS = Tools()
-TOLD: Told = {"calls": list(lines.CITIES), "text": lines.TEXT}
+OUTCOME: Outcome = {"calls": list(lines.CITIES), "text": lines.TEXT}
 OFFERED = [{"type": "function", "function": {"name": lines.WEATHER}}]
 
 
@@ -42,28 +42,28 @@ SWAPPED = {"role": "assistant", "tool_calls": [call("call_a", "Rome"), call("cal
 
 
 def test_a_cell_without_fault_is_green() -> None:
-    assert faults(CELLS["parallel"], TOLD, CELLS["parallel"].told, asked([USER], WHOLE), TOOLS) == []
+    assert faults(CELLS["parallel"], OUTCOME, CELLS["parallel"].told, asked([USER], WHOLE), TOOLS) == []
 
 
 @pytest.mark.parametrize(
-    ("told", "told_upstream", "words"),
+    ("expected", "told_upstream", "words"),
     [
-        ({**TOLD, "text": lines.TEXT[:-1]}, [[USER], WHOLE], "the client has"),
-        ({**TOLD, "calls": ["Paris"]}, [[USER], WHOLE], "the client has"),
-        ({**TOLD, "more": ""}, [[USER], WHOLE], "the client has"),
-        (TOLD, [[USER]], "asked 1 times, not 2"),
-        (TOLD, [[USER], WHOLE, WHOLE], "asked 3 times, not 2"),
-        (TOLD, [[USER], [USER, PARIS, ROME]], "does not hold the call call_a"),
-        (TOLD, [[USER], [USER, SWAPPED, PARIS, ROME]], "holds other arguments of call_a"),
+        ({**OUTCOME, "text": lines.TEXT[:-1]}, [[USER], WHOLE], "the client has"),
+        ({**OUTCOME, "calls": ["Paris"]}, [[USER], WHOLE], "the client has"),
+        ({**OUTCOME, "more": ""}, [[USER], WHOLE], "the client has"),
+        (OUTCOME, [[USER]], "asked 1 times, not 2"),
+        (OUTCOME, [[USER], WHOLE, WHOLE], "asked 3 times, not 2"),
+        (OUTCOME, [[USER], [USER, PARIS, ROME]], "does not hold the call call_a"),
+        (OUTCOME, [[USER], [USER, SWAPPED, PARIS, ROME]], "holds other arguments of call_a"),
         (
-            TOLD,
+            OUTCOME,
             [[USER], [USER, CALLS, PARIS, output("call_b", "no output recorded")]],
             "does not hold what call_b gave",
         ),
     ],
 )
-def test_the_judge_finds(told: Told, told_upstream: list[list[dict[str, Any]]], words: str) -> None:
-    found = faults(CELLS["parallel"], told, CELLS["parallel"].told, asked(*told_upstream), TOOLS)
+def test_the_judge_finds(expected: Outcome, told_upstream: list[list[dict[str, Any]]], words: str) -> None:
+    found = faults(CELLS["parallel"], expected, CELLS["parallel"].told, asked(*told_upstream), TOOLS)
     assert words in "; ".join(found)
 
 
@@ -105,7 +105,7 @@ def test_the_page_shows_every_client_at_its_version_through_every_behaviour_and_
     versions = [
         PINS["npm" if client.npm else "pypi"].get(client.package) or pins[client.package] for client in CLIENTS.values()
     ]
-    assert [told.partition(",")[0] for told in shown["version"]] == versions
+    assert [entry.partition(",")[0] for entry in shown["version"]] == versions
     assert [title for title in shown if title != "version" and not title.startswith("---")] == [
         cell.title for cell in CELLS.values()
     ]

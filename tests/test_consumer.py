@@ -24,8 +24,8 @@ STREAM = played(
 
 def test_text_and_calls_come_out_in_the_order_they_were_opened() -> None:
     """Though the first call became whole only while later text was told."""
-    heard = check_consumed(STREAM)
-    assert heard.pieces == [
+    consumed = check_consumed(STREAM)
+    assert consumed.pieces == [
         ("thought", "hm"),
         ("text", "Hi"),
         ("call", "c", "f", '{"a":1}'),
@@ -33,8 +33,8 @@ def test_text_and_calls_come_out_in_the_order_they_were_opened() -> None:
         ("call", "d", "g", "{}"),
         ("refusal", "no"),
     ]
-    assert heard.calls == [("c", "f", '{"a":1}'), ("d", "g", "{}")]
-    assert heard.fallbacks == 0
+    assert consumed.calls == [("c", "f", '{"a":1}'), ("d", "g", "{}")]
+    assert consumed.fallbacks == 0
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_a_call_that_is_told_late_is_run_once_and_counted(faults: Break, fallbac
     """The second point is the done item, the third the final output."""
     stream: list[dict[str, Any]] = copy.deepcopy(STREAM)
     faults(stream)
-    heard = consume(stream)
-    assert sorted(heard.calls) == [("c", "f", '{"a":1}'), ("d", "g", "{}")]
-    assert heard.fallbacks == fallbacks
+    consumed = consume(stream)
+    assert sorted(consumed.calls) == [("c", "f", '{"a":1}'), ("d", "g", "{}")]
+    assert consumed.fallbacks == fallbacks
     with pytest.raises(AssertionError, match=r"later than by its arguments.done"):
         check_consumed(stream)
 
@@ -67,9 +67,9 @@ def test_a_call_that_is_told_twice_is_refused() -> None:
 
 def test_a_call_that_was_cut_is_never_run() -> None:
     """Neither from its done item nor from the final output."""
-    heard = check_consumed(played(TextDelta("Hi"), *calls(0, "f", '{"a', call_id="c"), LENGTH))
-    assert heard.calls == []
-    assert heard.pieces == [("text", "Hi")]
+    consumed = check_consumed(played(TextDelta("Hi"), *calls(0, "f", '{"a', call_id="c"), LENGTH))
+    assert consumed.calls == []
+    assert consumed.pieces == [("text", "Hi")]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_stream_with_one_fault_is_refused_for_it(rule: str, sound: Stream, fau
 
 
 @pytest.mark.parametrize(
-    ("seat", "fields"),
+    ("index", "fields"),
     [
         (1, {"action": {"commands": "ls"}}),
         (2, {"operation": {"type": "update_file", "path": "a"}}),
@@ -93,12 +93,12 @@ def test_a_stream_with_one_fault_is_refused_for_it(rule: str, sound: Stream, fau
         (5, {"input": None}),
     ],
 )
-def test_the_types_of_openai_judge_what_the_schema_does_not_know(seat: int, fields: dict[str, object]) -> None:
+def test_the_types_of_openai_judge_what_the_schema_does_not_know(index: int, fields: dict[str, object]) -> None:
     """In the events and in the response."""
     stream = copy.deepcopy(ALL)
     judge(stream)
     judge_response(stream[-1]["response"])
-    in_output(seat, **fields)(stream)
+    in_output(index, **fields)(stream)
     with pytest.raises(AssertionError, match="openai: "):
         judge(stream)
     with pytest.raises(AssertionError, match="openai: "):
@@ -115,8 +115,8 @@ def test_a_choice_of_another_tool_is_judged_by_the_types_of_openai_alone() -> No
 
 def test_the_consumer_runs_every_kind_of_call_once() -> None:
     """In the order in which they were done; actions are told by their done item alone."""
-    heard = check_consumed(ALL)
-    assert [(call_id, name) for call_id, name, _ in heard.calls] == [
+    consumed = check_consumed(ALL)
+    assert [(call_id, name) for call_id, name, _ in consumed.calls] == [
         ("c0", "shell_call"),
         ("c1", "apply_patch_call"),
         ("c2", "local_shell_call"),
@@ -124,7 +124,7 @@ def test_the_consumer_runs_every_kind_of_call_once() -> None:
         ("c4", "patch"),
         ("c5", "look_up"),
     ]
-    assert [piece[1] for piece in heard.pieces] == ["All at once.", "c0", "c1", "c2", "c3", "c4", "c5"]
+    assert [piece[1] for piece in consumed.pieces] == ["All at once.", "c0", "c1", "c2", "c3", "c4", "c5"]
 
 
 def test_the_consumer_notices_a_call_that_is_told_late() -> None:

@@ -11,7 +11,7 @@ import pytest
 from app.loop_delay import TICK, LoopDelay
 from app.settings import Model, Settings, Upstream
 from app.upstreams.connections import Connector
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.scripted_upstream import scripted_upstream
 from tests.support.servers import Hang
 from tests.support.serving import serving
@@ -109,9 +109,15 @@ def test_a_time_out_of_this_process_is_no_outage_of_the_upstream(
         return await connect(self, *args, **kwargs)
 
     monkeypatch.setattr(Connector, "_create_connection", late)
-    with scripted_upstream(via, talk("Hi")) as upstream:
-        told: Any = {"via": via, "base_url": upstream.url, "breaker_failures": 1, "retries": 0, clock: GIVEN}
-        settings = Settings(upstreams={"u": Upstream(**told)}, models={"m": Model(upstream="u")})
+    with scripted_upstream(via, text_turn("Hi")) as upstream:
+        upstream_settings: Any = {
+            "via": via,
+            "base_url": upstream.url,
+            "breaker_failures": 1,
+            "retries": 0,
+            clock: GIVEN,
+        }
+        settings = Settings(upstreams={"u": Upstream(**upstream_settings)}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
             codes = [answered(url) for _ in range(2)]
     assert codes[0] in (502, 504)
@@ -120,8 +126,8 @@ def test_a_time_out_of_this_process_is_no_outage_of_the_upstream(
 
 def test_a_silent_upstream_is_left_alone_as_ever() -> None:
     with scripted_upstream("chat", [Hang()]) as upstream:
-        told = Upstream(via="chat", base_url=upstream.url, breaker_failures=1, retries=0, first_payload_timeout=GIVEN)
-        settings = Settings(upstreams={"u": told}, models={"m": Model(upstream="u")})
+        events = Upstream(via="chat", base_url=upstream.url, breaker_failures=1, retries=0, first_payload_timeout=GIVEN)
+        settings = Settings(upstreams={"u": events}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
             assert any(answered(url) == 503 for _ in range(20))
 

@@ -57,9 +57,9 @@ def test_the_curl_command_answers(server: Running) -> None:
 def test_the_python_program_prints_an_answer_and_streams_a_story(server: Running, tmp_path: Path) -> None:
     program, *_ = blocks("python")
     assert URL in program
-    told = python(program.replace(URL, server.url), tmp_path)
-    assert told.startswith("I am demo, a scripted model")
-    assert "There was once a small server" in told
+    result = python(program.replace(URL, server.url), tmp_path)
+    assert result.startswith("I am demo, a scripted model")
+    assert "There was once a small server" in result
 
 
 def test_the_python_program_goes_on_over_a_websocket(server: Running, tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_the_python_program_goes_on_over_a_websocket(server: Running, tmp_path: 
 
 def test_the_python_program_counts_sums_up_and_goes_on(server: Running, tmp_path: Path) -> None:
     _, _, program = blocks("python")
-    counted, said = python(program.replace(URL, server.url), tmp_path).splitlines()
+    counted, content = python(program.replace(URL, server.url), tmp_path).splitlines()
     assert int(counted) > 0
-    assert said == f"{ABOUT}You said: What is my name?"
+    assert content == f"{ABOUT}You said: What is my name?"
 
 
 def test_what_the_banner_offers_to_copy_works(server: Running, tmp_path: Path) -> None:

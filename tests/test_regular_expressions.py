@@ -113,8 +113,8 @@ def _constant(node: ast.expr) -> str | None:
 
 
 def _flags(call: ast.Call) -> int:
-    told = ast.dump(call)
-    return sum(int(flag) for flag in (re.IGNORECASE, re.DOTALL, re.ASCII, re.VERBOSE) if f"'{flag.name}'" in told)
+    result = ast.dump(call)
+    return sum(int(flag) for flag in (re.IGNORECASE, re.DOTALL, re.ASCII, re.VERBOSE) if f"'{flag.name}'" in result)
 
 
 def _named(tree: ast.Module) -> dict[ast.AST, str]:

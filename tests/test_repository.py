@@ -61,11 +61,11 @@ def test_the_image_starts_the_server_only_with_a_key_or_an_explicit_choice(tmp_p
     command = [*json.loads(instructions("ENTRYPOINT")[0]), *json.loads(instructions("CMD")[0])]
     assert command[:3] == ["python", "-m", "app"]
     assert parse(command[3:]).command == "serve"
-    said = {name: value for name, value in environment().items() if name.startswith("AM_")}
-    assert load({}, said | {"AM_KEY": "k"}, tmp_path).server.host == "0.0.0.0"  # noqa: S104 — that is the point
-    assert load({}, said | {"AM_INSECURE_NO_AUTH": "true"}, tmp_path).server.insecure_no_auth
+    content = {name: value for name, value in environment().items() if name.startswith("AM_")}
+    assert load({}, content | {"AM_KEY": "k"}, tmp_path).server.host == "0.0.0.0"  # noqa: S104 — that is the point
+    assert load({}, content | {"AM_INSECURE_NO_AUTH": "true"}, tmp_path).server.insecure_no_auth
     with pytest.raises(Exception, match="others can reach this address, and there is no key"):
-        load({}, said, tmp_path)
+        load({}, content, tmp_path)
 
 
 def test_the_health_check_of_the_image_tells_a_server_that_lives_from_one_that_does_not(tmp_path: Path) -> None:
@@ -100,13 +100,13 @@ def test_the_example_configuration_holds_every_setting_and_the_servers_defaults(
     environ = dict.fromkeys(re.findall(r'"env:(\w+)"', text), "s" * 32)
     settings = load({"config": str(ROOT / "config.example.toml")}, environ, Path())
     assert settings.server == Settings().server
-    told = tomllib.loads(text)
-    assert set(told["server"]) == set(Server.model_fields)
-    assert set(told["seal"]) == set(Seal.model_fields)
-    assert {name for table in told["upstreams"].values() for name in table} == set(Upstream.model_fields)
-    assert {name for table in told["models"].values() for name in table} == set(Model.model_fields)
-    assert {name for table in told["models"].values() for name in table.get("can", ())} == set(Can.model_fields)
-    assert {name for table in told["keys"] for name in table} == set(KeyTable.model_fields) - {"sha256"}
+    result = tomllib.loads(text)
+    assert set(result["server"]) == set(Server.model_fields)
+    assert set(result["seal"]) == set(Seal.model_fields)
+    assert {name for table in result["upstreams"].values() for name in table} == set(Upstream.model_fields)
+    assert {name for table in result["models"].values() for name in table} == set(Model.model_fields)
+    assert {name for table in result["models"].values() for name in table.get("can", ())} == set(Can.model_fields)
+    assert {name for table in result["keys"] for name in table} == set(KeyTable.model_fields) - {"sha256"}
     assert "sha256 = " in text
 
 
@@ -151,8 +151,8 @@ def test_the_console_command_and_python_m_are_the_same() -> None:
 
 
 def test_make_explains_its_targets_and_the_check_runs_them() -> None:
-    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607 — whichever make there is
-    targets = {line.split()[1] for line in told.splitlines() if line.startswith("  make ")}
+    completed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607 — whichever make there is
+    targets = {line.split()[1] for line in completed.splitlines() if line.startswith("  make ")}
     assert targets >= {"help", "serve", "test", "lint", "lock"}
     check = ROOT / ".ci" / "run"
     assert os.access(check, os.X_OK)

@@ -171,7 +171,7 @@ def test_a_claude_server_refuses_what_claude_refuses(change: Json, fault: str | 
     with AnthropicUpstream() as upstream:
         post(upstream, "/v1/messages", CLAUDE | change, **{"x-api-key": "k", "anthropic-version": "1"})
         upstream.may_violate = True
-    assert any(fault in told for told in upstream.violations) if fault else upstream.violations == []
+    assert any(fault in entry for entry in upstream.violations) if fault else upstream.violations == []
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_gemini_server_refuses_what_gemini_refuses(body: Json, fault: str | No
     with GeminiUpstream() as upstream:
         post(upstream, "/v1beta/models/m:streamGenerateContent?alt=sse", body)
         upstream.may_violate = True
-    assert any(fault in told for told in upstream.violations) if fault else upstream.violations == []
+    assert any(fault in entry for entry in upstream.violations) if fault else upstream.violations == []
 
 
 def test_each_ask_gets_the_next_script_and_the_last_one_stays() -> None:

@@ -92,8 +92,8 @@ def test_a_stream_that_is_cut_anywhere_fails_and_never_completes(folder: Path) -
     """Unless the upstream had already said why it ended, with a sign of life behind every chunk."""
     chunks = lines(folder / "upstream.jsonl")
     for length in range(len(chunks)):
-        heard = [step for chunk in chunks[:length] for step in (chunk, {"silence": True})]
-        events = plain(replayed(new_turn(folder), heard))
+        received = [step for chunk in chunks[:length] for step in (chunk, {"silence": True})]
+        events = plain(replayed(new_turn(folder), received))
         check(events)
         check_consumed(events)
         if not any(gave_a_reason(chunk) for chunk in chunks[:length]):

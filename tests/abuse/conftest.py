@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.support.attacked_server import BOBS_KEY, CONFIG, KEY, UPSTREAMS_KEY, AttackedServer, assert_discreet
-from tests.support.hostile_answers import play
+from tests.support.hostile_answers import hostile_answer
 from tests.support.running import running
 from tests.support.servers import Ask, ChatUpstream
 
@@ -28,8 +28,8 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServe
     folder = tmp_path_factory.mktemp("attacked")
     log = folder / "log"
     with ExitStack() as stack:
-        upstream = stack.enter_context(Anything(play))
-        canary = stack.enter_context(Anything(play))
+        upstream = stack.enter_context(Anything(hostile_answer))
+        canary = stack.enter_context(Anything(hostile_answer))
         config = CONFIG.format(key=KEY, bobs_key=BOBS_KEY, url=upstream.url, upstreams_key=UPSTREAMS_KEY)
         (folder / "config.toml").write_text(config)
         (folder / "canary").write_text(canary.url)

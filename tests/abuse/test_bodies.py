@@ -11,7 +11,7 @@ from tests.support.bad_bodies import BODIES
 JSON = {"content-type": "application/json"}
 NOT_JSON_TYPE = Refusal(415, "unsupported_media_type")
 TOO_LARGE = Refusal(413, "request_too_large")
-SAID = f'"model": "direct", "input": "{PROMPT}"'.encode()
+FIELDS = f'"model": "direct", "input": "{PROMPT}"'.encode()
 
 RAW: dict[str, tuple[bytes, dict[str, str], Refusal]] = {
     "nothing": (b"", JSON, NOT_JSON),
@@ -19,13 +19,13 @@ RAW: dict[str, tuple[bytes, dict[str, str], Refusal]] = {
     "Python": (b"{'model': None}", JSON, NOT_JSON),
     "half": (b'{"model": "direct", "input": "' + PROMPT.encode(), JSON, NOT_JSON),
     "two": (b"{}{}", JSON, NOT_JSON),
-    "a comma too many": (b"{" + SAID + b",}", JSON, NOT_JSON),
-    "a comment": (b"{" + SAID + b"} // " + PROMPT.encode(), JSON, NOT_JSON),
-    "NaN": (b"{" + SAID + b', "temperature": NaN}', JSON, NOT_JSON),
-    "Infinity": (b"{" + SAID + b', "top_p": -Infinity}', JSON, NOT_JSON),
+    "a comma too many": (b"{" + FIELDS + b",}", JSON, NOT_JSON),
+    "a comment": (b"{" + FIELDS + b"} // " + PROMPT.encode(), JSON, NOT_JSON),
+    "NaN": (b"{" + FIELDS + b', "temperature": NaN}', JSON, NOT_JSON),
+    "Infinity": (b"{" + FIELDS + b', "top_p": -Infinity}', JSON, NOT_JSON),
     "not UTF-8": (b'{"model": "direct", "input": "\xff\xfe"}', JSON, NOT_JSON),
-    "UTF-16": (b"{" + SAID + b"}".decode().encode("utf-16"), JSON, NOT_JSON),
-    "a mark before it": (b"\xef\xbb\xbf{" + SAID + b"}", JSON, NOT_JSON),
+    "UTF-16": (b"{" + FIELDS + b"}".decode().encode("utf-16"), JSON, NOT_JSON),
+    "a mark before it": (b"\xef\xbb\xbf{" + FIELDS + b"}", JSON, NOT_JSON),
     "a control character in a text": (b'{"model": "direct", "input": "a\x01b"}', JSON, NOT_JSON),
     "an array": (b"[]", JSON, Refusal(400, "invalid_type", "body")),
     "a text": (b'"' + PROMPT.encode() + b'"', JSON, Refusal(400, "invalid_type", "body")),
@@ -35,17 +35,17 @@ RAW: dict[str, tuple[bytes, dict[str, str], Refusal]] = {
     "200 levels": (b'{"a":' * 200 + b"1" + b"}" * 200, JSON, NOT_JSON),
     "30,000 arrays": (b"[" * 30_000, JSON, NOT_JSON),
     "10,000 objects": (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, JSON, NOT_JSON),
-    "a huge number": (b"{" + SAID + b', "temperature": 1e999}', JSON, NOT_JSON),
-    "a number of 5,000 digits": (b"{" + SAID + b', "max_output_tokens": ' + b"9" * 5000 + b"}", JSON, NOT_JSON),
+    "a huge number": (b"{" + FIELDS + b', "temperature": 1e999}', JSON, NOT_JSON),
+    "a number of 5,000 digits": (b"{" + FIELDS + b', "max_output_tokens": ' + b"9" * 5000 + b"}", JSON, NOT_JSON),
     "a form": (b"model=direct", {"content-type": "application/x-www-form-urlencoded"}, NOT_JSON_TYPE),
-    "plain text": (b"{" + SAID + b"}", {"content-type": "text/plain"}, NOT_JSON_TYPE),
+    "plain text": (b"{" + FIELDS + b"}", {"content-type": "text/plain"}, NOT_JSON_TYPE),
     "a multipart form": (b"--x--", {"content-type": "multipart/form-data; boundary=x"}, NOT_JSON_TYPE),
-    "JSON in name only": (b"{" + SAID + b"}", {"content-type": "text/json-ish"}, NOT_JSON_TYPE),
-    "two types": (b"{" + SAID + b"}", {"content-type": "text/plain, application/json"}, NOT_JSON_TYPE),
-    "no type": (b"{" + SAID + b"}", {}, NOT_JSON_TYPE),
-    "gzip": (gzip.compress(b"{" + SAID + b"}"), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
+    "JSON in name only": (b"{" + FIELDS + b"}", {"content-type": "text/json-ish"}, NOT_JSON_TYPE),
+    "two types": (b"{" + FIELDS + b"}", {"content-type": "text/plain, application/json"}, NOT_JSON_TYPE),
+    "no type": (b"{" + FIELDS + b"}", {}, NOT_JSON_TYPE),
+    "gzip": (gzip.compress(b"{" + FIELDS + b"}"), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
     "a bomb": (gzip.compress(b" " * 50_000_000), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
-    "an unknown encoding": (b"{" + SAID + b"}", {**JSON, "content-encoding": "zstd, br"}, NOT_JSON_TYPE),
+    "an unknown encoding": (b"{" + FIELDS + b"}", {**JSON, "content-encoding": "zstd, br"}, NOT_JSON_TYPE),
     "too large": (b" " * 65_537, JSON, TOO_LARGE),
 }
 

@@ -28,7 +28,7 @@ from agents.tool import CustomTool
 from openai import AsyncOpenAI
 
 from tests.support.proxied_upstream import ProxiedUpstream
-from tests.support.script import call_turn, talk
+from tests.support.script import call_turn, text_turn
 
 QUIET = RunConfig(tracing_disabled=True)
 PATCH: Final = '{"type":"create_file","path":"a.py","diff":"+print(1)\\n"}'
@@ -89,7 +89,7 @@ async def client(proxied: ProxiedUpstream) -> AsyncIterator[AsyncOpenAI]:
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize(
-    ("seat", "function", "arguments", "ran", "told"),
+    ("index", "function", "arguments", "ran", "expected"),
     [
         (0, "shell", '{"commands":["ls","pwd"],"timeout_ms":500}', (["ls", "pwd"], 500), "<ls>\n[exit code 0]"),
         (1, "local_shell", '{"command":["ls"],"workdir":"/src"}', (["ls"], "/src"), "a.py"),
@@ -102,16 +102,16 @@ async def test_a_tool_is_called_run_and_its_output_told(
     *,
     proxied: ProxiedUpstream,
     client: AsyncOpenAI,
-    seat: int,
+    index: int,
     function: str,
     arguments: str,
     ran: Any,
-    told: str,
+    expected: str,
     streamed: bool,
 ) -> None:
     name, here = f"agents-tools-{next(NUMBERS)}", Ran()
-    proxied.set_scripts(name, call_turn(function, *arguments), talk("Done."))
-    tool = here.tools()[seat]
+    proxied.set_scripts(name, call_turn(function, *arguments), text_turn("Done."))
+    tool = here.tools()[index]
     search = [ToolSearchTool()] if function.startswith("calendar") else []
     agent = Agent("worker", model=OpenAIResponsesModel(name, client), tools=[tool, *search])
     if streamed:
@@ -123,4 +123,4 @@ async def test_a_tool_is_called_run_and_its_output_told(
     assert (answer, here.actions) == ("Done.", [ran])
     _, called, output = proxied.asks(name)[-1].body["messages"]
     assert [call["function"]["name"] for call in called["tool_calls"]] == [function]
-    assert told in output["content"]
+    assert expected in output["content"]

@@ -158,8 +158,8 @@ def test_a_request_id_of_the_clients_own_comes_back_if_it_is_harmless(guarded: h
         ("", False),
     ):
         answer = guarded.post("/v1/responses", json=asked, headers=ALICE | {"x-request-id": given})
-        told = answer.headers["x-request-id"]
-        assert told == given if kept else told.startswith("req_AM-")
+        reported = answer.headers["x-request-id"]
+        assert reported == given if kept else reported.startswith("req_AM-")
         assert answer.headers["openai-processing-ms"].isdecimal()
         assert "openai-model" not in answer.headers
 

@@ -15,7 +15,7 @@ import pytest
 
 from app.settings import Key, Model, Secret, Settings, Upstream
 from tests.support.codex import Codex, modules_with
-from tests.support.script import call_turn, calls, more, refuses, says, talk, thinks, turn
+from tests.support.script import call_turn, calls, more, refuses, says, text_turn, thinks, turn
 from tests.support.servers import ChatUpstream, Script
 from tests.support.serving import serving
 
@@ -76,7 +76,7 @@ def test_it_shows_what_the_model_thinks_and_says(codex: Codex) -> None:
 
 def test_it_runs_a_command_and_gives_back_what_that_printed(codex: Codex) -> None:
     arguments = json.dumps({"cmd": "echo one && echo two > made.txt"})
-    with behind(call_turn("exec_command", *pieces(arguments)), talk(DONE)) as (url, upstream):
+    with behind(call_turn("exec_command", *pieces(arguments)), text_turn(DONE)) as (url, upstream):
         codex.set_up(url, "coder")
         ran = codex.run("Do it")
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
@@ -90,7 +90,7 @@ def test_it_runs_a_command_and_gives_back_what_that_printed(codex: Codex) -> Non
 def test_it_edits_a_file_with_its_free_form_tool(codex: Codex) -> None:
     """The patch leaves the model inside JSON and reaches Codex as it was meant, to the letter."""
     arguments = json.dumps({"input": PATCH})
-    with behind(call_turn("apply_patch", *pieces(arguments)), talk(DONE)) as (url, upstream):
+    with behind(call_turn("apply_patch", *pieces(arguments)), text_turn(DONE)) as (url, upstream):
         codex.set_up(url, "coder")
         codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
         ran = codex.run("Do it")
@@ -111,7 +111,7 @@ def test_it_asks_a_plugged_in_server_and_runs_a_command_in_the_same_turn(codex: 
         more(0, '{"city":"Paris"}'),
         reason="tool_calls",
     )
-    with behind(both, talk(DONE)) as (url, upstream):
+    with behind(both, text_turn(DONE)) as (url, upstream):
         codex.set_up(url, "coder")
         ran = codex.run("Do it")
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
@@ -138,7 +138,7 @@ def test_it_shows_what_it_would_else_throw_away(codex: Codex, script: Script) ->
 
 def test_a_key_comes_from_the_variable_that_env_key_names(codex: Codex) -> None:
     key = Key("alice", sha256(b"sk-alice").digest())
-    with behind(talk(DONE), keys=(key,)) as (url, upstream):
+    with behind(text_turn(DONE), keys=(key,)) as (url, upstream):
         codex.set_up(url, "coder", provider='env_key = "AM_KEY"\nstream_max_retries = 0', token="sk-alice")
         assert codex.run("Do it", environ={"AM_KEY": "sk-alice"}).said == [DONE]
         refused = codex.run("Do it", environ={"AM_KEY": "sk-bob"})

@@ -9,7 +9,7 @@ import pytest
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Settings, Upstream
 from tests.support.codex import Codex, modules_with
-from tests.support.script import calls, counts, more, opens, stops, talk
+from tests.support.script import calls, counts, more, opens, stops, text_turn
 from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 
@@ -33,7 +33,7 @@ def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool
     codex: Codex, provider: str
 ) -> None:
     long = [opens(), calls(0, "exec_command", id="call_a"), more(0, COMMAND), stops("tool_calls"), counts(50_000, 10)]
-    with ChatUpstream(long, talk("1. The user wants", " it done."), talk(DONE)) as upstream:
+    with ChatUpstream(long, text_turn("1. The user wants", " it done."), text_turn(DONE)) as upstream:
         settings = Settings(
             upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
             models={"coder": Model(upstream="scripted", context_window=64_000)},

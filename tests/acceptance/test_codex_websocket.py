@@ -11,7 +11,7 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.codex import Codex, modules_with
-from tests.support.script import call_turn, opens, says, talk, thinks, turn
+from tests.support.script import call_turn, opens, says, text_turn, thinks, turn
 from tests.support.servers import ChatUpstream, Cut, Script
 from tests.support.serving import serving
 
@@ -53,7 +53,7 @@ ANSWERED = (True, True, "completed")
 POSTED = (False, True, "completed")
 
 
-def told(codex: Codex, url: str) -> tuple[int, list[str], list[str]]:
+def run_codex(codex: Codex, url: str) -> tuple[int, list[str], list[str]]:
     codex.set_up(url, "coder", provider="supports_websockets = true")
     ran = codex.run("Do it")
     return ran.code, ran.said, ran.errors
@@ -66,10 +66,10 @@ def test_a_whole_tool_loop(codex: Codex, caplog: pytest.LogCaptureFixture) -> No
         behind(
             turn(thinks("hm"), *call_turn("exec_command", COMMAND, id="call_a"), reason="tool_calls"),
             call_turn("exec_command", COMMAND, id="call_b"),
-            talk(DONE),
+            text_turn(DONE),
         ) as (url, upstream),
     ):
-        assert told(codex, url) == (0, [DONE], [])
+        assert run_codex(codex, url) == (0, [DONE], [])
     assert turns(caplog) == [WARMED, ANSWERED, ANSWERED, ANSWERED]
     first, *_, last = [ask.body["messages"] for ask in upstream.asks]
     assert last[: len(first)] == first
@@ -81,9 +81,9 @@ def test_a_whole_tool_loop(codex: Codex, caplog: pytest.LogCaptureFixture) -> No
 
 def test_an_upstream_that_breaks_off_is_asked_again(codex: Codex) -> None:
     broken: Script = [opens(), says("Half a"), Cut()]
-    with behind(call_turn("exec_command", COMMAND), broken, talk(DONE)) as (url, upstream):
-        code, said, _ = told(codex, url)
-    assert (code, said[-1:]) == (0, [DONE])
+    with behind(call_turn("exec_command", COMMAND), broken, text_turn(DONE)) as (url, upstream):
+        code, content, _ = run_codex(codex, url)
+    assert (code, content[-1:]) == (0, [DONE])
     _, broken_off, again = [ask.body["messages"] for ask in upstream.asks]
     assert again == [*broken_off, {"role": "assistant", "content": "Half a"}]
 
@@ -94,16 +94,16 @@ def test_an_upstream_that_breaks_off_is_asked_again(codex: Codex) -> None:
     ids=["a conversation that is not remembered", "a connection that is too old", "a connection that was quiet"],
 )
 def test_what_a_connection_forgets_is_sent_again(codex: Codex, server: dict[str, Any]) -> None:
-    with behind(call_turn("exec_command", COMMAND), talk(DONE), **server) as (url, upstream):
-        code, said, _ = told(codex, url)
-    assert (code, said) == (0, [DONE])
+    with behind(call_turn("exec_command", COMMAND), text_turn(DONE), **server) as (url, upstream):
+        code, content, _ = run_codex(codex, url)
+    assert (code, content) == (0, [DONE])
     assert len(upstream.asks) == 2
 
 
 def test_without_a_websocket_it_posts(codex: Codex, caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level("INFO", "am_proxy.turn"),
-        behind(call_turn("exec_command", COMMAND), talk(DONE), websocket=False) as (url, _),
+        behind(call_turn("exec_command", COMMAND), text_turn(DONE), websocket=False) as (url, _),
     ):
-        assert told(codex, url) == (0, [DONE], [])
+        assert run_codex(codex, url) == (0, [DONE], [])
     assert turns(caplog)[-2:] == [POSTED, POSTED]

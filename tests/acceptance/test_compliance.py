@@ -110,8 +110,8 @@ async def websocket_failed_continuation_evicts_cache(url: str) -> None:
 
 
 async def websocket_compact_new_chain(url: str) -> None:
-    said = [says("user", "Remember the code word: slate."), says("assistant", "OK."), says("user", "Sum this up.")]
-    window = summed_up(url, *said)
+    items = [says("user", "Remember the code word: slate."), says("assistant", "OK."), says("user", "Sum this up.")]
+    window = summed_up(url, *items)
     async with opened(url) as client:
         events = await client.ask(model="demo", input=[*window, says("user", "Go on from here.")], tools=[])
     assert judged(events).response["previous_response_id"] is None

@@ -24,9 +24,9 @@ def curl(url: str, body: dict[str, Any], *more: str) -> bytes:
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)
 def test_a_stream_is_framed_so_that_every_client_can_read_it(demo_url: str, behaviour: Behaviour) -> None:
     body = {"model": "demo", "input": behaviour.prompt, "tools": behaviour.tools, "stream": True}
-    heard = judged(events_of(curl(demo_url, body)))
-    assert heard.response["status"] == behaviour.status
-    assert [item["type"] for item in heard.response["output"]] == behaviour.items
+    consumed = judged(events_of(curl(demo_url, body)))
+    assert consumed.response["status"] == behaviour.status
+    assert [item["type"] for item in consumed.response["output"]] == behaviour.items
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)
@@ -47,11 +47,11 @@ def without_names_and_clocks(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_a_line_iterator_would_split_is_escaped_and_comes_back_whole(demo_url: str) -> None:
-    said = "a\u2028b\u2029c\u0085d\r\ne"
-    raw = curl(demo_url, {"model": "demo", "input": said, "stream": True})
+    content = "a\u2028b\u2029c\u0085d\r\ne"
+    raw = curl(demo_url, {"model": "demo", "input": content, "stream": True})
     for escape in (b"\\u2028", b"\\u2029", b"\\u0085", b"\\r\\n"):
         assert escape in raw
-    assert judged(events_of(raw)).response["output"][0]["content"][0]["text"].endswith(f"You said: {said}")
+    assert judged(events_of(raw)).response["output"][0]["content"][0]["text"].endswith(f"You said: {content}")
 
 
 def test_the_headers_of_a_stream_keep_proxies_from_holding_it_back(demo_url: str) -> None:

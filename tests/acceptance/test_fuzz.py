@@ -149,8 +149,8 @@ def mutate(body: Any, chance: random.Random) -> Any:
         case 3:
             holder.insert(0, copy.deepcopy(value))
         case 4:
-            other, seat = chance.choice(places)
-            holder[key] = copy.deepcopy(other[seat])
+            other, index = chance.choice(places)
+            holder[key] = copy.deepcopy(other[index])
         case _:
             holder[key] = copy.deepcopy(chance.choice(JUNK))
     return body
@@ -177,8 +177,8 @@ def bodies(draw: st.DrawFn) -> bytes:
         case 0:
             return raw[: draw(st.integers(0, len(raw)))]
         case 1:
-            seat = draw(st.integers(0, len(raw)))
-            return raw[:seat] + draw(st.binary(min_size=1, max_size=3)) + raw[seat:]
+            index = draw(st.integers(0, len(raw)))
+            return raw[:index] + draw(st.binary(min_size=1, max_size=3)) + raw[index:]
         case _:
             return raw
 

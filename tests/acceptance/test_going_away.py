@@ -59,16 +59,16 @@ def test_closing_a_stream_midway_from_a_plain_client(proxied: ProxiedUpstream) -
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("spoken", [False, True], ids=["before the first word", "after the first word"])
+@pytest.mark.parametrize("chat_turn", [False, True], ids=["before the first word", "after the first word"])
 async def test_cancelling_a_request_while_it_waits(
     proxied: ProxiedUpstream,
     client: AsyncOpenAI,
     stream: bool,  # noqa: FBT001 — two by two ways to leave
-    spoken: bool,  # noqa: FBT001 — as above
+    chat_turn: bool,  # noqa: FBT001 — as above
 ) -> None:
     """Without the first word a stream has no status line yet: this is another place in the server."""
-    model = f"cancelled-{stream}-{spoken}"
-    proxied.set_scripts(model, [opens(), says("Once"), Hang()] if spoken else [Hang()])
+    model = f"cancelled-{stream}-{chat_turn}"
+    proxied.set_scripts(model, [opens(), says("Once"), Hang()] if chat_turn else [Hang()])
 
     async def read() -> None:
         answer: Any = await client.responses.create(model=model, input="hi", stream=stream)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream, Latch
 from tests.support.serving import serving
 
@@ -51,7 +51,7 @@ def settings(upstream: ChatUpstream, *, keys: bool, **server: Any) -> Settings:
 def passthrough(request: pytest.FixtureRequest) -> Iterator[PassthroughServer]:
     gate = Latch()
     with (
-        ChatUpstream([gate, *talk("Hi")]) as upstream,
+        ChatUpstream([gate, *text_turn("Hi")]) as upstream,
         serving(settings(upstream, keys=request.param, guest_concurrency=1, guest_requests_per_minute=3)) as url,
         httpx.Client(base_url=url, timeout=10) as client,
     ):
@@ -85,7 +85,7 @@ def test_guests_are_shown_no_figures_of_others(passthrough: PassthroughServer) -
 def test_guests_leave_half_of_the_turns_to_keys() -> None:
     gate = Latch()
     with (
-        ChatUpstream([gate, *talk("Hi")]) as upstream,
+        ChatUpstream([gate, *text_turn("Hi")]) as upstream,
         serving(settings(upstream, keys=True, max_turns=2)) as url,
         httpx.Client(base_url=url, timeout=10) as client,
     ):

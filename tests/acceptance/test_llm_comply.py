@@ -32,13 +32,13 @@ def test_llm_comply_passes_whole(demo_url: str) -> None:
     """It knows a wrong name for the summary events, so those are left out; gpt-5 is what it asks for reasoning."""
     command = [str(Path(sys.executable).parent / "llm-comply"), "--base-url", f"{demo_url}/v1", "--api-key", "any"]
     command += ["--model", "gpt-5", "--ignore", "reasoning_summary_text", "--json"]
-    told = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    report = json.loads(told.stdout)
+    completed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    report = json.loads(completed.stdout)
     failed = [result for result in report["results"] if result["status"] != "passed"]
     assert not failed, failed
     assert {result["id"] for result in report["results"]} == TESTS
     assert report["summary"] == {"total": 13, "passed": 13, "failed": 0, "skipped": 0}
-    assert told.returncode == 0
+    assert completed.returncode == 0
 
 
 @pytest.mark.parametrize(("name", "status"), [("compact-response", 200), ("compact-missing-model", 400)])

@@ -59,10 +59,10 @@ async def test_a_streamed_agent_runs_its_tool_once_and_answers(
 ) -> None:
     agent = Agent("forecaster", model=model, tools=[weather])
     result = Runner.run_streamed(agent, "the weather in Paris", run_config=QUIET)
-    told = [event async for event in result.stream_events()]
+    received = [event async for event in result.stream_events()]
     assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
-    assert [event.item.type for event in told if event.type == "run_item_stream_event"] == ITEMS
-    raw = [event.data for event in told if event.type == "raw_response_event"]
+    assert [event.item.type for event in received if event.type == "run_item_stream_event"] == ITEMS
+    raw = [event.data for event in received if event.type == "raw_response_event"]
     assert "".join(event.delta for event in raw if event.type == "response.output_text.delta") == TOOL_SAID
 
 

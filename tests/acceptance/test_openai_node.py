@@ -30,7 +30,7 @@ def modules() -> Path:
 def report(modules: Path, demo_url: str) -> dict[str, Any]:
     """Everything the package made of this server, by one run of node."""
     asked = {name: {"input": behaviour.prompt, "tools": behaviour.tools} for name, behaviour in BEHAVIOURS.items()}
-    told = subprocess.run(
+    completed = subprocess.run(
         [NODE, str(Path(__file__).with_name("openai_node.cjs")), str(modules), f"{demo_url}/v1"],
         input=json.dumps({"behaviours": asked, "tool": WEATHER}),
         check=True,
@@ -38,21 +38,21 @@ def report(modules: Path, demo_url: str) -> dict[str, Any]:
         text=True,
         timeout=60,
     )
-    result: dict[str, Any] = json.loads(told.stdout)
+    result: dict[str, Any] = json.loads(completed.stdout)
     return result
 
 
 @ALL
 def test_the_stream_helper_puts_every_stream_together(report: dict[str, Any], name: str, behaviour: Behaviour) -> None:
     """It throws on none of them: a response that failed is one it can hand out."""
-    told = {key: value for key, value in report["helped"][name].items() if key != "text"}
-    assert told == {"status": behaviour.status, "items": behaviour.items, "last": behaviour.last_event}
+    result = {key: value for key, value in report["helped"][name].items() if key != "text"}
+    assert result == {"status": behaviour.status, "items": behaviour.items, "last": behaviour.last_event}
 
 
 @ALL
 def test_create_with_stream_tells_every_event(report: dict[str, Any], name: str, behaviour: Behaviour) -> None:
-    heard = judged(report["plain"][name])
-    assert heard.response["status"] == behaviour.status
+    consumed = judged(report["plain"][name])
+    assert consumed.response["status"] == behaviour.status
 
 
 @ALL
@@ -95,5 +95,5 @@ def test_models_are_listed(report: dict[str, Any]) -> None:
 def test_a_refusal_is_thrown_as_the_class_that_programs_catch(
     report: dict[str, Any], step: str, kind: str, status: int, code: str
 ) -> None:
-    told = report[step]
-    assert (told["threw"], told["status"], told["code"]) == (kind, status, code)
+    result = report[step]
+    assert (result["threw"], result["status"], result["code"]) == (kind, status, code)

@@ -50,11 +50,11 @@ def check_end(response: Response, behaviour: Behaviour) -> None:
 
 def wire(event: BaseModel) -> dict[str, Any]:
     """An event as it was sent: of the package's own making is only that its clocks are floats."""
-    told = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    result = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for clock in ("created_at", "completed_at"):
-        if "response" in told and told["response"][clock] is not None:
-            told["response"][clock] = int(told["response"][clock])
-    return told
+        if "response" in result and result["response"][clock] is not None:
+            result["response"][clock] = int(result["response"][clock])
+    return result
 
 
 @ALL

@@ -16,11 +16,11 @@ LAST = {"response.completed", "response.incomplete", "response.failed"}
 
 def wire(event: Any) -> dict[str, Any]:
     """An event as it was sent: of the package's own making is only that its clocks are floats."""
-    told: dict[str, Any] = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    result: dict[str, Any] = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for clock in ("created_at", "completed_at"):
-        if told.get("response", {}).get(clock) is not None:
-            told["response"][clock] = int(told["response"][clock])
-    return told
+        if result.get("response", {}).get(clock) is not None:
+            result["response"][clock] = int(result["response"][clock])
+    return result
 
 
 def output_of(response: Any) -> dict[str, Any]:

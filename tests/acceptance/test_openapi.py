@@ -46,8 +46,8 @@ def schema_of(described: Any, name: str) -> dict[str, Any]:
 
 
 def test_every_operation_is_described(described: Any) -> None:
-    told = [f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods]
-    assert sorted(told) == sorted(OPERATIONS)
+    result = [f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods]
+    assert sorted(result) == sorted(OPERATIONS)
 
 
 def test_every_schema_is_used(described: Any) -> None:
@@ -106,6 +106,6 @@ def test_answers_and_events_are_what_they_are_said_to_be(demo_url: str, describe
 
 
 def test_the_description_is_the_same_for_every_caller_and_has_nothing_of_theirs(guarded: httpx.Client) -> None:
-    told = json.dumps(guarded.get("/openapi.json").json())
+    result = json.dumps(guarded.get("/openapi.json").json())
     for word in ("alice", "bob", "demo"):
-        assert word not in told.lower()
+        assert word not in result.lower()

@@ -27,7 +27,7 @@ KEYS = (Key(name="alice", digest=sha256(OURS.encode()).digest()),)
 LANES = ("litellm", "chat", "responses")
 
 
-def speak(ask: Ask) -> list[Step]:
+def answer_by_key(ask: Ask) -> list[Step]:
     """The real server says no to keys it does not know, and remembers whom it does not like by a cookie."""
     if ask.body["model"] == "sticky":
         return [Status(429, {"error": {"message": "later"}}, {"set-cookie": "who=somebody; Path=/"})]
@@ -38,7 +38,7 @@ def speak(ask: Ask) -> list[Step]:
 
 def relay(ask: Ask) -> list[Step]:
     """The same in the language of Responses."""
-    found = speak(ask)
+    found = answer_by_key(ask)
     return found if isinstance(found[0], Status) else list(answer(message("msg_1", "Hi")))
 
 
@@ -65,9 +65,9 @@ def two(request: pytest.FixtureRequest) -> Iterator[Two]:
     """Over each lane; the second upstream is behind litellm or spoken to directly as well."""
     lane, keys = request.param
     with ExitStack() as stack:
-        theirs: ScriptedUpstream = ResponsesUpstream(relay) if lane == "responses" else ChatUpstream(speak)
+        theirs: ScriptedUpstream = ResponsesUpstream(relay) if lane == "responses" else ChatUpstream(answer_by_key)
         stack.enter_context(theirs)
-        ours = stack.enter_context(ChatUpstream(speak))
+        ours = stack.enter_context(ChatUpstream(answer_by_key))
         settings = Settings(
             keys=KEYS if keys else (),
             upstreams={
@@ -90,9 +90,9 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 def test_each_callers_key_goes_out_for_that_caller_alone(two: Two) -> None:
     for stream in (False, True):
         for headers in (BEN, CLEO, BEN):
-            told = two.ask("theirs", headers, stream=stream)
-            assert told.status_code == 200
-            assert "own-key" not in told.text + str(told.headers)
+            reported = two.ask("theirs", headers, stream=stream)
+            assert reported.status_code == 200
+            assert "own-key" not in reported.text + str(reported.headers)
     assert two.keys() == [who["authorization"] for who in (BEN, CLEO, BEN, BEN, CLEO, BEN)]
     assert two.ours.asks == []
 
@@ -235,10 +235,10 @@ async def test_litellm_sends_the_key_it_is_given_whatever_the_environment_holds(
     """Whether the scripted server understands the provider's format does not matter: what it was sent does."""
     for name in (provider, provider.removesuffix("_ai"), "openai", "litellm", "together", "fireworks", "google"):
         monkeypatch.setenv(f"{name.upper()}_API_KEY", "sk-of-the-environment")
-    told: list[Ask] = []
+    result: list[Ask] = []
 
     def note(ask: Ask) -> list[Step]:
-        told.append(ask)
+        result.append(ask)
         return [Status(400, {"error": {"message": "no"}})]
 
     class AnyFormat(ChatUpstream):
@@ -251,8 +251,8 @@ async def test_litellm_sends_the_key_it_is_given_whatever_the_environment_holds(
         for key in ("sk-bens-own-key", "sk-cleos-own-key", "sk-bens-own-key"):
             with pytest.raises(UpstreamRefused):
                 await anext(lane.open(asked, key))
-    assert len(told) == 3
-    for ask, key in zip(told, ("bens", "cleos", "bens"), strict=True):
+    assert len(result) == 3
+    for ask, key in zip(result, ("bens", "cleos", "bens"), strict=True):
         sent = f"{ask.path} {ask.headers}"
         assert f"sk-{key}-own-key" in sent
         assert "sk-of-the-environment" not in sent

@@ -40,10 +40,10 @@ TOOLS: Final[list[Json]] = [
     {"type": "web_search"},
 ]
 
-Said = list[tuple[str, ...]]
+Pieces = list[tuple[str, ...]]
 
 
-def said_in(turn: int) -> Said:
+def pieces_of(turn: int) -> Pieces:
     """What the model says in this turn: ("think", …), ("text", …), ("call", name, arguments)."""
     thought = ("think", f"Turn {turn}: häm.\n\n")
     match turn % 5:
@@ -64,9 +64,9 @@ def said_in(turn: int) -> Said:
             return [thought, ("call", "exec_command", "")]
 
 
-def as_chunks(said: Said) -> Sequence[Json]:
+def as_chunks(item: Pieces) -> Sequence[Json]:
     chunks: list[Json] = []
-    for seat, (kind, *words) in enumerate(said):
+    for index, (kind, *words) in enumerate(item):
         match kind:
             case "think":
                 chunks.append(thinks(words[0]))
@@ -74,26 +74,26 @@ def as_chunks(said: Said) -> Sequence[Json]:
                 chunks.append(says(words[0]))
             case _:  # without an id: the server makes one for it
                 middle = len(words[1]) // 2
-                chunks += [calls(seat, words[0]), more(seat, words[1][:middle]), more(seat, words[1][middle:])]
+                chunks += [calls(index, words[0]), more(index, words[1][:middle]), more(index, words[1][middle:])]
     return [*chunks, stops(), counts(7, 5)]
 
 
-def as_claude(said: Said) -> Sequence[Json]:
+def as_claude(item: Pieces) -> Sequence[Json]:
     events = claude.begins()
-    for seat, (kind, *words) in enumerate(said):
+    for index, (kind, *words) in enumerate(item):
         match kind:
             case "think":
-                events += claude.thinking(seat, *words)
+                events += claude.thinking(index, *words)
             case "text":
-                events += claude.text(seat, *words)
+                events += claude.text(index, *words)
             case _:
-                events += claude.tool_use(seat, words[0], f"toolu_{_next_id()}", words[1])
-    return [*events, *claude.ends("tool_use" if said[-1][0] == "call" else "end_turn")]
+                events += claude.tool_use(index, words[0], f"toolu_{_next_id()}", words[1])
+    return [*events, *claude.ends("tool_use" if item[-1][0] == "call" else "end_turn")]
 
 
-def as_gemini(said: Said) -> Sequence[Json]:
+def as_gemini(item: Pieces) -> Sequence[Json]:
     parts: list[Json] = []
-    for kind, *words in said:
+    for kind, *words in item:
         match kind:
             case "think":
                 parts.append({"text": words[0], "thought": True})
@@ -149,8 +149,8 @@ def session(url: str, upstream: ScriptedUpstream) -> list[Ask]:
                 "prompt_cache_key": "the-session",
             }
             items = output(client.post("/v1/responses", json=body))
-            told = [answered(item, turn) for item in items]
-            history = [*history, *[kept for kept, *_ in told], *[out for _, *outs in told for out in outs]]
+            result = [answered(item, turn) for item in items]
+            history = [*history, *[kept for kept, *_ in result], *[out for _, *outs in result for out in outs]]
             if items[-1]["type"] == "message":
                 history.append({"type": "message", "role": "user", "content": f"Go on: {turn}."})
     return upstream.asks
@@ -166,7 +166,7 @@ def output(answer: httpx.Response) -> list[Json]:
     return [event["item"] for event in events if event["type"] == "response.output_item.done"]
 
 
-Lane = tuple[type[ScriptedUpstream], Callable[[Said], Sequence[Json]], dict[str, Any], str]
+Lane = tuple[type[ScriptedUpstream], Callable[[Pieces], Sequence[Json]], dict[str, Any], str]
 LANES: Final[dict[str, Lane]] = {
     "chat": (ChatUpstream, as_chunks, {"via": "chat"}, "messages"),
     "litellm, as it is": (ChatUpstream, as_chunks, {}, "messages"),
@@ -179,7 +179,7 @@ NAMES: Final = {"anthropic": "claude-sonnet-4-5", "gemini": "gemini-2.5-flash"}
 def held_session(lane: Lane) -> list[Ask]:
     """A session held over this lane."""
     kind, words, settings, _ = lane
-    with kind(*[words(said_in(turn)) for turn in range(TURNS)]) as upstream:
+    with kind(*[words(pieces_of(turn)) for turn in range(TURNS)]) as upstream:
         there = Upstream(base_url=upstream.url, api_key=Secret("sk-upstream"), **settings)
         model = Model(upstream="there", name=NAMES.get(settings.get("provider", "")))
         with serving(Settings(upstreams={"there": there}, models={"m": model})) as url:
@@ -189,8 +189,8 @@ def held_session(lane: Lane) -> list[Ask]:
 def parted(ask: Ask, key: str) -> tuple[str, str]:
     """What was said so far, without the bracket that closes it; and everything else. As they were sent."""
     body = json.loads(ask.raw)
-    told = json.dumps(body.pop(key), ensure_ascii=False)
-    return told[:-1], json.dumps(body, ensure_ascii=False)
+    result = json.dumps(body.pop(key), ensure_ascii=False)
+    return result[:-1], json.dumps(body, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES.keys())
@@ -199,9 +199,9 @@ def test_each_ask_begins_with_the_whole_of_the_one_before(lane: Lane) -> None:
     asks = held_session(lane)
     assert len(asks) == TURNS
     for before, after in pairwise(asks):
-        said, beside = parted(before, lane[3])
+        content, beside = parted(before, lane[3])
         said_again, beside_again = parted(after, lane[3])
-        assert said_again[: len(said)] == said
+        assert said_again[: len(content)] == content
         assert beside_again == beside
 
 
@@ -213,5 +213,5 @@ def test_the_bytes_themselves_are_the_same_and_the_document_says_how_many() -> N
         prefix = next(spot for spot, pair in enumerate(zip(before.raw, after.raw, strict=False)) if len(set(pair)) > 1)
         assert prefix >= before.raw.index(b'],"tools":')
         shared.append(prefix)
-    told = f"{sum(shared):,} of the {sum(len(ask.raw) for ask in asks[1:]):,} bytes"
-    assert told in DOCUMENT.read_text("utf-8")
+    result = f"{sum(shared):,} of the {sum(len(ask.raw) for ask in asks[1:]):,} bytes"
+    assert result in DOCUMENT.read_text("utf-8")

@@ -14,7 +14,7 @@ from tests.support.demo_behaviours import WEATHER
 from tests.support.event_stream import events_of, judged
 from tests.support.judges import judge_response
 from tests.support.proxied_upstream import SECRET, ProxiedUpstream
-from tests.support.script import call_turn, calls, more, opens, says, stops, talk, thinks, turn
+from tests.support.script import call_turn, calls, more, opens, says, stops, text_turn, thinks, turn
 from tests.support.servers import Cut, Status
 
 pytestmark = pytest.mark.xdist_group("litellm")
@@ -32,7 +32,7 @@ def streamed(proxied: ProxiedUpstream, **fields: Any) -> list[dict[str, Any]]:
 
 
 def test_text_and_its_count_come_through(proxied: ProxiedUpstream, client: OpenAI) -> None:
-    proxied.set_scripts("org/text-1:free", talk("Hel", "lo"))
+    proxied.set_scripts("org/text-1:free", text_turn("Hel", "lo"))
     response = client.responses.create(model="org/text-1:free", input="hi", temperature=0.5, max_output_tokens=99)
     assert response.usage is not None
     assert (response.output_text, response.usage.total_tokens) == ("Hello", 12)
@@ -50,8 +50,8 @@ def test_text_and_its_count_come_through(proxied: ProxiedUpstream, client: OpenA
 
 def test_a_stream_comes_through_as_it_is_spoken(proxied: ProxiedUpstream) -> None:
     proxied.set_scripts("thinker", turn(thinks("hm"), thinks(" so"), says("Hel"), says("lo")))
-    heard = judged(streamed(proxied, model="thinker"))
-    assert heard.pieces == [("thought", "hm so"), ("text", "Hello")]
+    consumed = judged(streamed(proxied, model="thinker"))
+    assert consumed.pieces == [("thought", "hm so"), ("text", "Hello")]
 
 
 def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(
@@ -67,7 +67,7 @@ def test_a_tool_loop_closes_and_the_history_is_one_that_strict_servers_accept(
         more(0, '"Paris"}'),
         reason="tool_calls",
     )
-    proxied.set_scripts("looper", two, talk("Both are fine."))
+    proxied.set_scripts("looper", two, text_turn("Both are fine."))
     tools: Any = [WEATHER]
     first = client.responses.create(model="looper", input="Paris and Rome?", tools=tools)
     made = [item for item in first.output if isinstance(item, ResponseFunctionToolCall)]
@@ -124,9 +124,9 @@ def test_a_forced_tool_and_a_schema_reach_the_upstream_untouched(proxied: Proxie
 
 def test_a_cut_upstream_is_a_failed_response_and_its_open_call_is_never_told_as_done(proxied: ProxiedUpstream) -> None:
     proxied.set_scripts("cut", [opens(), says("Let me"), calls(0, "f", id="call_1"), more(0, '{"a'), Cut()])
-    heard = judged(streamed(proxied, model="cut"))
-    assert (heard.response["status"], heard.response["error"]["code"]) == ("failed", "server_error")
-    assert (heard.pieces, heard.calls) == ([("text", "Let me")], [])
+    consumed = judged(streamed(proxied, model="cut"))
+    assert (consumed.response["status"], consumed.response["error"]["code"]) == ("failed", "server_error")
+    assert (consumed.pieces, consumed.calls) == ([("text", "Let me")], [])
 
 
 def error(message: str, **more: Any) -> dict[str, Any]:
@@ -187,11 +187,11 @@ REFUSALS: dict[str, tuple[Status, int, str, str, str, str | None]] = {
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize(("said", "status", "kind", "code", "param", "wait"), REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize(("content", "status", "kind", "code", "param", "wait"), REFUSALS.values(), ids=REFUSALS)
 def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
     proxied: ProxiedUpstream,
     caplog: pytest.LogCaptureFixture,
-    said: Status,
+    content: Status,
     status: int,
     kind: str,
     code: str,
@@ -200,7 +200,7 @@ def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
     stream: bool,  # noqa: FBT001 — one of the two ways to ask
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="am_proxy")
-    proxied.set_scripts("refuser", [said])
+    proxied.set_scripts("refuser", [content])
     answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "refuser", "input": "hi", "stream": stream})
     body = answer.json()
     assert body["error"].pop("message")
@@ -212,9 +212,9 @@ def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
 def check_nothing_leaks(answer: httpx.Response, caplog: pytest.LogCaptureFixture) -> None:
     ours = [record for record in caplog.records if record.name.startswith("am_proxy")]
     assert ours, "every request is logged"
-    told = f"{answer.headers} {answer.text} {[vars(record) for record in ours]}"
+    reported = f"{answer.headers} {answer.text} {[vars(record) for record in ours]}"
     for secret in (SECRET, "upstreams-own", "127.0.0.1", "keys.example.com", "Traceback"):
-        assert secret not in told
+        assert secret not in reported
 
 
 def test_nobody_at_the_upstreams_address_is_an_upstream_error(
@@ -236,7 +236,7 @@ def test_a_key_of_the_environment_goes_nowhere(proxied: ProxiedUpstream, monkeyp
     """An upstream without a key gets none, whatever lies in the environment for other servers."""
     for name in ("OPENAI_API_KEY", "HOSTED_VLLM_API_KEY", "LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"):
         monkeypatch.setenv(name, "sk-of-the-environment")
-    proxied.set_scripts("keyless", talk("Hi"))
+    proxied.set_scripts("keyless", text_turn("Hi"))
     answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "keyless", "input": "hi"})
     judge_response(answer.json())
     [ask] = proxied.asks("keyless")

@@ -62,8 +62,8 @@ def behind(*scripts: Script) -> pytest.MarkDecorator:
 
 @behind(answer(reasoning("rs_0", "hm"), HELLO))
 def test_a_stream_comes_through(relayed: Relayed) -> None:
-    heard = judged(events_of(relayed.post(stream=True).content))
-    assert heard.pieces == [("thought", "hm"), ("text", "Hello")]
+    consumed = judged(events_of(relayed.post(stream=True).content))
+    assert consumed.pieces == [("thought", "hm"), ("text", "Hello")]
     assert relayed.upstream.asks[0].body == {"model": "theirs", "input": "hi", "stream": True}
     assert relayed.upstream.asks[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -127,8 +127,8 @@ def test_what_only_the_upstream_knows_is_passed_on_without_a_warning(relayed: Re
 @behind([Pause(0.35), *answer(HELLO, reasoning=None, text={"format": {"type": "text"}}, created_at=1)])
 def test_an_upstream_that_thinks_long_before_it_speaks_is_spoken_for(relayed: Relayed) -> None:
     events = events_of(relayed.post(stream=True).content)
-    heard = judged(events)
-    assert heard.pieces == [("text", "Hello")]
+    consumed = judged(events)
+    assert consumed.pieces == [("text", "Hello")]
     assert [event["type"] for event in events[:3]] == ["response.created", *["response.in_progress"] * 2]
 
 
@@ -182,16 +182,16 @@ def test_this_server_behind_itself_tells_the_same(name: str, demo_url: str) -> N
     with serving(settings(f"{demo_url}/v1")) as url:
         through = events_of(httpx.post(f"{url}/v1/responses", json=body, timeout=20).content)
     alone = events_of(httpx.post(f"{demo_url}/v1/responses", json=body, timeout=20).content)
-    told = json.dumps(through)
-    assert "_AM-AM-" in told
-    through = json.loads(told.replace("_AM-AM-", "_AM-"))
+    result = json.dumps(through)
+    assert "_AM-AM-" in result
+    through = json.loads(result.replace("_AM-AM-", "_AM-"))
     assert [event["type"] for event in through] == [event["type"] for event in alone]
     assert without_call_ids(judged(through)) == without_call_ids(judged(alone))
 
 
-def without_call_ids(heard: Consumed) -> list[list[str]]:
+def without_call_ids(consumed: Consumed) -> list[list[str]]:
     """What was heard; call ids are new each time."""
-    return [[word for word in piece if not word.startswith("call_")] for piece in heard.pieces]
+    return [[word for word in piece if not word.startswith("call_")] for piece in consumed.pieces]
 
 
 @behind(begins())

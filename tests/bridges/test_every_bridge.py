@@ -49,13 +49,13 @@ def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
     events = called(offered(tool_of(case)), case.function, *case.arguments, stopped=END)
     check(events)
     judge(events)
-    heard = check_consumed(events)
-    judge_response(heard.response)
-    item = heard.response["output"][0]
+    consumed = check_consumed(events)
+    judge_response(consumed.response)
+    item = consumed.response["output"][0]
     shown = {key: value for key, value in item.items() if key not in {"id", "call_id", "status"}}
     assert shown == case.item
     assert (item["call_id"], item["status"]) == ("call_1", "completed")
-    assert len(heard.calls) == 1
+    assert len(consumed.calls) == 1
 
 
 @each_case
@@ -86,9 +86,9 @@ def test_a_call_that_is_cut_anywhere_is_never_told_as_whole(case: Case, stopped:
         events = called(table, case.function, case.arguments[:length], stopped=stopped)
         check(events)
         judge(events)
-        heard = check_consumed(events)
-        assert heard.calls == []
-        assert heard.response["status"] == ("incomplete" if stopped else "failed")
+        consumed = check_consumed(events)
+        assert consumed.calls == []
+        assert consumed.response["status"] == ("incomplete" if stopped else "failed")
 
 
 @each_case

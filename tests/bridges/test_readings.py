@@ -97,17 +97,17 @@ def test_what_a_model_writes_to_a_tool_is_read_kindly(
 def test_a_custom_tools_description_says_nothing_against_json(description: str | None, form: Any, text: str) -> None:
     """Its function takes JSON: a model that obeyed would break the call."""
     tool = {"type": "custom", "name": "c", "description": description, "format": form}
-    said = offered(tool).specs[0].description
-    assert said == text + "Pass the whole input, exactly as it is to be, as the string `input`."
+    content = offered(tool).specs[0].description
+    assert content == text + "Pass the whole input, exactly as it is to be, as the string `input`."
 
 
 @pytest.mark.parametrize(("syntax", "name"), [("lark", "Lark grammar"), ("regex", "regular expression")])
 def test_a_grammar_is_told_in_the_description(syntax: str, name: str) -> None:
     """Chat servers cannot enforce it."""
     form = {"type": "grammar", "syntax": syntax, "definition": "x+\n"}
-    said = offered({"type": "custom", "name": "c", "format": form}).specs[0].description
-    assert said is not None
-    assert said.endswith(f"\n\n`input` must match this {name}:\nx+")
+    content = offered({"type": "custom", "name": "c", "format": form}).specs[0].description
+    assert content is not None
+    assert content.endswith(f"\n\n`input` must match this {name}:\nx+")
 
 
 @pytest.mark.parametrize(

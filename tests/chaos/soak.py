@@ -109,33 +109,33 @@ async def one_stream(session: aiohttp.ClientSession, url: str, lane: str, scenar
         tally.outcomes[lane, outcome] += 1
 
 
-def check_refusal(scenario: Scenario, told: Any) -> None:
+def check_refusal(scenario: Scenario, value: Any) -> None:
     """Only what was to be refused is, in OpenAI's shape."""
-    assert told["error"].keys() == {"message", "type", "param", "code"}, told
-    assert scenario.fault in {"refused", "busy", "dies"}, f"refused without a reason: {told}"
+    assert value["error"].keys() == {"message", "type", "param", "code"}, value
+    assert scenario.fault in {"refused", "busy", "dies"}, f"refused without a reason: {value}"
 
 
 def check_stream(scenario: Scenario, events: list[dict[str, Any]]) -> str:
     """The outcome, if it is one that the plan has."""
     check(events)
     last = events[-1]
-    said = join_surrogates("".join(event["delta"] for event in events if event["type"] == "response.output_text.delta"))
+    text = join_surrogates("".join(event["delta"] for event in events if event["type"] == "response.output_text.delta"))
     if last["type"] == "response.completed":
         assert scenario.fault in HARMLESS, "completed although it was cut"
-        assert said == scenario.text, "not what was said"
+        assert text == scenario.text, "not what was said"
         assert last["response"]["output"][0]["content"][0]["text"] == scenario.text, "not what was said, in the end"
         return "completed"
     assert last["type"] == "response.failed", last["type"]
     assert scenario.fault not in HARMLESS - {"busy"}, f"failed without a reason: {last['response']['error']}"
-    assert scenario.text.startswith(said), "not the beginning of what was said"
+    assert scenario.text.startswith(text), "not the beginning of what was said"
     return "failed"
 
 
 async def client(
-    url: str, seat: int, deadline: float, session: aiohttp.ClientSession, tally: Tally, seats: int
+    url: str, index: int, deadline: float, session: aiohttp.ClientSession, tally: Tally, seats: int
 ) -> None:
     """One stream after the other, until it is time."""
-    number = seat
+    number = index
     while time.monotonic() < deadline:
         tally.at_once += 1
         tally.most_at_once = max(tally.most_at_once, tally.at_once)
@@ -165,7 +165,7 @@ async def soak(url: str, pid: int, minutes: float, streams: int) -> Tally:
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=120)) as session:
         watching = asyncio.create_task(watch(pid, began, tally))
         deadline = began + minutes * 60
-        await asyncio.gather(*(client(url, seat, deadline, session, tally, streams) for seat in range(streams)))
+        await asyncio.gather(*(client(url, index, deadline, session, tally, streams) for index in range(streams)))
         watching.cancel()
     return tally
 
@@ -230,7 +230,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--to", type=Path, default=REPORT, help="where the page goes")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     seen: dict[str, set[int]] = {"chat": set(), "responses": set()}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         chat = stack.enter_context(ChatUpstream(partial(chat_script, seen=seen["chat"])))
@@ -238,7 +238,7 @@ def main() -> int:
         (Path(folder) / "config.toml").write_text(CONFIG.format(chat=chat.url, responses=responses.url))
         with running(folder=Path(folder)) as server:
             pid = server.process.pid
-            tally = asyncio.run(soak(server.url, pid, told.minutes, told.streams))
+            tally = asyncio.run(soak(server.url, pid, arguments.minutes, arguments.streams))
             stack.close()  # with the upstreams go the connections that are kept to them
             time.sleep(2)
             tally.samples.append((tally.samples[-1][0] + 2, *taken_by(pid)))
@@ -246,8 +246,8 @@ def main() -> int:
     found = verdict(tally)
     if code:
         found.append(f"the server ended with {code}")
-    told.to.write_text(report(tally, told.minutes, told.streams, found))
-    sys.stdout.write(told.to.read_text())
+    arguments.to.write_text(report(tally, arguments.minutes, arguments.streams, found))
+    sys.stdout.write(arguments.to.read_text())
     return 1 if found else 0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.grammar import check
-from tests.support.script import breaks, opens, says, stops, talk
+from tests.support.script import breaks, opens, says, stops, text_turn
 from tests.support.scripted_upstream import scripted_upstream
 from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status
 from tests.support.serving import serving
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
 
 
 @contextmanager
-def asking(*lanes: tuple[str, list[Script]], server: Server | None = None, **told: Any) -> Iterator[Setting]:
+def asking(*lanes: tuple[str, list[Script]], server: Server | None = None, **value: Any) -> Iterator[Setting]:
     """A server whose model `m` has these upstreams, in this order."""
     with ExitStack() as stack:
         upstreams = [stack.enter_context(scripted_upstream(via, *scripts)) for via, scripts in lanes]
@@ -48,7 +48,7 @@ def asking(*lanes: tuple[str, list[Script]], server: Server | None = None, **tol
         settings = Settings(
             server=server or Server(),
             upstreams={
-                name: Upstream(via=via, base_url=upstream.url, **told)  # type: ignore[arg-type]
+                name: Upstream(via=via, base_url=upstream.url, **value)  # type: ignore[arg-type]
                 for name, (via, _), upstream in zip(names, lanes, upstreams, strict=True)
             },
             models={"m": Model.model_validate({"upstreams": names, "names": {"u1": "other"}})},
@@ -60,7 +60,7 @@ def asking(*lanes: tuple[str, list[Script]], server: Server | None = None, **tol
 @pytest.mark.parametrize(("lanes", "warned"), [(("responses", "chat"), True), (("chat", "responses"), False)])
 def test_warnings_are_those_of_the_upstream_that_answers(lanes: tuple[str, str], *, warned: bool) -> None:
     """One of them has a search of its own, the other knows of none."""
-    scripts: tuple[list[Script], list[Script]] = ([[Status(500)]], [talk("Hi")])
+    scripts: tuple[list[Script], list[Script]] = ([[Status(500)]], [text_turn("Hi")])
     with asking(*zip(lanes, scripts, strict=True)) as setting:
         answer = setting.whole(tools=[{"type": "web_search"}])
     assert (text_of(answer), setting.asked) == ("Hi", [1, 1])
@@ -75,10 +75,10 @@ def text_of(response: httpx.Response) -> str:
 @pytest.mark.parametrize("via", LANES)
 def test_what_passes_is_asked_once_more_and_nothing_else_is(via: str) -> None:
     for step in BUSY:
-        with asking((via, [[step], talk("Hi")])) as setting:
+        with asking((via, [[step], text_turn("Hi")])) as setting:
             assert (text_of(setting.whole()), setting.asked) == ("Hi", [2])
     for step in FINAL:
-        with asking((via, [[step], talk("Hi")])) as setting:
+        with asking((via, [[step], text_turn("Hi")])) as setting:
             assert setting.whole().status_code >= 400
             assert setting.asked == [1]
 
@@ -93,19 +93,19 @@ def test_it_is_asked_only_once_more_and_not_at_all_where_that_is_not_wanted(via:
 
 @pytest.mark.parametrize("via", LANES)
 def test_a_short_wait_is_kept_and_a_long_one_is_the_clients(via: str) -> None:
-    with asking((via, [[Status(429, headers={"retry-after": "1"})], talk("Hi")])) as setting:
+    with asking((via, [[Status(429, headers={"retry-after": "1"})], text_turn("Hi")])) as setting:
         began = time.monotonic()
         assert (text_of(setting.whole()), setting.asked) == ("Hi", [2])
         assert time.monotonic() - began >= 1
-    with asking((via, [[Status(429, headers={"retry-after": "60"})], talk("Hi")])) as setting:
-        told = setting.whole()
-        assert (told.status_code, told.headers["retry-after"], setting.asked) == (429, "60", [1])
+    with asking((via, [[Status(429, headers={"retry-after": "60"})], text_turn("Hi")])) as setting:
+        result = setting.whole()
+        assert (result.status_code, result.headers["retry-after"], setting.asked) == (429, "60", [1])
 
 
 @pytest.mark.parametrize("via", ["chat", "litellm"])
 @pytest.mark.parametrize("end", [Cut(), Reset(), End(), breaks()], ids=["cut", "reset", "ended", "error"])
 def test_nothing_is_asked_again_after_the_first_payload(via: str, end: Any) -> None:
-    with asking((via, [[opens(), says("Once"), end]]), (via, [talk("Hi")])) as setting:
+    with asking((via, [[opens(), says("Once"), end]]), (via, [text_turn("Hi")])) as setting:
         events = setting.events()
         check(events)
         assert (events[-1]["type"], setting.asked) == ("response.failed", [1, 0])
@@ -114,7 +114,7 @@ def test_nothing_is_asked_again_after_the_first_payload(via: str, end: Any) -> N
 @pytest.mark.parametrize("first", LANES)
 @pytest.mark.parametrize("second", LANES)
 def test_another_upstream_is_asked_in_its_own_language_and_under_its_own_name(first: str, second: str) -> None:
-    with asking((first, [[Status(500)]]), (second, [talk("Hi")])) as setting:
+    with asking((first, [[Status(500)]]), (second, [text_turn("Hi")])) as setting:
         assert text_of(setting.whole()) == "Hi"
         events = setting.events()
         check(events)
@@ -127,7 +127,7 @@ def test_another_upstream_is_asked_in_its_own_language_and_under_its_own_name(fi
 def test_a_client_that_was_told_the_beginning_sees_one_answer(first: str, second: str) -> None:
     """The status line went out, and signs of life with it, while the first upstream was silent."""
     server = Server(first_payload_wait=0.1, keep_alive=0.1)
-    with asking((first, [[Pause(0.6), Status(500)]]), (second, [talk("Hi")]), server=server) as setting:
+    with asking((first, [[Pause(0.6), Status(500)]]), (second, [text_turn("Hi")]), server=server) as setting:
         events = setting.events()
     check(events)
     assert [events[0]["type"], events[-1]["type"]] == ["response.created", "response.completed"]
@@ -137,7 +137,7 @@ def test_a_client_that_was_told_the_beginning_sees_one_answer(first: str, second
 
 def test_a_relay_that_leaves_the_first_word_to_its_upstream_loses_none_of_anothers() -> None:
     server = Server(first_payload_wait=5)
-    with asking(("responses", [[Hang()]]), ("chat", [talk("Hi")]), server=server, timeout=0.3) as setting:
+    with asking(("responses", [[Hang()]]), ("chat", [text_turn("Hi")]), server=server, timeout=0.3) as setting:
         events = setting.events()
     check(events)
     assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
@@ -145,12 +145,12 @@ def test_a_relay_that_leaves_the_first_word_to_its_upstream_loses_none_of_anothe
 
 @pytest.mark.parametrize("via", LANES)
 def test_a_silent_upstream_is_left_for_another_and_without_one_it_is_a_504(via: str) -> None:
-    with asking((via, [[Hang()]]), ("chat", [talk("Hi")]), timeout=0.3) as setting:
+    with asking((via, [[Hang()]]), ("chat", [text_turn("Hi")]), timeout=0.3) as setting:
         assert text_of(setting.whole()) == "Hi"
         assert setting.upstreams[0].asks[0].wait_gone()
     with asking((via, [[Hang()]]), timeout=0.3) as setting:
-        told = setting.whole()
-        assert (told.status_code, told.json()["error"]["code"]) == (504, "upstream_timeout")
+        result = setting.whole()
+        assert (result.status_code, result.json()["error"]["code"]) == (504, "upstream_timeout")
 
 
 @pytest.mark.parametrize("via", LANES)
@@ -170,19 +170,19 @@ def test_whoever_answers_has_its_own_time_to_think(via: str) -> None:
 
 
 def test_a_clients_own_fault_is_not_tried_elsewhere() -> None:
-    with asking(("chat", [[Status(400)]]), ("chat", [talk("Hi")])) as setting:
+    with asking(("chat", [[Status(400)]]), ("chat", [text_turn("Hi")])) as setting:
         assert (setting.whole().status_code, setting.asked) == (400, [1, 0])
 
 
 def test_if_all_fail_the_last_one_is_told() -> None:
     with asking(("chat", [[Status(500)]]), ("chat", [[Status(429, headers={"retry-after": "9"})]])) as setting:
-        told = setting.whole()
-        assert (told.status_code, told.headers["retry-after"], setting.asked) == (429, "9", [1, 1])
+        result = setting.whole()
+        assert (result.status_code, result.headers["retry-after"], setting.asked) == (429, "9", [1, 1])
 
 
 def test_a_dead_upstream_is_left_alone_until_it_answers_again() -> None:
     def script(ask: Ask) -> Any:
-        return talk("Hi") if ask.body["messages"][-1]["content"] == "well" else [Status(504)]
+        return text_turn("Hi") if ask.body["messages"][-1]["content"] == "well" else [Status(504)]
 
     with asking(("chat", [script]), breaker_failures=3, breaker_pause=0.5) as setting:
         codes = [setting.whole().json()["error"]["code"] for _ in range(5)]

@@ -14,7 +14,7 @@ import pytest
 
 from app.settings import Key, Model, Settings, Upstream
 from tests.support.metrics import samples
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import Ask, ChatUpstream, Cut, GeminiUpstream, Hang, ResponsesUpstream, Status
 from tests.support.servers.gemini import answers as candidate
 from tests.support.servers.responses import answer, message
@@ -55,7 +55,7 @@ def server(via: str, bad: list[Any]) -> ChatUpstream | ResponsesUpstream:
     def script(ask: Ask) -> list[Any]:
         if "picture" in str(ask.body):
             return bad
-        return [*answer(message("msg_1", "Hi"))] if via == "responses" else [*talk("Hi")]
+        return [*answer(message("msg_1", "Hi"))] if via == "responses" else [*text_turn("Hi")]
 
     return ResponsesUpstream(script) if via == "responses" else ChatUpstream(script)
 
@@ -64,8 +64,8 @@ def server(via: str, bad: list[Any]) -> ChatUpstream | ResponsesUpstream:
 @pytest.mark.parametrize("bad", [[BOOM], [Cut()], [Status(200, b"<html></html>")]], ids=["500", "cut", "nonsense"])
 def test_one_callers_picture_leaves_the_upstream_to_the_others(via: str, bad: list[Any]) -> None:
     with server(via, bad) as upstream:
-        told = Upstream(via=via, base_url=upstream.url, breaker_failures=3)  # type: ignore[arg-type]
-        with callers({"u": told}) as ask:
+        events = Upstream(via=via, base_url=upstream.url, breaker_failures=3)  # type: ignore[arg-type]
+        with callers({"u": events}) as ask:
             codes = {ask("mallory", "picture").json()["error"]["code"] for _ in range(8)}
             assert (codes, ask("alice").status_code) == ({"upstream_error"}, 200)
 
@@ -73,8 +73,8 @@ def test_one_callers_picture_leaves_the_upstream_to_the_others(via: str, bad: li
 @pytest.mark.parametrize("via", LANES)
 def test_failures_of_several_callers_open_the_breaker_all_the_same(via: str) -> None:
     with server(via, [BOOM]) as upstream:
-        told = Upstream(via=via, base_url=upstream.url, breaker_failures=3)  # type: ignore[arg-type]
-        with callers({"u": told}) as ask:
+        events = Upstream(via=via, base_url=upstream.url, breaker_failures=3)  # type: ignore[arg-type]
+        with callers({"u": events}) as ask:
             for name in ("alice", "bob", "carol"):
                 assert ask(name, "picture").json()["error"]["code"] == "upstream_error"
             assert (ask("alice").status_code, len(upstream.asks)) == (503, 3)
@@ -84,14 +84,14 @@ def slow_or_away(ask: Ask) -> list[Any]:
     """Silent at «slow»; away for the model `unknown`, as a gateway is that has no server of that name."""
     if ask.body["model"] == "unknown":
         return [Status(503, {"error": {"message": "No channel for this model."}})]
-    return [Hang()] if "slow" in str(ask.body) else [*talk("Hi")]
+    return [Hang()] if "slow" in str(ask.body) else [*text_turn("Hi")]
 
 
 @pytest.mark.parametrize("bad", [{"text": "slow"}, {"model": "unknown"}], ids=["slow", "unknown"])
 def test_one_callers_outages_leave_the_upstream_to_the_others(bad: Json) -> None:
     with ChatUpstream(slow_or_away) as upstream:
-        told = Upstream(via="chat", base_url=upstream.url, breaker_failures=2, retries=0, first_payload_timeout=0.2)
-        with callers({"u": told}, model="*") as ask, ThreadPoolExecutor(6) as pool:
+        events = Upstream(via="chat", base_url=upstream.url, breaker_failures=2, retries=0, first_payload_timeout=0.2)
+        with callers({"u": events}, model="*") as ask, ThreadPoolExecutor(6) as pool:
             codes = {each.status_code for each in pool.map(lambda _: ask("mallory", **bad), range(6))}
             assert (codes & {200, 503}, ask("alice").status_code) == (set(), 200)
 
@@ -99,7 +99,7 @@ def test_one_callers_outages_leave_the_upstream_to_the_others(bad: Json) -> None
 def test_one_caller_cannot_keep_a_breaker_open() -> None:
     """Two callers have opened it. From then on one always has a slow turn there; the other is answered."""
     with ChatUpstream(slow_or_away) as upstream:
-        told = Upstream(
+        events = Upstream(
             via="chat",
             base_url=upstream.url,
             breaker_failures=2,
@@ -107,7 +107,7 @@ def test_one_caller_cannot_keep_a_breaker_open() -> None:
             retries=0,
             first_payload_timeout=1.5,
         )
-        with callers({"u": told}, model="*") as ask, ThreadPoolExecutor(1) as pool:
+        with callers({"u": events}, model="*") as ask, ThreadPoolExecutor(1) as pool:
             for name in ("alice", "mallory"):
                 ask(name, model="unknown")
             assert ask("alice").status_code == 503
@@ -121,17 +121,17 @@ def test_one_caller_cannot_keep_a_breaker_open() -> None:
 def test_one_caller_alone_opens_the_breaker_of_a_server_that_is_not_there() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
-        told = Upstream(via="chat", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1", breaker_failures=3)
-        with callers({"u": told}) as ask:
+        events = Upstream(via="chat", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1", breaker_failures=3)
+        with callers({"u": events}) as ask:
             assert [ask("alice").status_code for _ in range(4)] == [502] * 3 + [503]
 
 
 def test_strangers_cannot_open_a_breaker_by_slow_prompts() -> None:
     with ChatUpstream(slow_or_away) as upstream:
-        told = Upstream(
+        events = Upstream(
             via="chat", base_url=upstream.url, auth="passthrough", breaker_failures=2, first_payload_timeout=0.2
         )
-        settings = Settings(upstreams={"u": told}, models={"m": Model(upstream="u")})
+        settings = Settings(upstreams={"u": events}, models={"m": Model(upstream="u")})
         with serving(settings) as url, ThreadPoolExecutor(5) as pool:
 
             def ask(key: str, text: str) -> int:
@@ -145,8 +145,8 @@ def test_strangers_cannot_open_a_breaker_by_slow_prompts() -> None:
 
 def test_what_litellm_cannot_translate_is_the_requests_fault_and_nobodys_else() -> None:
     with GeminiUpstream([candidate({"text": "Hi"}, finishReason="STOP")]) as upstream:
-        told = Upstream(provider="gemini", base_url=upstream.url, breaker_failures=2)
-        with callers({"u": told}, model="gemini-2.5-flash") as ask:
+        events = Upstream(provider="gemini", base_url=upstream.url, breaker_failures=2)
+        with callers({"u": events}, model="gemini-2.5-flash") as ask:
             for _ in range(3):
                 refused = ask("mallory", **POISON)
                 assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_value")
@@ -156,12 +156,12 @@ def test_what_litellm_cannot_translate_is_the_requests_fault_and_nobodys_else() 
 
 
 def test_what_litellm_cannot_translate_may_be_said_by_another_upstream() -> None:
-    with GeminiUpstream([]) as first, ChatUpstream(talk("Hi")) as second:
-        told = {
+    with GeminiUpstream([]) as first, ChatUpstream(text_turn("Hi")) as second:
+        events = {
             "u": Upstream(provider="gemini", base_url=first.url),
             "v": Upstream(via="chat", base_url=second.url),
         }
-        with callers(told, model="gemini-2.5-flash") as ask:
+        with callers(events, model="gemini-2.5-flash") as ask:
             assert (ask("alice", **POISON).status_code, first.asks, len(second.asks)) == (200, [], 1)
 
 
@@ -177,9 +177,9 @@ def test_a_name_that_no_address_can_hold_is_an_unknown_model() -> None:
 
 
 def test_an_upstream_that_takes_its_callers_keys_is_asked_once_more_as_well() -> None:
-    with ChatUpstream([Status(503)], talk("Hi")) as upstream:
-        told = Upstream(via="chat", base_url=upstream.url, auth="passthrough")
-        settings = Settings(upstreams={"u": told}, models={"m": Model(upstream="u")})
+    with ChatUpstream([Status(503)], text_turn("Hi")) as upstream:
+        events = Upstream(via="chat", base_url=upstream.url, auth="passthrough")
+        settings = Settings(upstreams={"u": events}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
             headers = {"authorization": "Bearer my-own"}
             body = {"model": "m", "input": "Hi"}
@@ -190,8 +190,8 @@ def test_an_upstream_that_takes_its_callers_keys_is_asked_once_more_as_well() ->
 def test_callers_with_keys_of_their_own_count_as_one() -> None:
     """Such keys can be made up."""
     with server("chat", [BOOM]) as upstream:
-        told = Upstream(via="chat", base_url=upstream.url, auth="passthrough", breaker_failures=3)
-        settings = Settings(upstreams={"u": told}, models={"m": Model(upstream="u")})
+        events = Upstream(via="chat", base_url=upstream.url, auth="passthrough", breaker_failures=3)
+        settings = Settings(upstreams={"u": events}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
 
             def ask(key: str, text: str) -> int:
@@ -220,8 +220,8 @@ def turns(*upstreams: Upstream, caplog: pytest.LogCaptureFixture) -> Iterator[tu
 
 def test_an_upstream_that_was_left_alone_is_not_charged_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
     with ChatUpstream([Status(503)]) as upstream:
-        told = Upstream(via="chat", base_url=upstream.url, breaker_failures=1, retries=0)
-        with turns(told, caplog=caplog) as (url, lines):
+        events = Upstream(via="chat", base_url=upstream.url, breaker_failures=1, retries=0)
+        with turns(events, caplog=caplog) as (url, lines):
             for _ in range(3):
                 httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"}, timeout=20)
             found = samples(httpx.get(f"{url}/metrics").text)
@@ -233,8 +233,8 @@ def test_an_upstream_that_was_left_alone_is_not_charged_with_an_error(caplog: py
 def test_an_upstream_that_was_not_asked_is_not_named(caplog: pytest.LogCaptureFixture) -> None:
     """The second cannot be told of the request; or is asked, and has no search of its own as the first has."""
     with ResponsesUpstream([BOOM]) as first, ExitStack() as stack:
-        second = stack.enter_context(ChatUpstream(talk("Hi")))
-        told = (
+        second = stack.enter_context(ChatUpstream(text_turn("Hi")))
+        events = (
             Upstream(via="responses", base_url=first.url),
             Upstream(via="chat", base_url=second.url),
         )
@@ -242,7 +242,7 @@ def test_an_upstream_that_was_not_asked_is_not_named(caplog: pytest.LogCaptureFi
             {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "file_1"}]}]},
             {"input": "Hi", "tools": [{"type": "web_search"}]},
         )
-        with turns(*told, caplog=caplog) as (url, lines):
+        with turns(*events, caplog=caplog) as (url, lines):
             for body in bodies:
                 httpx.post(f"{url}/v1/responses", json={"model": "m", **body}, timeout=20)
     assert [(line["upstream"], line["finish"]) for line in lines] == [("u0", "refused"), ("u1", "completed")]

@@ -62,7 +62,7 @@ def framed(payloads: Iterable[Any]) -> bytes:
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, payloads: st.SearchStrategy[Any]) -> list[bytes]:
+def damaged(draw: st.DrawFn, payloads: st.SearchStrategy[Any]) -> list[bytes]:
     """A stream of these, cut into pieces, with some of its bytes lost, doubled or replaced."""
     body = bytearray(framed(draw(st.lists(payloads, max_size=10))) + draw(st.sampled_from([b"", b"data: [DONE]\n\n"])))
     for _ in range(draw(st.integers(0, 3))):
@@ -85,25 +85,25 @@ def chat_events(pieces: list[bytes]) -> list[dict[str, Any]]:
         now=lambda: 1,
     )
     lines = ChatLines()
-    told = list(turn.begin())
+    received = list(turn.begin())
 
     def take(found: Iterable[dict[str, Any]]) -> None:
         for payload in found:
             if not turn.over:
-                told.extend(turn.fail(BROKE) if is_error(payload) else turn.receive(payload))
+                received.extend(turn.fail(BROKE) if is_error(payload) else turn.receive(payload))
 
     try:
         for piece in pieces:
             take(lines.read(piece))
             if not turn.over:
-                told.extend(turn.keep_alive())
+                received.extend(turn.keep_alive())
         take(lines.end())
         if not turn.over:
-            told.extend(turn.end())
+            received.extend(turn.end())
     except NotAStreamError:
         if not turn.over:
-            told.extend(turn.fail(BROKE))
-    return plain(told)
+            received.extend(turn.fail(BROKE))
+    return plain(received)
 
 
 def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
@@ -111,22 +111,22 @@ def relayed_events(pieces: list[bytes]) -> tuple[list[dict[str, Any]], bool]:
     request = parse_request(REQUEST)
     turn = RelayTurn(request, model="m", options=RelayOptions(), identity=IDENTITY, new_id=counted_ids(), now=lambda: 1)
     reading = EventReader()
-    told = list(turn.begin())
+    received = list(turn.begin())
     try:
         for piece in pieces:
             for event in reading.read(piece):
                 if not turn.over:
-                    told.extend(turn.receive(event))
+                    received.extend(turn.receive(event))
         reading.end()
         if not turn.over:
-            told.extend(turn.end())
+            received.extend(turn.end())
     except (NotEventsError, ReportedError):
         if not turn.over:
-            told.extend(turn.fail(BROKE))
-    return [json.loads(event.data) for event in told], turn.over  # type: ignore[attr-defined]
+            received.extend(turn.fail(BROKE))
+    return [json.loads(event.data) for event in received], turn.over  # type: ignore[attr-defined]
 
 
-@given(spoilt(chunks))
+@given(damaged(chunks))
 def test_whatever_a_chat_server_sends_the_client_hears_a_sound_stream(pieces: list[bytes]) -> None:
     check(chat_events(pieces))
 
@@ -136,18 +136,18 @@ def test_so_it_does_of_bytes_that_were_never_a_stream(pieces: list[bytes]) -> No
     check(chat_events(pieces))
 
 
-@given(spoilt(events))
+@given(damaged(events))
 def test_a_relay_always_comes_to_one_end_and_numbers_what_it_tells(pieces: list[bytes]) -> None:
     """What stands between is the upstream's own, and may be nonsense as it came."""
-    told, over = relayed_events(pieces)
+    result, over = relayed_events(pieces)
     assert over
-    assert [event["sequence_number"] for event in told] == list(range(len(told)))
+    assert [event["sequence_number"] for event in result] == list(range(len(result)))
     last = {"response.completed", "response.incomplete", "response.failed"}
-    assert [event["type"] in last for event in told] == [False] * (len(told) - 1) + [True]
+    assert [event["type"] in last for event in result] == [False] * (len(result) - 1) + [True]
 
 
 @pytest.mark.parametrize("payloads", [[opens(), says("Hi"), stops()]])
 def test_a_stream_that_is_not_spoilt_is_told(payloads: list[Any]) -> None:
     """Otherwise the properties above could hold of nothing."""
-    told = chat_events([framed(payloads)])
-    assert told[-1]["response"]["output"][0]["content"][0]["text"] == "Hi"
+    result = chat_events([framed(payloads)])
+    assert result[-1]["response"]["output"][0]["content"][0]["text"] == "Hi"

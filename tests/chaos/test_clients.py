@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.script import opens, says, talk
+from tests.support.script import opens, says, text_turn
 from tests.support.servers import Ask, ChatUpstream, Hang, Pause, Step
 from tests.support.serving import serving
 
@@ -39,11 +39,11 @@ def proxied(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]
     """A server that runs two turns at once: one that is left hanging would soon be missed."""
 
     def script(ask: Ask) -> list[Step]:
-        return [*talk("Hi")] if ask.body["messages"][-1]["content"] == "well" else [opens(), says("Once"), Hang()]
+        return [*text_turn("Hi")] if ask.body["messages"][-1]["content"] == "well" else [opens(), says("Once"), Hang()]
 
     with ChatUpstream(script) as upstream:
-        told = Upstream(via=request.param, base_url=upstream.url)
-        settings = Settings(server=Server(**FEW), upstreams={"u": told}, models={"m": Model(upstream="u")})
+        events = Upstream(via=request.param, base_url=upstream.url)
+        settings = Settings(server=Server(**FEW), upstreams={"u": events}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
             yield url, upstream
 
@@ -81,9 +81,9 @@ def test_a_client_that_goes_away_while_it_is_answered(proxied: tuple[str, ChatUp
         asked = len(upstream.asks)
         with knock(url) as client:
             client.sendall(WHOLE)
-            heard = b""
-            while when != "asked" and (b"Once" if when == "in mid-stream" else b"200 OK") not in heard:
-                heard += client.recv(4096)
+            text = b""
+            while when != "asked" and (b"Once" if when == "in mid-stream" else b"200 OK") not in text:
+                text += client.recv(4096)
             while len(upstream.asks) == asked:
                 time.sleep(0.002)
             if how == "half-closed":
@@ -135,8 +135,8 @@ async def test_five_hundred_cancelled_clients_leave_nothing_behind(via: str) -> 
             yield piece
 
     with ChatUpstream(script) as upstream:
-        told = Upstream(via=via, base_url=upstream.url)  # type: ignore[arg-type]
-        settings = Settings(server=Server(max_turns=50), upstreams={"u": told}, models={"m": Model(upstream="u")})
+        events = Upstream(via=via, base_url=upstream.url)  # type: ignore[arg-type]
+        settings = Settings(server=Server(max_turns=50), upstreams={"u": events}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
             measured: list[tuple[int, int]] = []
             for hundred in range(6):

@@ -7,7 +7,7 @@ import pytest
 
 from app.__main__ import main
 from app.cli import probe
-from tests.support.probed_server import KEY, SAYS, TALKS, Server, listing, probed, speaks
+from tests.support.probed_server import KEY, SAYS, TEXT_ANSWER, Server, listing, probed, responses_script
 from tests.support.running import run
 from tests.support.script import says
 from tests.support.servers import Ask, End, Hang, Status, Step
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 YES_CHAT = "yes: streamed, with usage, finish reason length"
-YES_RESPONSES = f"yes: {len(TALKS)} events from response.created to response.incomplete, with usage"
+YES_RESPONSES = f"yes: {len(TEXT_ANSWER)} events from response.created to response.incomplete, with usage"
 NO_MODEL = "default (neither [models] nor the server names one)"
 NOWHERE = "no: there is no such path, or no such model"
 
@@ -82,7 +82,7 @@ def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixtu
 
 def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
     """In a process of its own, as it is for those who use it."""
-    with Server(chat=SAYS, responses=speaks()) as server:
+    with Server(chat=SAYS, responses=responses_script()) as server:
         ended = run("check", "--probe", "--upstream", server.url, folder=folder)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (
@@ -161,7 +161,7 @@ LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server
             LITELLM,
         ),
         (
-            {"responses": [*begins(), TALKS[-1]]},
+            {"responses": [*begins(), TEXT_ANSWER[-1]]},
             "no: its events are not those of Responses, from response.created to response.incomplete",
             NOWHERE,
             LITELLM,
@@ -193,7 +193,7 @@ def test_a_missing_key_is_distinguished_from_a_refused_one(capsys: pytest.Captur
     assert "  chat completions  no: it wants a key, and no api_key is set\n" in capsys.readouterr().out
 
 
-def whole(ask: Ask) -> list[Step]:
+def unstreamed_answer(ask: Ask) -> list[Step]:
     """A server that knows neither limits nor streams."""
     if "max_tokens" in ask.body:
         return [Status(400, {"error": {"message": "unknown parameter max_tokens"}})]
@@ -202,7 +202,7 @@ def whole(ask: Ask) -> list[Step]:
 
 
 def test_a_server_that_neither_limits_nor_streams_nor_counts_works(capsys: pytest.CaptureFixture[str]) -> None:
-    with Server(chat=whole) as server:
+    with Server(chat=unstreamed_answer) as server:
         code, printed = probed(server.url, capsys)
     assert (code, printed["chat completions"]) == (
         0,

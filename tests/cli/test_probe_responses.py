@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.probed_server import CALLS, CUT, KEY, SAYS, SPENT, TALKS, Server, probed, speaks
+from tests.support.probed_server import CALLS, CUT, FULL_USAGE, KEY, SAYS, TEXT_ANSWER, Server, probed, responses_script
 from tests.support.script import counts, says, stops
 from tests.support.servers import Ask, Json, Script, Status, Step
 from tests.support.servers.responses import answer, message
@@ -30,10 +30,10 @@ def changed(events: Sequence[Json], kind: str, **fields: Any) -> list[Json]:
     ]
 
 
-COMPLETED = answer(message("msg_1", "one", ", two"), usage=SPENT)
+COMPLETED = answer(message("msg_1", "one", ", two"), usage=FULL_USAGE)
 
 
-LONGER = answer(message("msg_1", "one", ", two"), usage={**SPENT, "output_tokens": 40})
+LONGER = answer(message("msg_1", "one", ", two"), usage={**FULL_USAGE, "output_tokens": 40})
 
 
 REFUSES_LIMIT = Status(400, {"error": {"message": "max_output_tokens is not known"}})
@@ -50,33 +50,33 @@ NO_CUSTOM_TOOLS = Status(400, {"error": {"message": "Custom tools with a grammar
 
 def about_response(**fields: Any) -> list[Json]:
     """What it says, with these fields in its first response."""
-    first, *others = TALKS
+    first, *others = TEXT_ANSWER
     return [{**first, "response": {**first["response"], **fields}}, *others]
 
 
 def refuses_limits(ask: Ask) -> Sequence[Step]:
     """A server of Responses that knows no `max_output_tokens`."""
-    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else CALLS if "tools" in ask.body else TALKS
+    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else CALLS if "tools" in ask.body else TEXT_ANSWER
 
 
 FAULTS: list[tuple[Script, list[str]]] = [
-    (speaks(changed(TALKS, "response.output", output_index=None)), ["no output_index"]),
-    (speaks(changed(TALKS, "response.content", content_index=None)), ["no content_index"]),
-    (speaks(about_response(created_at=1.5)), ["created_at is no whole number"]),
-    (speaks(about_response(id="resp_2")), ["the response's id changes"]),
-    (speaks(changed(TALKS, "response.output_text.delta", item_id="msg_2")), ["ids of items change"]),
-    (speaks(COMPLETED), [SILENT_LIMIT]),
-    (speaks(LONGER), ["it does not keep to the limit of an answer"]),
+    (responses_script(changed(TEXT_ANSWER, "response.output", output_index=None)), ["no output_index"]),
+    (responses_script(changed(TEXT_ANSWER, "response.content", content_index=None)), ["no content_index"]),
+    (responses_script(about_response(created_at=1.5)), ["created_at is no whole number"]),
+    (responses_script(about_response(id="resp_2")), ["the response's id changes"]),
+    (responses_script(changed(TEXT_ANSWER, "response.output_text.delta", item_id="msg_2")), ["ids of items change"]),
+    (responses_script(COMPLETED), [SILENT_LIMIT]),
+    (responses_script(LONGER), ["it does not keep to the limit of an answer"]),
     (
-        speaks(changed(TALKS, "response.incomplete", type="response.completed")),
+        responses_script(changed(TEXT_ANSWER, "response.incomplete", type="response.completed")),
         ["a status that its last event contradicts"],
     ),
-    (speaks(about_response(output=None)), ["no output in response.created"]),
+    (responses_script(about_response(output=None)), ["no output in response.created"]),
     (refuses_limits, ["it refuses the limit of an answer"]),
-    (speaks(calls=[NO_CUSTOM_TOOLS]), ["it refuses custom tools with a grammar"]),
-    (speaks(calls=TALKS), [NO_GRAMMAR]),
-    (speaks(calls=[Status(500, {})]), [NO_GRAMMAR]),
-    (speaks(COMPLETED, TALKS), [SILENT_LIMIT, NO_GRAMMAR]),
+    (responses_script(calls=[NO_CUSTOM_TOOLS]), ["it refuses custom tools with a grammar"]),
+    (responses_script(calls=TEXT_ANSWER), [NO_GRAMMAR]),
+    (responses_script(calls=[Status(500, {})]), [NO_GRAMMAR]),
+    (responses_script(COMPLETED, TEXT_ANSWER), [SILENT_LIMIT, NO_GRAMMAR]),
 ]
 
 
@@ -91,7 +91,7 @@ def test_responses_that_clients_would_stumble_over_are_not_recommended(
     assert (code, printed["suits it"], printed["configured"]) == (0, 'via = "chat"', 'via = "responses", which works')
 
 
-@pytest.mark.parametrize("usage", [None, {**SPENT, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])
+@pytest.mark.parametrize("usage", [None, {**FULL_USAGE, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])
 @pytest.mark.parametrize(
     ("text", "cut", "fault"),
     [
@@ -105,7 +105,7 @@ def test_a_server_that_counts_nothing_is_judged_by_its_last_word(
 ) -> None:
     talks = answer(message("msg_1", "one", text), **cut, usage=usage)
     chat = [says("one"), says(text), stops("length" if cut else "stop")]
-    with Server(chat=chat, responses=speaks(talks)) as server:
+    with Server(chat=chat, responses=responses_script(talks)) as server:
         _, printed = probed(server.url, capsys)
     faults = [printed[title].partition("; but ")[2] or None for title in ("chat completions", "Responses")]
     assert faults == [fault, fault]
@@ -115,6 +115,6 @@ def test_responses_without_a_fault_are_recommended_where_chat_is_not_spoken_or_n
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     loose = [says("one"), stops("stop"), counts(7, 40)]
-    with Server(responses=speaks()) as alone, Server(chat=loose, responses=speaks()) as beside:
+    with Server(responses=responses_script()) as alone, Server(chat=loose, responses=responses_script()) as beside:
         suits = [probed(server.url, capsys)[1]["suits it"] for server in (alone, beside)]
     assert suits == ['via = "responses"'] * 2

@@ -90,12 +90,16 @@ def config(url: str, *models: str, more: str = "") -> str:
     return f'{more}\n[upstreams.it]\nvia = "chat"\nbase_url = "{url}"\n{tables}'
 
 
-def saying(text: str) -> ChatUpstream:
+def replying(text: str) -> ChatUpstream:
     return ChatUpstream([says(text), stops(), counts(1, 1)])
 
 
 def test_other_models_and_other_upstreams_are_there_at_once(tmp_path: Path) -> None:
-    with saying("one") as one, saying("two") as two, started(tmp_path, config(one.url, "a")) as server:
+    with (
+        replying("one") as one,
+        replying("two") as two,
+        started(tmp_path, config(one.url, "a")) as server,
+    ):
         assert (server.ask("a"), server.ask("b")) == ("one", "model_not_found")
         (line,) = server.reload(config(two.url, "b"))
         assert (line["level"], line["message"]) == ("info", "the configuration was reloaded")
@@ -105,7 +109,11 @@ def test_other_models_and_other_upstreams_are_there_at_once(tmp_path: Path) -> N
 def test_a_stream_that_runs_goes_on_at_its_upstream(tmp_path: Path) -> None:
     gate = Latch()
     script: list[Step] = [says("before, "), gate, says("after"), stops(), counts(1, 1)]
-    with ChatUpstream(script) as one, saying("two") as two, started(tmp_path, config(one.url, "a")) as server:
+    with (
+        ChatUpstream(script) as one,
+        replying("two") as two,
+        started(tmp_path, config(one.url, "a")) as server,
+    ):
         body = {"model": "a", "input": "Hi", "stream": True}
         with httpx.stream("POST", f"{server.url}/responses", json=body, timeout=20) as stream:
             lines = stream.iter_lines()
@@ -119,7 +127,7 @@ def test_a_stream_that_runs_goes_on_at_its_upstream(tmp_path: Path) -> None:
 
 
 def test_a_mistake_changes_nothing_and_is_reported_at_its_line(tmp_path: Path) -> None:
-    with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
+    with replying("one") as one, started(tmp_path, config(one.url, "a")) as server:
         (line,) = server.reload(config(one.url, "b", more="[server]\nkeep_alive = -1"))
         assert line["level"] == "error"
         assert line["message"].startswith(
@@ -131,7 +139,7 @@ def test_a_mistake_changes_nothing_and_is_reported_at_its_line(tmp_path: Path) -
 
 
 def test_what_the_server_was_started_with_waits_for_a_restart(tmp_path: Path) -> None:
-    with saying("one") as one, started(tmp_path, config(one.url, "a")) as server:
+    with replying("one") as one, started(tmp_path, config(one.url, "a")) as server:
         (line,) = server.reload(config(one.url, "b", more='[server]\nhost = "localhost"\nstrict = true'))
         assert line["level"] == "warning"
         assert line["message"] == "the configuration was reloaded; server.host takes effect only after a restart"
@@ -190,7 +198,7 @@ def test_who_watches_turns_comes_again_under_the_new_settings(tmp_path: Path) ->
 def test_old_connections_are_closed_when_they_are_no_longer_used(tmp_path: Path) -> None:
     with (
         ChatUpstream([says("one"), Pause(0.01), stops(), counts(1, 1)]) as one,
-        saying("two") as two,
+        replying("two") as two,
         started(tmp_path, config(one.url, "a")) as server,
     ):
         for _ in range(3):
@@ -255,8 +263,8 @@ def test_what_cannot_be_followed_changes_nothing_at_all(tmp_path: Path) -> None:
 
 def test_a_reload_that_fails_unforeseen_is_logged_and_the_next_one_succeeds(tmp_path: Path) -> None:
     with (
-        saying("one") as one,
-        saying("two") as two,
+        replying("one") as one,
+        replying("two") as two,
         started(tmp_path, config(one.url, "a"), collector="raise RuntimeError('not foreseen')") as server,
     ):
         traced = '[server]\ntraces = "http://127.0.0.1:9/v1/traces"'

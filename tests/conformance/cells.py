@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tests.conformance import lines
-from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, talk, thinks, turn
+from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, text_turn, thinks, turn
 from tests.support.servers import Ask, Cut, Pause, Script, Status
 
-Told = dict[str, Any]
+Outcome = dict[str, Any]
 """What a client has in its hands at the end."""
 
 
@@ -87,7 +87,7 @@ class Cell:
 
     title: str
     play: Callable[[Tools], list[Script]]
-    told: Told
+    told: Outcome
     check: Check = field(default=lambda _asked, _tools: [])
     asks: int | None = 1
     """How often the upstream is asked; None where a client may try again."""
@@ -107,24 +107,24 @@ def _parallel(tools: Tools) -> list[Script]:
     middle = len(first.arguments) // 2
     opened = calls(1, second.name, id="call_b")
     start, rest = more(0, first.arguments[:middle]), more(0, first.arguments[middle:])
-    said = [opened, start, more(1, second.arguments), rest]
+    items = [opened, start, more(1, second.arguments), rest]
     if not tools.interleaved:
-        said = [start, rest, opened, more(1, second.arguments)]
-    both = turn(calls(0, first.name, id="call_a"), *said, reason="tool_calls")
-    return [both, talk(lines.TEXT)]
+        items = [start, rest, opened, more(1, second.arguments)]
+    both = turn(calls(0, first.name, id="call_a"), *items, reason="tool_calls")
+    return [both, text_turn(lines.TEXT)]
 
 
 def _gave_back(asked: Asked, number: int, made: dict[str, Call]) -> list[str]:
     """Whether an ask's history ends with these calls, to the letter, and with what their tools gave."""
     found: list[str] = []
     messages = asked.messages(number)
-    said = {call["id"]: call["function"] for message in messages for call in message.get("tool_calls", [])}
+    content = {call["id"]: call["function"] for message in messages for call in message.get("tool_calls", [])}
     gave = {message["tool_call_id"]: str(message["content"]) for message in messages if message["role"] == "tool"}
     for call_id, call in made.items():
-        if said.get(call_id, {}).get("name") != call.name:
-            found.append(f"ask {number} does not hold the call {call_id} of {call.name}: {said.get(call_id)}")
-        elif json.loads(said[call_id]["arguments"]) != json.loads(call.arguments):
-            found.append(f"ask {number} holds other arguments of {call_id}: {said[call_id]['arguments']}")
+        if content.get(call_id, {}).get("name") != call.name:
+            found.append(f"ask {number} does not hold the call {call_id} of {call.name}: {content.get(call_id)}")
+        elif json.loads(content[call_id]["arguments"]) != json.loads(call.arguments):
+            found.append(f"ask {number} holds other arguments of {call_id}: {content[call_id]['arguments']}")
         if call.gives not in gave.get(call_id, ""):
             found.append(f"ask {number} does not hold what {call_id} gave: {gave.get(call_id)!r}")
     return found
@@ -156,10 +156,10 @@ def _check_search(asked: Asked, tools: Tools) -> list[str]:
 
 
 def _check_schema(asked: Asked, _tools: Tools) -> list[str]:
-    told = asked.asks[0].body.get("response_format")
-    if not isinstance(told, dict) or told.get("type") != "json_schema":
-        return [f"the ask holds no schema: {told}"]
-    schema = {key: told["json_schema"]["schema"].get(key) for key in ("type", "required")}
+    result = asked.asks[0].body.get("response_format")
+    if not isinstance(result, dict) or result.get("type") != "json_schema":
+        return [f"the ask holds no schema: {result}"]
+    schema = {key: result["json_schema"]["schema"].get(key) for key in ("type", "required")}
     wanted = {key: lines.SCHEMA[key] for key in schema}
     return [] if schema == wanted else [f"the ask holds another schema: {schema}"]
 
@@ -202,7 +202,7 @@ _BROKEN: Final = {"error": {"message": "Boom", "type": "server_error", "param": 
 _SLOW_DOWN: Final = {"error": {"message": "Slow down.", "type": "rate_limit", "param": None, "code": None}}
 
 CELLS: Final[dict[str, Cell]] = {
-    "text": Cell("text", lambda _: [talk(*_piecewise(lines.TEXT))], {"text": lines.TEXT}),
+    "text": Cell("text", lambda _: [text_turn(*_piecewise(lines.TEXT))], {"text": lines.TEXT}),
     "reasoning": Cell(
         "reasoning",
         lambda _: [turn(*map(thinks, _piecewise(lines.THOUGHT)), says(lines.TEXT))],
@@ -213,14 +213,14 @@ CELLS: Final[dict[str, Cell]] = {
     ),
     "custom": Cell(
         "custom tool",
-        lambda tools: [_one_call(tools.custom), talk(lines.TEXT)],
+        lambda tools: [_one_call(tools.custom), text_turn(lines.TEXT)],
         {"input": lines.CODE, "text": lines.TEXT},
         _check_custom,
         asks=2,
     ),
     "namespace": Cell(
         "namespace tool",
-        lambda tools: [_one_call(tools.namespaced(lines.CITIES[0])), talk(lines.TEXT)],
+        lambda tools: [_one_call(tools.namespaced(lines.CITIES[0])), text_turn(lines.TEXT)],
         {"calls": [lines.CITIES[0]], "text": lines.TEXT},
         _check_namespace,
         asks=2,
@@ -230,7 +230,7 @@ CELLS: Final[dict[str, Cell]] = {
         lambda tools: [
             _one_call(tools.search),
             _one_call(tools.found(lines.CITIES[0]), "call_2"),
-            talk(lines.TEXT),
+            text_turn(lines.TEXT),
         ],
         {"query": lines.SEARCH, "calls": [lines.CITIES[0]], "text": lines.TEXT},
         _check_search,
@@ -238,14 +238,14 @@ CELLS: Final[dict[str, Cell]] = {
     ),
     "schema": Cell(
         "structured output",
-        lambda _: [talk(*_piecewise(json.dumps(lines.FOUND)))],
+        lambda _: [text_turn(*_piecewise(json.dumps(lines.FOUND)))],
         {"parsed": lines.FOUND},
         _check_schema,
     ),
-    "picture": Cell("images", lambda _: [talk(lines.TEXT)], {"text": lines.TEXT}, _check_picture),
+    "picture": Cell("images", lambda _: [text_turn(lines.TEXT)], {"text": lines.TEXT}, _check_picture),
     "picture_back": Cell(
         "image in tool output",
-        lambda tools: [_one_call(tools.picture), talk(lines.TEXT)],
+        lambda tools: [_one_call(tools.picture), text_turn(lines.TEXT)],
         {"text": lines.TEXT},
         _check_picture_back,
         asks=2,
@@ -270,7 +270,7 @@ CELLS: Final[dict[str, Cell]] = {
     ),
     "wait": Cell(
         "429 with Retry-After",
-        lambda _: [[Status(429, _SLOW_DOWN, {"retry-after": str(WAIT)})], talk(lines.TEXT)],
+        lambda _: [[Status(429, _SLOW_DOWN, {"retry-after": str(WAIT)})], text_turn(lines.TEXT)],
         {"text": lines.TEXT},
         _check_wait,
         asks=2,
@@ -289,9 +289,9 @@ CELLS: Final[dict[str, Cell]] = {
 }
 
 
-def faults(cell: Cell, told: Told, expected: Told, asked: Asked, tools: Tools) -> list[str]:
+def faults(cell: Cell, value: Outcome, expected: Outcome, asked: Asked, tools: Tools) -> list[str]:
     """What is wrong with a cell."""
-    found = [] if expected == told else [f"the client has {told!r}, not {expected!r}"]
+    found = [] if expected == value else [f"the client has {value!r}, not {expected!r}"]
     if cell.asks is not None and len(asked.asks) != cell.asks:
         return [*found, f"the upstream was asked {len(asked.asks)} times, not {cell.asks}"]
     return found + cell.check(asked, tools)

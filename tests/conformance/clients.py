@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tests.conformance import lines
 from tests.conformance.agents import codex, opencode
-from tests.conformance.cells import CUT_OFF, FAILED, Call, Holds, Told, Tools
+from tests.conformance.cells import CUT_OFF, FAILED, Call, Holds, Outcome, Tools
 from tests.conformance.install import NPM, PYTHON, ROOT, node, opencode_in
 from tests.support.codex import Codex
 
@@ -19,7 +19,7 @@ class Note(NamedTuple):
     """What is to be known of a cell: the client's own way, or its own limit."""
 
     text: str
-    told: Told | None = None
+    told: Outcome | None = None
     """What the client has instead of what others have."""
     tried: bool = True
     """False: there is nothing to try."""
@@ -39,7 +39,7 @@ class Bench(NamedTuple):
     environ: Mapping[str, str]
 
 
-Drive = Callable[[Bench, Mapping[str, str]], dict[str, Told]]
+Drive = Callable[[Bench, Mapping[str, str]], dict[str, Outcome]]
 """Drives a client through cells, each with the model it asks for."""
 
 
@@ -60,7 +60,7 @@ class Client:
     npm: bool = False
 
 
-def _answers(command: list[str], bench: Bench, cells: Mapping[str, str]) -> dict[str, Told]:
+def _answers(command: list[str], bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
     """What a driver of its own process says."""
     words = {name: value for name, value in vars(lines).items() if name.isupper()}
     ran = subprocess.run(
@@ -75,8 +75,8 @@ def _answers(command: list[str], bench: Bench, cells: Mapping[str, str]) -> dict
     )
     if ran.returncode:
         return {cell: {"driver": ran.stderr[-1000:]} for cell in cells}
-    told: dict[str, Told] = json.loads(ran.stdout)
-    return told
+    result: dict[str, Outcome] = json.loads(ran.stdout)
+    return result
 
 
 def _python(module: str) -> Drive:
@@ -88,28 +88,28 @@ def _node(script: str, *arguments: str) -> Drive:
     return lambda bench, cells: _answers([str(node()), str(path), str(NPM), *arguments], bench, cells)
 
 
-def _one_by_one(cells: Mapping[str, str], drive: Callable[[str, str], Told]) -> dict[str, Told]:
+def _one_by_one(cells: Mapping[str, str], drive: Callable[[str, str], Outcome]) -> dict[str, Outcome]:
     """Each cell by a run of its own."""
-    told: dict[str, Told] = {}
+    result: dict[str, Outcome] = {}
     for cell, model in cells.items():
         try:
-            told[cell] = drive(cell, model)
+            result[cell] = drive(cell, model)
         except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
-            told[cell] = {"driver": repr(error)}
-    return told
+            result[cell] = {"driver": repr(error)}
+    return result
 
 
-def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Told]:
+def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
     return _one_by_one(cells, lambda cell, model: codex.drive(Codex(NPM, bench.folder / model), bench.url, cell, model))
 
 
-def _opencode(bench: Bench, cells: Mapping[str, str]) -> dict[str, Told]:
+def _opencode(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
     program = opencode_in(NPM) or Path("opencode")
     home = opencode.Opencode(program, bench.url, bench.folder / "opencode", bench.environ)
     return _one_by_one(cells, lambda cell, model: opencode.drive(home, cell, model))
 
 
-def _failed(words: str, **more: str) -> Told:
+def _failed(words: str, **more: str) -> Outcome:
     return {"error": Holds(words), **more}
 
 

@@ -34,8 +34,8 @@ def _own_node_is_new_enough() -> bool:
     node = shutil.which("node")
     if node is None:
         return False
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-    found = re.match(r"v(\d+)", said)
+    content = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.match(r"v(\d+)", content)
     return found is not None and int(found[1]) >= PINS["node"]["wanted"]
 
 
@@ -47,8 +47,8 @@ def node() -> Path:
 
 def npm_version(package: str) -> str | None:
     """What is there of a package."""
-    told = NPM / package / "package.json"
-    return str(json.loads(told.read_text())["version"]) if told.is_file() else None
+    result = NPM / package / "package.json"
+    return str(json.loads(result.read_text())["version"]) if result.is_file() else None
 
 
 def own_version(package: str = "am-proxy") -> str:

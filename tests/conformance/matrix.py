@@ -70,8 +70,8 @@ def versions(client: Client) -> str:
         main, *more = [npm_version(package) or "?" for package in (client.package, *client.more)]
     else:
         main, *more = [_pypi_version(package) for package in (client.package, *client.more)]
-    told = [f"{package} {version}" for package, version in zip(client.more, more, strict=True)]
-    return ", ".join([main, *told])
+    result = [f"{package} {version}" for package, version in zip(client.more, more, strict=True)]
+    return ", ".join([main, *result])
 
 
 def _pypi_version(package: str) -> str:

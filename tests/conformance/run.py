@@ -19,7 +19,7 @@ from tests.conformance.clients import CLIENTS, Bench, Client, chosen, surroundin
 from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
 from tests.conformance.matrix import page
 from tests.conformance.scripted_model import ScriptedModels, scripted_models
-from tests.support.script import talk
+from tests.support.script import text_turn
 
 PAGE: Final = ROOT / "docs" / "conformance.md"
 SILENT: Final = "silence"
@@ -37,13 +37,13 @@ def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder:
     models = {cell: f"{name}-{cell}" for cell in cells}
     for cell, model in models.items():
         scripted.set_scripts(model, CELLS[cell].play(client.tools))
-    told = client.drive(Bench(scripted.url, folder, surroundings(folder)), models) if models else {}
+    result = client.drive(Bench(scripted.url, folder, surroundings(folder)), models) if models else {}
     found: dict[str, list[str]] = {}
     for cell, model in models.items():
         note = client.notes.get(cell)
         expected = CELLS[cell].told if note is None or note.told is None else note.told
         asked = Asked(scripted.asks[model], scripted.times[model])
-        found[cell] = faults(CELLS[cell], told[cell], expected, asked, client.tools) + scripted.violations[model]
+        found[cell] = faults(CELLS[cell], result[cell], expected, asked, client.tools) + scripted.violations[model]
         sys.stdout.write(f"{'✗' if found[cell] else '✓'} {name}: {CELLS[cell].title} {found[cell] or ''}\n")
         sys.stdout.flush()
     return found
@@ -55,15 +55,15 @@ def drive(names: Sequence[str], wanted: Sequence[str], folder: Path) -> dict[str
     catalogued = {f"codex-{cell}": Model(upstream="scripted", context_window=64_000) for cell in CELLS}
     found: dict[str, dict[str, list[str]]] = {}
     with scripted_models(catalogued) as scripted:
-        scripted.set_scripts(TITLES, [talk("A title")])
+        scripted.set_scripts(TITLES, [text_turn("A title")])
         for name, client in clients.items():
             loud = [cell for cell in cells_of(client, wanted) if cell != SILENT]
             found[name] = run_cells(scripted, name, loud, folder)
         if SILENT in wanted:
             with ThreadPoolExecutor(len(clients)) as pool:
                 waiting = {name: pool.submit(run_cells, scripted, name, [SILENT], folder) for name in clients}
-            for name, heard in waiting.items():
-                found[name] |= heard.result()
+            for name, received in waiting.items():
+                found[name] |= received.result()
     return found
 
 
@@ -72,12 +72,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="drive the real clients")
     parser.add_argument("--client", action="append", choices=list(CLIENTS), default=[])
     parser.add_argument("--cell", action="append", choices=list(CELLS), default=[])
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     fetch_npm()
     fetch_pypi()
     with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
-        found = drive(told.client, told.cell or list(CELLS), Path(folder))
-    if not told.client and not told.cell:
+        found = drive(arguments.client, arguments.cell or list(CELLS), Path(folder))
+    if not arguments.client and not arguments.cell:
         PAGE.write_text(page(found))
         sys.stdout.write(f"written: {PAGE.relative_to(ROOT)}\n")
     return int(any(faults for cells in found.values() for faults in cells.values()))

@@ -34,13 +34,13 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
 def main() -> None:
     """Answer line by line until the input ends."""
     for line in sys.stdin:
-        told = json.loads(line)
-        if "id" not in told:
+        received = json.loads(line)
+        if "id" not in received:
             continue
-        result = answer(told["method"], told.get("params") or {})
+        result = answer(received["method"], received.get("params") or {})
         missing = {"error": {"code": -32601, "message": "there is no such method"}}
         body = missing if result is None else {"result": result}
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": told["id"], **body}) + "\n")
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": received["id"], **body}) + "\n")
         sys.stdout.flush()
 
 

@@ -36,7 +36,7 @@ name = "{name}"
 """
 
 
-def tells_its_replica(ask: Ask) -> list[Step]:
+def names_its_replica(ask: Ask) -> list[Step]:
     """A slow answer made of the name under which the replica asked. The longer prompts get longer answers."""
     steps = 200 if "long" in ask.body["messages"][-1]["content"] else 40
     words: list[Step] = []
@@ -61,13 +61,13 @@ class Stream(threading.Thread):
         try:
             with httpx.stream("POST", f"{self._url}/v1/responses", json=self._ask, timeout=30) as answer:
                 for line in answer.iter_lines():
-                    self._hear(line)
+                    self._read_line(line)
         except httpx.HTTPError:
             pass  # its replica was killed: `last` says so
         finally:
             self.began.set()
 
-    def _hear(self, line: str) -> None:
+    def _read_line(self, line: str) -> None:
         if line.startswith("event: "):
             self.last = line.removeprefix("event: ")
         elif '"response.output_text.delta"' in line:
@@ -78,7 +78,7 @@ class Stream(threading.Thread):
 
 @pytest.fixture(scope="module")
 def upstream() -> Iterator[ChatUpstream]:
-    with ChatUpstream(tells_its_replica) as server:
+    with ChatUpstream(names_its_replica) as server:
         yield server
 
 

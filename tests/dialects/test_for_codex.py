@@ -17,7 +17,7 @@ from app.protocol.response import Identity
 from tests.support import emitters, relay_turns
 from tests.support.grammar import check
 from tests.support.judges import judge
-from tests.support.servers.responses import Said, answer, begins, call, items
+from tests.support.servers.responses import ScriptedItem, answer, begins, call, items
 
 Json = dict[str, Any]
 End = Literal["stop", "length", "content_filter", "cut off"]
@@ -148,30 +148,30 @@ def over_chat(case: Case, *, for_codex: bool) -> list[Json]:
 
 def over_relay(case: Case, *, for_codex: bool, cut_call: str) -> list[Json]:
     """A server says it that speaks Responses itself; a call that a limit cut has this status there."""
-    said = relayed(case, cut_call)
+    content = relayed(case, cut_call)
     turn = relay_turns.new_turn(for_codex=for_codex)
     if case.end == "cut off":
-        cut = [event for event in items(*said) if not event["type"].endswith(".done")]
-        return relay_turns.heard(turn, [*begins(), *cut]) + relay_turns.plain(turn.end())
+        cut = [event for event in items(*content) if not event["type"].endswith(".done")]
+        return relay_turns.client_events(turn, [*begins(), *cut]) + relay_turns.plain(turn.end())
     if case.end == "stop":
-        return relay_turns.heard(turn, answer(*said))
+        return relay_turns.client_events(turn, answer(*content))
     reason = "max_output_tokens" if case.end == "length" else "content_filter"
-    return relay_turns.heard(turn, answer(*said, status="incomplete", incomplete_details={"reason": reason}))
+    return relay_turns.client_events(turn, answer(*content, status="incomplete", incomplete_details={"reason": reason}))
 
 
-def relayed(case: Case, cut_call: str) -> list[Said]:
+def relayed(case: Case, cut_call: str) -> list[ScriptedItem]:
     """The items of such a server."""
     parts = [piece for piece in case.pieces if piece.kind != "call"]
     calls = [piece.text for piece in case.pieces if piece.kind == "call"]
-    said = [message(parts)] if parts else []
-    said += [call(f"fc_{number}", f"call_{number}", "run", arguments) for number, arguments in enumerate(calls)]
+    history = [message(parts)] if parts else []
+    history += [call(f"fc_{number}", f"call_{number}", "run", arguments) for number, arguments in enumerate(calls)]
     if case.end in {"length", "content_filter"} and case.pieces[-1].text != "{}":
-        between, born, done = said[-1]
-        said[-1] = Said(between, born, {**done, "status": cut_call if calls else "incomplete"})
-    return said
+        between, born, done = history[-1]
+        history[-1] = ScriptedItem(between, born, {**done, "status": cut_call if calls else "incomplete"})
+    return history
 
 
-def message(pieces: list[Piece]) -> Said:
+def message(pieces: list[Piece]) -> ScriptedItem:
     """A message of these parts."""
     between: list[Json] = []
     content: list[Json] = []
@@ -190,7 +190,7 @@ def message(pieces: list[Piece]) -> Said:
             {"type": "response.content_part.done", **at, "part": content[-1]},
         ]
     born: Json = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-    return Said(between, born, {**born, "status": "completed", "content": content})
+    return ScriptedItem(between, born, {**born, "status": "completed", "content": content})
 
 
 def openai(case: Case, *, for_codex: bool) -> list[Json]:

@@ -66,7 +66,7 @@ def namespaced(count: int) -> list[Json]:
     ]
 
 
-def said_in_turns(count: int) -> list[Json]:
+def history_of_turns(count: int) -> list[Json]:
     """Words of everybody, one after the other."""
     return [{**USER, "role": role, "content": "word"} for _ in range(count) for role in ("developer", "user")] + [SAYS]
 
@@ -93,7 +93,7 @@ SHAPES: Final = [
     (signed, 1_500),
     (calls_of_one_id, 400),
     (namespaced, 1_200),
-    (said_in_turns, 400),
+    (history_of_turns, 400),
     (orphans, 400),
     (clashing_ids, 300),
 ]

@@ -50,20 +50,20 @@ WINDOW: Final = window(summary="a" * 200_000)
 WHOLE: Final = window(summary="So.", whole=True, after=[USER] * 500)
 
 
-def said(items: list[Json]) -> bytes:
+def request_body(items: list[Json]) -> bytes:
     return json.dumps({"model": "m", "input": [USER, *items, SAYS, USER]}).encode()
 
 
 def by_chat(body: bytes) -> ChatTurn:
     """What a chat server is asked."""
     options = chat_options()
-    return ChatTurn(expanded(parse_request(body), options.sealer), options=options, **stage())
+    return ChatTurn(expanded(parse_request(body), options.sealer), options=options, **turn_fields())
 
 
 def by_relay(body: bytes) -> RelayTurn:
     """What a server that speaks Responses is asked."""
     options = RelayOptions(sealer=SEALING.for_owner(""), origin=ORIGIN)
-    return RelayTurn(expanded_body(parse_request(body), options.sealer), options=options, **stage())
+    return RelayTurn(expanded_body(parse_request(body), options.sealer), options=options, **turn_fields())
 
 
 def chat_options(most: int = MOST_OPENED) -> ChatOptions:
@@ -71,7 +71,7 @@ def chat_options(most: int = MOST_OPENED) -> ChatOptions:
     return ChatOptions(sealer=sealing.for_owner(""), origin=ORIGIN)
 
 
-def stage() -> Json:
+def turn_fields() -> Json:
     return {
         "model": "m",
         "identity": Identity("resp_AM-1", 1),
@@ -95,25 +95,25 @@ ITEMS: Final = {
 )
 def test_four_times_the_sealed_items_take_four_times_as_long(name: str, work: Work) -> None:
     item, count = ITEMS[name]
-    assert_linear(name, lambda n: said([item] * n), work, count)
+    assert_linear(name, lambda n: request_body([item] * n), work, count)
 
 
 @pytest.mark.parametrize("work", [by_chat, by_relay])
 @pytest.mark.parametrize("name", ITEMS)
 def test_sealed_items_take_ten_bytes_for_a_byte_and_what_may_be_opened(name: str, work: Work) -> None:
     item, count = ITEMS[name]
-    body = said([item] * count * 4)
+    body = request_body([item] * count * 4)
     assert_lean(name, body, work, fixed=min(MOST_OPENED, 8 * len(body)))
 
 
 def test_only_the_last_window_that_opens_is_opened() -> None:
     """A hundred of them would be ten times what may be opened. One that opens nowhere is passed over."""
     forged = {**WINDOW, "encrypted_content": WINDOW["encrypted_content"][:-4] + "AAAA"}
-    request = parse_request(said([*[WINDOW] * 99, window(summary="The last."), forged]))
+    request = parse_request(request_body([*[WINDOW] * 99, window(summary="The last."), forged]))
     options = chat_options(MOST)
-    turn = ChatTurn(expanded(request, options.sealer), options=options, **stage())
-    told = [message["content"] for message in turn.ask["messages"]]
-    assert [text.rpartition("\n")[2] for text in told] == ["Hi", "The last.", "Yes.", "Hi"]
+    turn = ChatTurn(expanded(request, options.sealer), options=options, **turn_fields())
+    messages = [message["content"] for message in turn.ask["messages"]]
+    assert [text.rpartition("\n")[2] for text in messages] == ["Hi", "The last.", "Yes.", "Hi"]
     assert sentences(turn.warnings) == [
         "input[101] was left out: only the server that summed this conversation up can read it."
     ]
@@ -125,13 +125,13 @@ def test_a_request_whose_seals_hold_too_much_is_refused_by_its_path(item: Json, 
     def translate(request: CreateResponse) -> None:
         options = chat_options(MOST)
         if relayed:
-            RelayTurn(request, options=RelayOptions(sealer=options.sealer, origin=ORIGIN), **stage())
+            RelayTurn(request, options=RelayOptions(sealer=options.sealer, origin=ORIGIN), **turn_fields())
         else:
-            ChatTurn(request, options=options, **stage())
+            ChatTurn(request, options=options, **turn_fields())
 
-    translate(parse_request(said([item] * 3)))
+    translate(parse_request(request_body([item] * 3)))
     with pytest.raises(ProblemError) as raised:
-        translate(parse_request(said([item] * 60)))
+        translate(parse_request(request_body([item] * 60)))
     problem = raised.value.problem
     assert problem.code == "invalid_value"
     assert problem.param.startswith("input[")
@@ -143,6 +143,6 @@ def test_a_conversation_that_is_summed_up_first_may_open_the_same_seals_for_both
     wanted = {"context_management": [{"type": "compaction", "compact_threshold": 10}]}
     items = [USER, *[thought("hm " * 60_000)] * 9, SAYS, USER]
     request = parse_request(json.dumps({"model": "m", "input": items, **wanted}).encode())
-    turn = ChatTurn(request, options=chat_options(MOST), **stage())
+    turn = ChatTurn(request, options=chat_options(MOST), **turn_fields())
     assert sentences(turn.warnings) == []
     assert len(turn.ask["messages"]) == 3

@@ -123,9 +123,9 @@ def test_every_setting_that_a_page_names_exists(tmp_path: Path) -> None:
 
 
 def test_every_answer_of_the_symptoms_is_one_that_is_given() -> None:
-    told = re.findall(r"^\| `(\d{3}) (\w+)`", (DOCS / "troubleshooting.md").read_text(), re.MULTILINE)
-    assert told != []
-    assert {code: int(status) for status, code in told} == {code: ERROR_SHAPES[code].status for _, code in told}
+    result = re.findall(r"^\| `(\d{3}) (\w+)`", (DOCS / "troubleshooting.md").read_text(), re.MULTILINE)
+    assert result != []
+    assert {code: int(status) for status, code in result} == {code: ERROR_SHAPES[code].status for _, code in result}
 
 
 def test_the_index_of_decisions_lists_each_one_once_under_its_title() -> None:

@@ -55,8 +55,10 @@ def test_an_emitted_answer_takes_linear_time(shape: Callable[[int], list[Delta]]
 
 def never_done(count: int) -> list[Json]:
     """Messages and calls that the upstream begins and never ends."""
-    said = [message(f"msg_{at}", "Hi") if at % 2 else call(f"fc_{at}", f"call_{at}", "f", "{}") for at in range(count)]
-    return [event for event in items(*said) if not event["type"].endswith(".done")]
+    history = [
+        message(f"msg_{at}", "Hi") if at % 2 else call(f"fc_{at}", f"call_{at}", "f", "{}") for at in range(count)
+    ]
+    return [event for event in items(*history) if not event["type"].endswith(".done")]
 
 
 def cut_calls(count: int) -> list[Json]:

@@ -57,7 +57,7 @@ def test_what_was_not_given_is_told_by_its_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "posted", "told"),
+    ("field", "posted", "expected"),
     [
         ("instructions", "Be brief.", "Be brief."),
         ("temperature", 0, 0),
@@ -109,6 +109,6 @@ def test_what_was_not_given_is_told_by_its_default() -> None:
         ),
     ],
 )
-def test_what_was_given_is_told_again(field: str, posted: object, told: object) -> None:
+def test_what_was_given_is_told_again(field: str, posted: object, expected: object) -> None:
     """As it was, or as strict clients need it."""
-    assert echo(**{field: posted})[field] == told
+    assert echo(**{field: posted})[field] == expected

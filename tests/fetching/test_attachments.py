@@ -11,7 +11,7 @@ from app.fetching.attachments import PIECE, data_uri
 from app.fetching.fetcher import Fetched
 from app.options import Can
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
@@ -53,7 +53,7 @@ def chat(upstream: ScriptedUpstream, **settings: Any) -> Upstream:
 
 def test_a_chat_server_that_fetches_nothing_is_given_all_of_it() -> None:
     """Images and files, of messages and of outputs; each address is asked once."""
-    with Site({"/a.png": page(PNG), "/the%20b.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
+    with Site({"/a.png": page(PNG), "/the%20b.pdf": page(PDF)}) as site, ChatUpstream(text_turn("Hi")) as upstream:
         call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
         found = [image(f"{site.url}/a.png"), {"type": "input_text", "text": "so"}]
         answer = post(
@@ -75,7 +75,7 @@ def test_a_chat_server_that_fetches_nothing_is_given_all_of_it() -> None:
 
 
 def test_an_upstream_that_takes_addresses_is_given_those_of_images() -> None:
-    with Site({"/b.txt": page(b"words", kind="text/markdown")}) as site, ChatUpstream(talk("Hi")) as upstream:
+    with Site({"/b.txt": page(b"words", kind="text/markdown")}) as site, ChatUpstream(text_turn("Hi")) as upstream:
         answer = post(chat(upstream), says(image(f"{site.url}/a.png"), file(f"{site.url}/b.txt")))
     assert answer.status_code == 200, answer.text
     _, shown, given = upstream.asks[0].body["messages"][0]["content"]
@@ -106,7 +106,7 @@ def test_litellm_fetches_nothing_because_we_do(
 
 
 def test_never_means_never() -> None:
-    with Site({"/a.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
+    with Site({"/a.pdf": page(PDF)}) as site, ChatUpstream(text_turn("Hi")) as upstream:
         answer = post(chat(upstream), says(file(f"{site.url}/a.pdf")), fetch_urls="never")
     assert "is sent to the model as a link only" in answer.headers["x-am-warnings"]
     assert site.asked == []
@@ -134,8 +134,8 @@ def test_what_cannot_be_had_is_refused_by_its_path(
     """And no upstream is asked."""
     pages = {"/a": page(PNG + bytes(900)), "/b": page(PDF + bytes(900)), "/zip": page(b"PK\x03\x04\x00")}
     with Site(pages) as site, ChatUpstream() as upstream:
-        told = json.loads(json.dumps(items).replace("URL", site.url))
-        answer = post(chat(upstream, takes_image_urls=False), *told, **server)
+        result = json.loads(json.dumps(items).replace("URL", site.url))
+        answer = post(chat(upstream, takes_image_urls=False), *result, **server)
     error = answer.json()["error"]
     assert (answer.status_code, error["type"], error["code"]) == (400, "invalid_request_error", "invalid_value")
     assert error["param"].startswith(param)
@@ -147,7 +147,7 @@ def test_what_cannot_be_had_is_refused_by_its_path(
 def test_an_address_counts_as_often_as_it_is_named(times: int, status: int) -> None:
     """It is fetched once, but sent at each of its places."""
     document = PDF + bytes(512 - len(PDF))
-    with Site({"/a.pdf": page(document)}) as site, ChatUpstream(talk("Hi")) as upstream:
+    with Site({"/a.pdf": page(document)}) as site, ChatUpstream(text_turn("Hi")) as upstream:
         parts = [file(f"{site.url}/a.pdf") for _ in range(times)]
         answer = post(chat(upstream), says(), says(*parts), max_fetch_bytes=8 * 512)
     assert (answer.status_code, site.paths) == (status, ["/a.pdf"])
@@ -175,14 +175,14 @@ def test_a_data_uri_is_made_of_pieces(length: int) -> None:
 
 def test_several_are_fetched_side_by_side_but_not_all_at_once() -> None:
     pages = {f"/{number}": page(PNG, pause=0.05) for number in range(12)}
-    with Site(pages) as site, ChatUpstream(talk("Hi")) as upstream:
+    with Site(pages) as site, ChatUpstream(text_turn("Hi")) as upstream:
         answer = post(chat(upstream, takes_image_urls=False), says(*[image(f"{site.url}{path}") for path in pages]))
     assert answer.status_code == 200, answer.text
     assert 1 < site.most_at_once <= 4
 
 
 def test_what_a_model_cannot_take_is_not_fetched_for_it() -> None:
-    with Site({"/a.png": page(PNG), "/b.pdf": page(PDF)}) as site, ChatUpstream(talk("Hi")) as upstream:
+    with Site({"/a.png": page(PNG), "/b.pdf": page(PDF)}) as site, ChatUpstream(text_turn("Hi")) as upstream:
         settings = Settings(
             server=Server(allow_private_urls=True, lenient=True),
             upstreams={"there": chat(upstream, takes_image_urls=False)},
@@ -198,14 +198,14 @@ def test_what_a_model_cannot_take_is_not_fetched_for_it() -> None:
 
 def test_what_a_compaction_item_names_by_address_is_fetched_as_well() -> None:
     """The item was made where the upstream fetched pictures itself; the conversation goes on where it does not."""
-    talks = [talk("A summary."), talk("A cat."), talk("Still a cat.")]
+    talks = [text_turn("A summary."), text_turn("A cat."), text_turn("Still a cat.")]
     with Site({"/a.png": page(PNG)}) as site, ChatUpstream(*talks) as upstream:
         settings = Settings(
             server=Server(allow_private_urls=True),
             upstreams={"there": chat(upstream), "blind": chat(upstream, takes_image_urls=False)},
             models={"m": Model(upstream="there"), "blind": Model(upstream="blind")},
         )
-        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "word " * 200}]
+        history = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "word " * 200}]
         managed = {"context_management": [{"type": "compaction", "compact_threshold": 10}]}
         with serving(settings) as url:
 
@@ -213,12 +213,12 @@ def test_what_a_compaction_item_names_by_address_is_fetched_as_well() -> None:
                 body = {"model": model, "input": items, **fields}
                 return httpx.post(f"{url}/v1/responses", json=body, timeout=20)
 
-            first = asked("m", [*said, says(image(f"{site.url}/a.png"))], **managed)
+            first = asked("m", [*history, says(image(f"{site.url}/a.png"))], **managed)
             window = first.json()["output"][0]
             assert (window["type"], site.paths) == ("compaction", [])
-            answer = asked("blind", [said[0], window, says()])
+            answer = asked("blind", [history[0], window, says()])
             site.pages.clear()
-            missed = asked("blind", [said[0], window, says()])
+            missed = asked("blind", [history[0], window, says()])
     assert (answer.status_code, site.paths) == (200, ["/a.png", "/a.png"])
     pictures = [
         part["image_url"]["url"]

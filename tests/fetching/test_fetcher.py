@@ -70,8 +70,8 @@ async def refused(url: str, wanted: Wanted = "image", size: int = 10_000, **sett
 )
 async def test_what_it_is_its_bytes_say(found: Page, wanted: Wanted, kind: str) -> None:
     with Site({"/it?a=b": found}) as site:
-        told = await fetched(f"http://open.example:{site.port}/it?a=b", wanted)
-    assert told == Fetched(kind, b"".join(found.pieces))
+        result = await fetched(f"http://open.example:{site.port}/it?a=b", wanted)
+    assert result == Fetched(kind, b"".join(found.pieces))
     assert "cookie" not in site.asked[0].lower()
     assert "authorization" not in site.asked[0].lower()
 
@@ -168,7 +168,7 @@ async def test_whatever_goes_wrong_on_the_way_is_told_alike() -> None:
     """Which names exist and which ports are open is nobody's to learn here."""
     with Site({"/500": Page(500), "/zip": page(PNG, content_encoding="gzip"), "/slow": page(PNG, pause=30)}) as site:
         base = f"http://open.example:{site.port}"
-        told = {
+        result = {
             await refused(f"{base}/404"),
             await refused(f"{base}/500"),
             await refused(f"{base}/zip"),
@@ -177,7 +177,7 @@ async def test_whatever_goes_wrong_on_the_way_is_told_alike() -> None:
             await refused("http://open.example:9/"),
             await refused(f"https://open.example:{site.port}/tls", timeout=0.2),
         }
-    assert told == {NOT_FETCHED}
+    assert result == {NOT_FETCHED}
 
 
 @pytest.mark.parametrize("found", [page(PNG, content_length=str(10**9)), page(PNG, bytes(500), bytes(500))])

@@ -72,8 +72,10 @@ def test_long_bodies_are_redacted_in_a_thread(
 
 
 def test_of_a_very_long_answer_the_size_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    said = Message(id="msg_1", status="completed", content=[OutputText(text="a" * LONGEST)])
-    last = ResponseCompleted(sequence_number=9, response=Response(id="resp_1", created_at=1, model="m", output=[said]))
+    content = Message(id="msg_1", status="completed", content=[OutputText(text="a" * LONGEST)])
+    last = ResponseCompleted(
+        sequence_number=9, response=Response(id="resp_1", created_at=1, model="m", output=[content])
+    )
     with caplog.at_level("INFO", "am_proxy.bodies"):
         BodyLog().began({"request_id": "req-1"}).sent([last])
     assert caplog.records[0].__dict__["fields"] == {"response": {"left_out": f"… (more than {LONGEST} bytes)"}}

@@ -8,7 +8,7 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.metrics import samples
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Script, Status
 from tests.support.serving import serving
 
@@ -48,19 +48,19 @@ def two(first: ChatUpstream | ResponsesUpstream, second: ChatUpstream, **options
 )
 def test_a_fallback(caplog: pytest.LogCaptureFixture, failing: Script, retries: int) -> None:
     """What is sent a second time to the same upstream is one ask: the log counts how often."""
-    with ChatUpstream(failing) as first, ChatUpstream(talk("Hi")) as second:
+    with ChatUpstream(failing) as first, ChatUpstream(text_turn("Hi")) as second:
         asks, _ = observed(caplog, two(first, second, retries=retries), {})
         assert len(first.asks) == 1 + retries
-    said = [{"role": "user", "content": "Hi"}]
+    items = [{"role": "user", "content": "Hi"}]
     assert [(name, ask["model"], ask["messages"]) for name, ask in asks] == [
-        ("one", "m", said),
-        ("other", "theirs", said),
+        ("one", "m", items),
+        ("other", "theirs", items),
     ]
 
 
 def test_the_log_has_the_warnings_of_the_upstream_that_was_asked_last(caplog: pytest.LogCaptureFixture) -> None:
     """The first one has a search of its own, the second knows of none."""
-    with ResponsesUpstream([Status(500)]) as first, ChatUpstream(talk("Hi")) as second:
+    with ResponsesUpstream([Status(500)]) as first, ChatUpstream(text_turn("Hi")) as second:
         asks, [line] = observed(caplog, two(first, second), {"tools": [{"type": "web_search"}]})
     assert [name for name, _ in asks] == ["one", "other"]
     assert line["upstream"] == "other"
@@ -68,7 +68,7 @@ def test_the_log_has_the_warnings_of_the_upstream_that_was_asked_last(caplog: py
 
 
 def test_an_upstream_that_is_left_alone_is_not_observed(caplog: pytest.LogCaptureFixture) -> None:
-    with ChatUpstream([Status(503)]) as first, ChatUpstream(talk("Hi")) as second:
+    with ChatUpstream([Status(503)]) as first, ChatUpstream(text_turn("Hi")) as second:
         asks, _ = observed(caplog, two(first, second, retries=0, breaker_failures=1), {}, {})
         assert len(first.asks) == 1
     assert [name for name, _ in asks] == ["one", "other", "other"]
@@ -81,7 +81,7 @@ def test_the_ask_behind_a_summary(caplog: pytest.LogCaptureFixture) -> None:
         {"role": "user", "content": "Go on."},
     ]
     managed = [{"type": "compaction", "compact_threshold": 100}]
-    with ChatUpstream(talk("1. It was remembered."), talk("Yes.")) as upstream:
+    with ChatUpstream(text_turn("1. It was remembered."), text_turn("Yes.")) as upstream:
         settings = Settings(
             server=Server(log_bodies=True),
             upstreams={"one": Upstream(via="chat", base_url=upstream.url)},
@@ -120,7 +120,7 @@ SEARCH: Json = {"tools": [{"type": "web_search"}]}
 
 
 def test_an_attempt_that_failed_is_observed_though_another_upstream_answers(caplog: pytest.LogCaptureFixture) -> None:
-    with ResponsesUpstream([Status(500)]) as first, ChatUpstream(talk("Hi")) as second:
+    with ResponsesUpstream([Status(500)]) as first, ChatUpstream(text_turn("Hi")) as second:
         failed, line, errors = watched(caplog, two(first, second), SEARCH)
     assert failed == [("one", "upstream_error")]
     assert errors == of_one(1)
@@ -130,7 +130,7 @@ def test_an_attempt_that_failed_is_observed_though_another_upstream_answers(capl
 
 def test_a_fallback_that_cannot_be_asked_this_is_not_blamed(caplog: pytest.LogCaptureFixture) -> None:
     only_relayed = {"input": [{"role": "user", "content": "Hi"}, {"type": "from_the_future"}]} | SEARCH
-    with ResponsesUpstream([Status(500)]) as first, ChatUpstream(talk("Hi")) as second:
+    with ResponsesUpstream([Status(500)]) as first, ChatUpstream(text_turn("Hi")) as second:
         failed, line, errors = watched(caplog, two(first, second), only_relayed)
         assert second.asks == []
     assert failed == [("one", "upstream_error")]

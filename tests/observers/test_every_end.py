@@ -15,7 +15,7 @@ from tests.support.raw import send_raw
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 ENDS = "am_proxy_requests_total"
 
@@ -28,7 +28,7 @@ def upstream() -> Iterator[ChatUpstream]:
 
 @pytest.fixture
 def url(upstream: ChatUpstream) -> Iterator[str]:
-    with serving(behind(upstream)) as address:
+    with serving(settings_of(upstream)) as address:
         yield address
 
 

@@ -15,7 +15,7 @@ from tests.support.servers import ChatUpstream, Hang, ResponsesUpstream, Status
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 ABOVE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -123,7 +123,7 @@ def test_a_relayed_turn_takes_its_span_along_too(collector: Collector) -> None:
 
 async def test_each_turn_on_a_websocket_has_a_span_of_its_own(collector: Collector) -> None:
     with ChatUpstream([says("Hi"), stops(), counts(7, 5)], [Hang()]) as upstream:
-        settings = behind(upstream, traces=collector.url)
+        settings = settings_of(upstream, traces=collector.url)
         with serving(settings) as url:
             async with opened(url, {"traceparent": ABOVE}) as client:
                 await client.id_of(input="Hello")

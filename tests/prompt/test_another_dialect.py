@@ -20,7 +20,7 @@ from tests.support.chat_requests import call, output, user
 from tests.support.emitters import ReadableSealer
 from tests.support.messages_blocks import Json, block, by_model, by_user, gave, used, words
 from tests.support.messages_encoder import FORM, MARK, MessagesBody, encode
-from tests.support.messages_histories import HISTORIES, History, said, text, thought
+from tests.support.messages_histories import HISTORIES, History, assistant_message, text, thought
 from tests.support.warning_sentences import sentences
 
 RULES: Final = PromptRules(
@@ -71,8 +71,8 @@ def test_what_is_to_be_cached_can_be_marked_from_the_prompt_alone() -> None:
 
 
 PIECES: Final = {
-    "text": lambda number: (said(text(f"t{number}")), words(f"t{number}")),
-    "refusal": lambda number: (said({"type": "refusal", "refusal": f"t{number}"}), words(f"t{number}")),
+    "text": lambda number: (assistant_message(text(f"t{number}")), words(f"t{number}")),
+    "refusal": lambda number: (assistant_message({"type": "refusal", "refusal": f"t{number}"}), words(f"t{number}")),
     "thought": lambda number: (thought(f"t{number}"), block(f"t{number}")),
     "call": lambda number: (call(f"c{number}"), used(f"c{number}")),
 }

@@ -52,9 +52,9 @@ def test_an_effort_is_the_nearest_below_and_the_caller_is_told(
     if warning is None:
         assert warnings == []
     else:
-        [told] = warnings
-        assert told.details.startswith("'reasoning.effort")
-        assert told.details.endswith(f"{warning}.")
+        [reported] = warnings
+        assert reported.details.startswith("'reasoning.effort")
+        assert reported.details.endswith(f"{warning}.")
 
 
 def test_the_ask_holds_the_effort_that_the_model_knows() -> None:

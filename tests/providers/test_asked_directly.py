@@ -44,8 +44,8 @@ def served(folder: Path, *script: Any, provider: str, **environment: str) -> Ite
     """The server's address, with a server of ours in the place of this provider's."""
     with ChatUpstream([*script]) as server, changed(provider, base_url=server.url):
         server.may_violate = True  # what a provider wants otherwise is wanted otherwise here
-        told = settings(folder, GROQ.replace("groq", provider), **environment)
-        with serving(told) as url:
+        result = settings(folder, GROQ.replace("groq", provider), **environment)
+        with serving(result) as url:
             yield url, server
 
 
@@ -69,10 +69,10 @@ def test_an_alias_means_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ['base_url = "https://elsewhere.test/v1"', 'auth = "passthrough"', 'api_key = "k"'], ids=str.split
+    "content", ['base_url = "https://elsewhere.test/v1"', 'auth = "passthrough"', 'api_key = "k"'], ids=str.split
 )
-def test_the_key_of_the_environment_goes_nowhere_else(said: str, tmp_path: Path) -> None:
-    upstream = settings(tmp_path, f"{GROQ}{said}\n", GROQ_API_KEY=KEY).upstreams["it"]
+def test_the_key_of_the_environment_goes_nowhere_else(content: str, tmp_path: Path) -> None:
+    upstream = settings(tmp_path, f"{GROQ}{content}\n", GROQ_API_KEY=KEY).upstreams["it"]
     assert upstream.api_key is None or upstream.api_key.reveal() == "k"
 
 

@@ -114,9 +114,9 @@ def test_its_settings_are_settings_of_an_upstream(provider: Provider) -> None:
 @every
 def test_what_its_own_table_says_stands_above_its_provider(provider: Provider) -> None:
     if provider.speaks_chat:
-        said: Json = {"base_url": "http://h/v1", "reasoning_field": "reasoning", "named_tool_choice": "name"}
-        upstream = Upstream.model_validate({"via": "chat", "provider": provider.name, **said})
-        assert {name: getattr(upstream, name) for name in said} == said
+        content: Json = {"base_url": "http://h/v1", "reasoning_field": "reasoning", "named_tool_choice": "name"}
+        upstream = Upstream.model_validate({"via": "chat", "provider": provider.name, **content})
+        assert {name: getattr(upstream, name) for name in content} == content
 
 
 @every
@@ -196,13 +196,15 @@ REFUSALS: Final = {
 
 @every
 def test_the_words_of_its_errors_are_understood(provider: Provider) -> None:
-    said = {text: code for (name, text), code in REFUSALS.items() if name == provider.name}
-    for text, code in said.items():
+    content = {text: code for (name, text), code in REFUSALS.items() if name == provider.name}
+    for text, code in content.items():
         problem = problem_of_status(400, ErrorBody(text), model="m", headers={}, secret=None)
         assert problem.code == code, text
     patterns = [pattern for patterns in provider.error_words for pattern in patterns]
-    assert [pattern for pattern in patterns if not any(re.search(pattern, text, re.IGNORECASE) for text in said)] == []
-    assert bool(said) == bool(patterns)
+    assert [
+        pattern for pattern in patterns if not any(re.search(pattern, text, re.IGNORECASE) for text in content)
+    ] == []
+    assert bool(content) == bool(patterns)
 
 
 def test_an_overloaded_server_may_be_asked_again_whatever_litellm_calls_the_error() -> None:

@@ -56,8 +56,8 @@ def test_no_other_file_names_a_provider() -> None:
 
 def test_each_name_stands_in_one_file() -> None:
     for provider in PROVIDERS:
-        said = f'name="{provider.name}"'
-        files = [file.name for file in (APP / "providers").glob("*.py") if said in file.read_text()]
+        content = f'name="{provider.name}"'
+        files = [file.name for file in (APP / "providers").glob("*.py") if content in file.read_text()]
         assert len(files) == 1, (provider.name, files)
 
 

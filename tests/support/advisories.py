@@ -31,13 +31,13 @@ MENDED: Final = {
 
 def found(text: str) -> list[str]:
     """What is wrong with the pins in this text."""
-    told = []
+    result = []
     for name, version in re.findall(r"^([a-z0-9-]+)==([^ ;\n]+)", text, re.MULTILINE):
         if version in MALICIOUS.get(name, ()):
-            told.append(f"{name} {version} is malicious")
+            result.append(f"{name} {version} is malicious")
         elif name in MENDED and _number(version) < _number(MENDED[name]):
-            told.append(f"{name} {version} has a known hole: take {MENDED[name]} or newer")
-    return told
+            result.append(f"{name} {version} has a known hole: take {MENDED[name]} or newer")
+    return result
 
 
 def _number(version: str) -> tuple[int, ...]:
@@ -46,13 +46,13 @@ def _number(version: str) -> tuple[int, ...]:
 
 def main() -> int:
     """Look at both lock files."""
-    told = [
+    result = [
         f"{name}: {fault}"
         for name in ("requirements.lock", "requirements-dev.lock")
         for fault in found((ROOT / name).read_text())
     ]
-    sys.stderr.writelines(f"{line}\n" for line in told)
-    return bool(told)
+    sys.stderr.writelines(f"{line}\n" for line in result)
+    return bool(result)
 
 
 if __name__ == "__main__":

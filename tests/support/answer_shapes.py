@@ -126,22 +126,22 @@ def grounded(n: int) -> Json:
 def distinct_grounds(n: int) -> Json:
     """The same, each about a part of its own."""
     supports = [
-        {"segment": {"startIndex": 4 * seat, "endIndex": 4 * seat + 4}, "groundingChunkIndices": [0]}
-        for seat in range(n)
+        {"segment": {"startIndex": 4 * index, "endIndex": 4 * index + 4}, "groundingChunkIndices": [0]}
+        for index in range(n)
     ]
     metadata = [{"groundingChunks": [{"web": {"uri": PAGE, "title": "A"}}], "groundingSupports": supports}]
     return {**says("text" * n), "vertex_ai_grounding_metadata": metadata}
 
 
-def told_by_words(n: int) -> Json:
+def many_text_deltas(n: int) -> Json:
     """The same, whose numbers are off, so that each is looked for by its words."""
-    told = grounded(n)
-    for seat, support in enumerate(told["vertex_ai_grounding_metadata"][0]["groundingSupports"][:]):
-        told["vertex_ai_grounding_metadata"][0]["groundingSupports"][seat] = {
+    result = grounded(n)
+    for index, support in enumerate(result["vertex_ai_grounding_metadata"][0]["groundingSupports"][:]):
+        result["vertex_ai_grounding_metadata"][0]["groundingSupports"][index] = {
             **support,
             "segment": {"startIndex": 1, "endIndex": 4, "text": "no such text"},
         }
-    return told
+    return result
 
 
 ENTRY: Final = {"token": "a", "logprob": -1, "top_logprobs": [{"token": "a", "logprob": -1}]}
@@ -188,7 +188,7 @@ CHAT: Final[dict[str, Callable[[int], bytes]]] = {
     "white space that is cited": lambda n: lines([*[says(" "), cites(PAGE, "A", 50, 60)] * n, says("a"), stops()]),
     "one ground often": lambda n: lines([grounded(n), stops()]),
     "grounds": lambda n: lines([distinct_grounds(n), stops()]),
-    "grounds by their words": lambda n: lines([told_by_words(n), stops()]),
+    "grounds by their words": lambda n: lines([many_text_deltas(n), stops()]),
     "markers": lambda n: lines([{**says("a[1]" * n), "citations": [PAGE]}, stops()]),
     "repeated sources": lambda n: lines([*[{**says("a[1]"), "citations": [PAGE]}] * n, stops()]),
     "provider state": lambda n: lines([*[delta(reasoning_details=KEPT)] * n, says("a"), stops()]),
@@ -269,7 +269,7 @@ def renamed(told: list[Json]) -> list[Json]:
 
 def annotated(n: int) -> list[Json]:
     """A message with many citations."""
-    told = answer(message("msg_1", "a"))
+    result = answer(message("msg_1", "a"))
     name = "response.output_text.annotation.added"
     cited = {"type": name, "item_id": "msg_1", "output_index": 0, "content_index": 0, "annotation": {"url": PAGE}}
-    return [*told[:5], *[{**cited, "annotation_index": k} for k in range(n)], *told[5:]]
+    return [*result[:5], *[{**cited, "annotation_index": k} for k in range(n)], *result[5:]]

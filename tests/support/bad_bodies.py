@@ -11,7 +11,7 @@ def tool(**fields: Any) -> dict[str, Any]:
     return {"tools": [{"type": "function", "name": "f", **fields}]}
 
 
-def said(**fields: Any) -> dict[str, Any]:
+def request_body(**fields: Any) -> dict[str, Any]:
     return {"input": [{"role": "user", "content": "hi"}, fields]}
 
 
@@ -29,18 +29,18 @@ BODIES: list[tuple[dict[str, Any], str, str]] = [
     ({"input": None}, MISSING, "input"),
     ({"input": 5}, TYPE, "input"),
     ({"input": ["hi"]}, TYPE, "input[0]"),
-    (said(role="robot", content="x"), INVALID, "input[1].role"),
-    (said(content="x"), MISSING, "input[1].role"),
-    (said(role="user"), MISSING, "input[1].content"),
-    (said(role="user", content=[{"text": "x"}]), MISSING, "input[1].content[0].type"),
-    (said(role="user", content=[{"type": "input_text"}]), MISSING, "input[1].content[0].text"),
-    (said(type="function_call", name="f", arguments="{}"), MISSING, "input[1].call_id"),
-    (said(type="function_call", call_id="c", name="f", arguments={}), TYPE, "input[1].arguments"),
-    (said(type="function_call_output", call_id="c"), MISSING, "input[1].output"),
-    (said(type="item_reference", id="msg_1"), UNSUPPORTED, "input[1]"),
+    (request_body(role="robot", content="x"), INVALID, "input[1].role"),
+    (request_body(content="x"), MISSING, "input[1].role"),
+    (request_body(role="user"), MISSING, "input[1].content"),
+    (request_body(role="user", content=[{"text": "x"}]), MISSING, "input[1].content[0].type"),
+    (request_body(role="user", content=[{"type": "input_text"}]), MISSING, "input[1].content[0].text"),
+    (request_body(type="function_call", name="f", arguments="{}"), MISSING, "input[1].call_id"),
+    (request_body(type="function_call", call_id="c", name="f", arguments={}), TYPE, "input[1].arguments"),
+    (request_body(type="function_call_output", call_id="c"), MISSING, "input[1].output"),
+    (request_body(type="item_reference", id="msg_1"), UNSUPPORTED, "input[1]"),
     ({"input": [{"role": "user", "content": "x"}] * 4}, INVALID, "input"),
-    (said(role="user", content=[{"type": "input_text", "text": "x"}] * 11), INVALID, "input[1]"),
-    (said(type="configuration_update", reasoning={"effort": "ultra"}), INVALID, "input[1].reasoning.effort"),
+    (request_body(role="user", content=[{"type": "input_text", "text": "x"}] * 11), INVALID, "input[1]"),
+    (request_body(type="configuration_update", reasoning={"effort": "ultra"}), INVALID, "input[1].reasoning.effort"),
     (image("ftp://example.com/x.png"), INVALID, IMAGE_URL),
     (image("file:///etc/passwd"), INVALID, IMAGE_URL),
     (image("http://user:word@example.com/x.png"), INVALID, IMAGE_URL),

@@ -30,7 +30,7 @@ def turn(options: ChatOptions = DEFAULT, **fields: object) -> ChatTurn:
     )
 
 
-def heard(turn: ChatTurn, *chunks: Chunk) -> list[dict[str, Any]]:
+def client_events(turn: ChatTurn, *chunks: Chunk) -> list[dict[str, Any]]:
     """Every event of the turn, sound in the eyes of the grammar, of both judges and of the reference consumer."""
     events = turn.begin()
     for chunk in chunks:
@@ -38,9 +38,9 @@ def heard(turn: ChatTurn, *chunks: Chunk) -> list[dict[str, Any]]:
             events += turn.receive(chunk)
     if not turn.over:
         events += turn.end()
-    told = [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
-    check(told)
-    judge(told)
-    judge_response(told[-1]["response"])
-    check_consumed(told)
-    return told
+    result = [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
+    check(result)
+    judge(result)
+    judge_response(result[-1]["response"])
+    check_consumed(result)
+    return result

@@ -35,8 +35,8 @@ def messages(*items: object, options: ChatOptions = DEFAULT) -> list[dict[str, A
     """The messages for these items, which must need no warning."""
     asked = ask(options, input=list(items))
     assert asked.warnings == []
-    told: list[dict[str, Any]] = asked.body["messages"]
-    return told
+    sent_messages: list[dict[str, Any]] = asked.body["messages"]
+    return sent_messages
 
 
 def refusal(*items: object, options: ChatOptions = DEFAULT) -> tuple[str, str]:
@@ -72,17 +72,17 @@ def output(call_id: str, value: object = "done") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": call_id, "output": value}
 
 
-def told_call(call_id: str, name: str = "f", arguments: str = "{}") -> dict[str, Any]:
+def sent_call(call_id: str, name: str = "f", arguments: str = "{}") -> dict[str, Any]:
     """A past call as a chat server is told of it."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def told_calls(*calls: dict[str, Any], content: str | None = None, **more: object) -> dict[str, Any]:
+def sent_calls(*calls: dict[str, Any], content: str | None = None, **more: object) -> dict[str, Any]:
     """An assistant message with calls."""
     return {"role": "assistant", "content": content, **more, "tool_calls": list(calls)}
 
 
-def told_output(call_id: str, content: str = "done") -> dict[str, Any]:
+def sent_output(call_id: str, content: str = "done") -> dict[str, Any]:
     """An output as a chat server is told of it."""
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 

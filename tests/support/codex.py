@@ -58,8 +58,8 @@ class Ran:
 
     def items(self, kind: str) -> list[dict[str, Any]]:
         """The finished items of one type."""
-        told = [event["item"] for event in self.events if event["type"] == "item.completed"]
-        return [item for item in told if item["type"] == kind]
+        result = [event["item"] for event in self.events if event["type"] == "item.completed"]
+        return [item for item in result if item["type"] == kind]
 
     @property
     def said(self) -> list[str]:
@@ -93,8 +93,8 @@ class Codex:
         catalogue = httpx.get(address, headers=headers, timeout=10).raise_for_status().json()
         catalogue["models"] = [{**entry, **(card or {})} for entry in catalogue["models"]]
         (self.folder / "models.json").write_text(json.dumps(catalogue), "utf-8")
-        told = CONFIG.format(model=model, url=url, provider=provider, python=sys.executable, mcp_server=MCP_SERVER)
-        (self.folder / "config.toml").write_text(told, "utf-8")
+        result = CONFIG.format(model=model, url=url, provider=provider, python=sys.executable, mcp_server=MCP_SERVER)
+        (self.folder / "config.toml").write_text(result, "utf-8")
 
     def run(
         self,
@@ -108,7 +108,7 @@ class Codex:
         assert node, "node is not installed here"
         launcher = self.modules / "@openai" / "codex" / "bin" / "codex.js"
         always = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
-        told = subprocess.run(
+        completed = subprocess.run(
             [node, str(launcher), "exec", *always, *flags, "--", prompt],
             cwd=self.work,
             env={
@@ -123,5 +123,5 @@ class Codex:
             timeout=timeout,
             check=False,
         )
-        events = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
-        return Ran(told.returncode, events, told.stderr)
+        events = [json.loads(line) for line in completed.stdout.splitlines() if line.startswith("{")]
+        return Ran(completed.returncode, events, completed.stderr)

@@ -72,7 +72,7 @@ def compaction(summary: str, **more: Any) -> Json:
     return {"type": "compaction", "encrypted_content": sealed_window(Window(summary=summary, **more), ReadableSealer())}
 
 
-def told(summary: str) -> tuple[str, str]:
+def summary_text(summary: str) -> tuple[str, str]:
     return ("user", f"{INTRODUCTION}\n\n{summary}")
 
 
@@ -94,7 +94,7 @@ def second_turn(first: Turn) -> Turn:
     return turn_for(first.next_request)
 
 
-def heard(turn: Turn, *answers: list[Json]) -> list[Json]:
+def client_events(turn: Turn, *answers: list[Json]) -> list[Json]:
     """The whole stream of a model's server that answers so, ask by ask."""
     first, *further = answers
     events = [*turn.begin(), *read(turn, first)]
@@ -118,4 +118,4 @@ def outcome(events: list[Json]) -> tuple[str, list[str], str]:
     )
 
 
-SAID = [user("Do it."), assistant("Done."), user("Well done.")]
+HISTORY = [user("Do it."), assistant("Done."), user("Well done.")]

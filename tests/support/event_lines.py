@@ -39,10 +39,10 @@ def _line(event: Mapping[str, Any]) -> str:
 def _words(verb: str, event: Mapping[str, Any]) -> str:
     if verb == "delta":
         return f"says {event['delta']!r}"
-    said = [event[key] for key in ("arguments", "input", "command", "text", "refusal") if key in event]
-    if not said:  # a sign of an image's making
+    items = [event[key] for key in ("arguments", "input", "command", "text", "refusal") if key in event]
+    if not items:  # a sign of an image's making
         return verb
-    return f"{'added' if verb == 'added' else 'said'} {said[0]!r}"
+    return f"{'added' if verb == 'added' else 'said'} {items[0]!r}"
 
 
 def _lifecycle(kind: str, response: Mapping[str, Any]) -> str:

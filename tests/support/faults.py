@@ -23,12 +23,12 @@ def change_in(kind: str, key: str, nth: int = 0, /, **fields: Any) -> Break:
     return lambda stream: stream[at(stream, kind, nth)][key].update(fields)
 
 
-def in_output(seat: int, **fields: Any) -> Break:
+def in_output(index: int, **fields: Any) -> Break:
     """Break an item both where it is done and in the final output, so that the two agree."""
 
     def break_both(stream: Stream) -> None:
         done = [event for event in stream if event["type"] == "response.output_item.done"]
-        item = next(event for event in done if event["output_index"] == seat)["item"]
+        item = next(event for event in done if event["output_index"] == index)["item"]
         place = stream[-1]["response"]["output"].index(item)
         item.update(fields)
         stream[-1]["response"]["output"][place].update(fields)

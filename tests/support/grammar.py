@@ -82,7 +82,7 @@ class _Reading:
         check_response(response)
         self._first = self._first or response
         same_echo(self._first, response)
-        output = [self._done[seat] for seat in sorted(self._done)]
+        output = [self._done[index] for index in sorted(self._done)]
         require(response["output"] == output, "a response's output equals the done items, in the order of their seats")
         if kind not in LAST:
             require(response["status"] == "in_progress", "a response is in_progress until the last event")
@@ -109,11 +109,11 @@ class _Reading:
             require(not cut, "an unfinished call of a failed response is never done")
 
     def _added(self, event: Event) -> None:
-        item, seat = event["item"], event["output_index"]
+        item, index = event["item"], event["output_index"]
         require(item.get("type") in KINDS, f"{item.get('type')!r} is an item clients know")
         kind = KINDS[item["type"]]
         kind.check(item)
-        require(seat == self._seats, "a new item takes the next seat; no output_index is used twice")
+        require(index == self._seats, "a new item takes the next seat; no output_index is used twice")
         require(item["id"] not in self._ids, "no item id is used twice")
         whole = isinstance(kind.shape, Sealed)
         require(whole or item["status"] == "in_progress", "an added item is in_progress")
@@ -127,7 +127,7 @@ class _Reading:
             self._call_ids.add(item["call_id"])
         self._ids.add(item["id"])
         self._seats += 1
-        self._open[seat] = OpenItem(item, kind)
+        self._open[index] = OpenItem(item, kind)
 
     def _opened(self, event: Event) -> OpenItem:
         open_item = self._open.get(event["output_index"])
@@ -161,24 +161,24 @@ class _Reading:
         else:
             for field, parts in open_item.parts.items():
                 require(item.get(field, []) == parts, f"{field} of a done item equals its done parts")
-            said = [part for parts in open_item.parts.values() for part in parts]
+            items = [part for parts in open_item.parts.values() for part in parts]
             sealed = item.get("encrypted_content", "AM1.")
             require(is_text(sealed) and sealed != "", "what an item carries sealed is a text, and not empty")
-            only_carries = "encrypted_content" in item and not said
-            speaks = any(_says_something(part) for part in said)
+            only_carries = "encrypted_content" in item and not items
+            speaks = any(_says_something(part) for part in items)
             require(speaks or only_carries, "white space alone opens nothing, save what only carries")
         self._cut = status == "incomplete"
         self._done[event["output_index"]] = item
         del self._open[event["output_index"]]
 
     def _call_done(self, open_item: OpenItem, call: Call, item: dict[str, Any]) -> None:
-        said = "".join(open_item.said)
-        require(item[call.field] == said, f"{call.field} of a done call equal the joined deltas")
+        text = "".join(open_item.said)
+        require(item[call.field] == text, f"{call.field} of a done call equal the joined deltas")
         if item["status"] == "incomplete":
             require(open_item.whole is None, "a call that was cut short is never announced as whole")
             return
         require(open_item.whole is not None, f"{call.done} comes before the item is done")
-        require(said.strip() != "" or call.may_be_empty, "a call without arguments is {}")
+        require(text.strip() != "" or call.may_be_empty, "a call without arguments is {}")
 
     def _within(self, event: Event) -> None:
         open_item = self._opened(event)
@@ -237,11 +237,11 @@ class _Reading:
             self._part_done(open_item, part, event)
 
     def _part_added(self, open_item: OpenItem, event: Event) -> None:
-        told = event["part"]
-        require(told.get("type") in open_item.kind.parts, "a part fits the type of its item")
-        part = PARTS[told["type"]]
+        result = event["part"]
+        require(result.get("type") in open_item.kind.parts, "a part fits the type of its item")
+        part = PARTS[result["type"]]
         require(event["type"] == part.added, "an event fits the type of its part")
-        require(told == part.born, "an added part carries empty values, not nulls")
+        require(result == part.born, "an added part carries empty values, not nulls")
         require(open_item.part is None, "one part is done before the next opens")
         require(event[part.index_key] == len(open_item.parts[part.home]), "parts are numbered in order")
         open_item.part = OpenPart(part, event[part.index_key])
@@ -280,8 +280,8 @@ def _action_done(open_item: OpenItem, action: Action, item: Event) -> None:
     require(item["status"] == "completed", "nobody can run half an action")
     require(open_item.command is None, "an item is done only when its commands are")
     if action.steps:
-        told = item[action.field][action.steps]
-        require(told == open_item.commands, "a done action holds the commands that were told")
+        result = item[action.field][action.steps]
+        require(result == open_item.commands, "a done action holds the commands that were told")
 
 
 def _says_something(part: dict[str, Any]) -> bool:

@@ -25,10 +25,10 @@ async def direct(
         await chat.close()
 
 
-async def hear(*script: Step, patience: float = 5, **settings: Any) -> tuple[list[Json], Problem | None]:
+async def read_answer(*script: Step, patience: float = 5, **settings: Any) -> tuple[list[Json], Problem | None]:
     """Every chunk, and what went wrong in the end."""
     with ChatUpstream(script) as upstream:
         async with direct(upstream.url, patience=patience) as chat:
-            heard = await answers(chat, asks(**settings))
+            received = await answers(chat, asks(**settings))
         assert len(upstream.asks) == 1, "nothing is retried here"
-    return heard
+    return received

@@ -99,9 +99,9 @@ def _response() -> TypeAdapter[Any]:
     return TypeAdapter(Response)
 
 
-def _openai_faults(adapter: TypeAdapter[Any], told: Event) -> list[str]:
+def _openai_faults(adapter: TypeAdapter[Any], event: Event) -> list[str]:
     try:
-        adapter.validate_python(told, strict=True)
+        adapter.validate_python(event, strict=True)
     except ValidationError as error:
         return [f"openai: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in _not_forgiven(error)]
     return []
@@ -147,26 +147,26 @@ def _schema_faults(event: Event) -> list[str]:
     name = _schema_of_event().get(known)
     if name is None:
         return [f"open responses: unknown event {kind}"]
-    told = {**event, "type": known}
-    if "response" in told:
-        told["response"] = _as_the_schema_knows_it(told["response"])
-    return _faults_against(name, told)
+    result = {**event, "type": known}
+    if "response" in result:
+        result["response"] = _as_the_schema_knows_it(result["response"])
+    return _faults_against(name, result)
 
 
 def _as_the_schema_knows_it(response: Event) -> dict[str, Any]:
-    told = dict(response)
-    if isinstance(told.get("output"), list):
-        told["output"] = [item for item in told["output"] if not _is_beyond_the_schema(item)]
-    tools, text = told.get("tools"), told.get("text")
+    result = dict(response)
+    if isinstance(result.get("output"), list):
+        result["output"] = [item for item in result["output"] if not _is_beyond_the_schema(item)]
+    tools, text = result.get("tools"), result.get("text")
     if isinstance(tools, list):
-        told["tools"] = [tool for tool in tools if tool.get("type") in TOOLS_OPEN_RESPONSES_KNOWS]
-    choice = told.get("tool_choice")
+        result["tools"] = [tool for tool in tools if tool.get("type") in TOOLS_OPEN_RESPONSES_KNOWS]
+    choice = result.get("tool_choice")
     if isinstance(choice, dict) and not _types_in(choice) <= TYPES_IN_A_CHOICE_OPEN_RESPONSES_KNOWS:
-        told["tool_choice"] = "auto"
+        result["tool_choice"] = "auto"
     form = text.get("format") if isinstance(text, dict) else None
     if isinstance(form, dict) and form.get("type") == "json_schema" and isinstance(form.get("schema"), dict):
-        told["text"] = {**told["text"], "format": {**form, "schema": SCHEMA_OF_JSON_SCHEMA_FORMAT}}
-    return told
+        result["text"] = {**result["text"], "format": {**form, "schema": SCHEMA_OF_JSON_SCHEMA_FORMAT}}
+    return result
 
 
 def _types_in(choice: Event) -> set[Any]:
@@ -178,5 +178,5 @@ def _is_beyond_the_schema(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") in ITEMS_OPEN_RESPONSES_DOES_NOT_KNOW
 
 
-def _faults_against(name: str, told: Event) -> list[str]:
-    return [f"open responses: {fault.json_path}: {fault.message}" for fault in _validator(name).iter_errors(told)]
+def _faults_against(name: str, event: Event) -> list[str]:
+    return [f"open responses: {fault.json_path}: {fault.message}" for fault in _validator(name).iter_errors(event)]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, server
@@ -21,7 +21,7 @@ async def sent(
     provider: str | None, ask: Json, *, api_key: str | None = KEY, also: str = ""
 ) -> tuple[Json, dict[str, str]]:
     """The body and the headers that the upstream got."""
-    with server(provider, SCRIPTS.get(str(provider), talk("Hi"))) as upstream:
+    with server(provider, SCRIPTS.get(str(provider), text_turn("Hi"))) as upstream:
         if also:
             upstream.also = frozenset({also})  # type: ignore[attr-defined]  # of the chat server, the only one asked so
         _, problem = await answers(LitellmChat(provider, api_key=api_key, base_url=upstream.url), ask)

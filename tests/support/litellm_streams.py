@@ -4,7 +4,7 @@ from typing import Any
 
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.servers import Step
-from tests.support.upstream_asks import KEY, answers, asks, said, server
+from tests.support.upstream_asks import KEY, answer_of, answers, asks, server
 
 Json = dict[str, Any]
 
@@ -19,9 +19,9 @@ def usage(prompt: int, completion: int, *, cached: int = 0, written: int = 0, re
     }
 
 
-async def hear(provider: str | None, script: list[Step], **settings: Any) -> Json:
+async def read_answer(provider: str | None, script: list[Step], **settings: Any) -> Json:
     with server(provider, script) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=5)
         chunks, problem = await answers(chat, asks(provider, **settings))
     assert problem is None
-    return said(chunks)
+    return answer_of(chunks)

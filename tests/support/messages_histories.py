@@ -28,7 +28,7 @@ PDF: Final = "application/pdf"
 MISSING: Final = "no output recorded"
 
 
-def said(*parts: Json) -> Json:
+def assistant_message(*parts: Json) -> Json:
     """A message of the assistant."""
     return {"type": "message", "role": "assistant", "content": list(parts)}
 
@@ -62,7 +62,7 @@ HISTORIES: Final[dict[str, History]] = {
     "text, with settings": History(
         {
             "instructions": "Be brief.",
-            "input": [user("Hi"), said(text("Hello."), text("You?")), user("Fine.")],
+            "input": [user("Hi"), assistant_message(text("Hello."), text("You?")), user("Fine.")],
             "temperature": 0,
             "max_output_tokens": 100,
             "reasoning": {"effort": "high"},
@@ -117,14 +117,14 @@ HISTORIES: Final[dict[str, History]] = {
             "input": [
                 user("Go"),
                 thought("one"),
-                said(text("First.")),
+                assistant_message(text("First.")),
                 call("a"),
                 thought("two"),
                 call("b"),
                 output("a"),
                 output("b"),
                 foreign_thought("three"),
-                said(text("Done.")),
+                assistant_message(text("Done.")),
                 user("Thanks"),
             ]
         },
@@ -139,7 +139,7 @@ HISTORIES: Final[dict[str, History]] = {
         ("Reasoning that this model's server did not sign was left out (1).",),
     ),
     "a refusal": History(
-        {"input": [user("Do it"), said({"type": "refusal", "refusal": "No."}), user("Please")]},
+        {"input": [user("Do it"), assistant_message({"type": "refusal", "refusal": "No."}), user("Please")]},
         body(by_user(words("Do it")), by_model(words("No.")), by_user(words("Please"))),
     ),
     "images and files in the outputs of tools": History(
@@ -186,7 +186,7 @@ HISTORIES: Final[dict[str, History]] = {
         ),
     ),
     "outputs without calls, and a call without an output": History(
-        {"input": [output("lost", "42"), user("Go"), call("a"), said(text("Wait.")), user("Well?")]},
+        {"input": [output("lost", "42"), user("Go"), call("a"), assistant_message(text("Wait.")), user("Well?")]},
         body(
             by_user(
                 words("Output of the tool call 'lost', which is not in the history:\n42"),
@@ -237,7 +237,7 @@ HISTORIES: Final[dict[str, History]] = {
                 {"role": "developer", "content": "B."},
                 user("Hi"),
                 {"role": "system", "content": "C."},
-                said(text("Yes.")),
+                assistant_message(text("Yes.")),
                 user("Go"),
             ],
         },
@@ -252,7 +252,7 @@ HISTORIES: Final[dict[str, History]] = {
         {
             "input": [
                 user("Long ago"),
-                said(text("Yes.")),
+                assistant_message(text("Yes.")),
                 {
                     "type": "compaction",
                     "encrypted_content": sealed_window(Window(summary="It was long."), ReadableSealer()),

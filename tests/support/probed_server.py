@@ -18,10 +18,10 @@ SAYS = [says("one"), says(", two"), stops("length"), counts(7, 16)]
 CUT: Json = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 
 
-SPENT = {**response(status="completed")["usage"], "output_tokens": 16}
+FULL_USAGE = {**response(status="completed")["usage"], "output_tokens": 16}
 
 
-TALKS = answer(message("msg_1", "one", ", two"), **CUT, usage=SPENT)
+TEXT_ANSWER = answer(message("msg_1", "one", ", two"), **CUT, usage=FULL_USAGE)
 
 
 CALLS = answer(hosted("custom_tool_call", "ctc_1", call_id="call_1", name="answer", input="yes"))
@@ -35,7 +35,7 @@ def listing(*names: str) -> Status:
     return Status(200, {"object": "list", "data": [{"id": name} for name in names]})
 
 
-def speaks(talks: Sequence[Step] = TALKS, calls: Sequence[Step] = CALLS) -> Script:
+def responses_script(talks: Sequence[Step] = TEXT_ANSWER, calls: Sequence[Step] = CALLS) -> Script:
     """A server of Responses: what it says, and how it calls a custom tool."""
     return lambda ask: calls if "tools" in ask.body else talks
 

@@ -21,7 +21,7 @@ def answered(everything: Wired, lane: str, steps: list[Step], **fields: Any) -> 
     return response
 
 
-def told(response: Json) -> Json:
+def essentials(response: Json) -> Json:
     """What it says, without what is the same in every response."""
     output: list[Json] = []
     for item in response.get("output", []):

@@ -47,29 +47,29 @@ def new_turn(*, for_codex: bool = False, body: Json | None = None, **options: An
 
 def plain(events: Iterable[Event]) -> list[Json]:
     """Events as a client reads them. Refuses one whose name, number or frame does not fit what is inside."""
-    told = []
+    result = []
     for event in events:
         assert isinstance(event, Relayed)
         read = json.loads(event.data)
         assert frame(event).startswith(b"event: %b\ndata: " % event.name)
         assert (read["type"], read["sequence_number"]) == (event.name.decode(), event.sequence_number)
-        told.append(read)
-    return told
+        result.append(read)
+    return result
 
 
-def heard(turn: RelayTurn, events: Iterable[Json]) -> list[Json]:
+def client_events(turn: RelayTurn, events: Iterable[Json]) -> list[Json]:
     """What the client is told of these events, as far as the turn goes."""
-    told = turn.begin()
+    received = turn.begin()
     for event in events:
         if not turn.over:
-            told += turn.receive(json.loads(json.dumps(event)))
-    return plain(told)
+            received += turn.receive(json.loads(json.dumps(event)))
+    return plain(received)
 
 
 HELLO = message("msg_1", "Hel", "lo")
 
 
-WHOLE = [reasoning("rs_0", "hm"), HELLO, call("fc_2", "call_1", "weather", '{"city"', ":1}")]
+FULL_ANSWER = [reasoning("rs_0", "hm"), HELLO, call("fc_2", "call_1", "weather", '{"city"', ":1}")]
 
 
 BROKE = Problem(code="upstream_error", message="It broke.")
@@ -77,8 +77,8 @@ BROKE = Problem(code="upstream_error", message="It broke.")
 
 def marked(events: list[Json]) -> list[Json]:
     """The same events as this server tells them: its mark in every id, the model's public name."""
-    told: list[Json] = json.loads(json.dumps(events))  # no item is the same as that of the last event
-    for event in told:
+    received: list[Json] = json.loads(json.dumps(events))  # no item is the same as that of the last event
+    for event in received:
         for item in [event.get("item"), *event.get("response", {}).get("output", [])]:
             if item is not None:
                 item["id"] = item["id"].replace("_", "_AM-")
@@ -88,18 +88,18 @@ def marked(events: list[Json]) -> list[Json]:
             event["item_id"] = event["item_id"].replace("_", "_AM-")
         if "response" in event:
             event["response"] |= {"id": "resp_AM-68ab", "model": "public"}
-    return told
+    return received
 
 
-def spoken(*said: Any) -> list[Json]:
+def begun_answer(*text: Any) -> list[Json]:
     """An answer that has begun and goes on."""
-    return [*begins(), *items(*said)]
+    return [*begins(), *items(*text)]
 
 
 def failed(*output: Json, problem: Problem = BROKE) -> Json:
     error = {"code": problem.shape.failed_code, "message": problem.failed_message}
-    told = response(list(output), "failed", id="resp_AM-68ab", model="public", error=error, usage=None)
-    return {"type": "response.failed", "response": told}
+    result = response(list(output), "failed", id="resp_AM-68ab", model="public", error=error, usage=None)
+    return {"type": "response.failed", "response": result}
 
 
 def last(turn_events: list[Json], **turn: Any) -> RelayedLast:

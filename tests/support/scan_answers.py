@@ -89,14 +89,14 @@ def longest(name: str, make: Make) -> bytes:
 
 def served(lane: str, name: str, make: Make) -> Seen:
     """What the real command needs for it, and what another caller notices."""
-    told = longest(name, make)
+    result = longest(name, make)
     via = {"chat": "chat", "relay": "responses"}[lane]
-    with upstream(told) as url, tempfile.TemporaryDirectory() as folder:
+    with upstream(result) as url, tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "config.toml").write_text(CONFIG.format(via=via, url=url))
         with running(folder=Path(folder)) as server:
             settle(server)
             asked = json.dumps(REQUEST | {"stream": True}).encode()
-            return one(server, name, asked)._replace(size=len(told))
+            return one(server, name, asked)._replace(size=len(result))
 
 
 TABLES: Final = (("chat", CHAT, tolerant(chat)), ("relay", RELAY, tolerant(relay)))

@@ -99,14 +99,14 @@ def upstream(answer: bytes | None = None) -> Iterator[str]:
         left = int(head.partition("content-length:")[2].split()[0])
         while left > 0 and (piece := await reader.read(1 << 20)):
             left -= len(piece)
-        told = (answers.pop(0) if answers else b"") or (RELAYED if "/responses " in head else ANSWER)
+        result = (answers.pop(0) if answers else b"") or (RELAYED if "/responses " in head else ANSWER)
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n"
-            + f"content-length: {len(told)}\r\n\r\n".encode()
+            + f"content-length: {len(result)}\r\n\r\n".encode()
         )
         with suppress(ConnectionError):  # the server leaves where an answer is refused
-            for start in range(0, len(told), 1 << 20):
-                writer.write(told[start : start + (1 << 20)])
+            for start in range(0, len(result), 1 << 20):
+                writer.write(result[start : start + (1 << 20)])
                 await writer.drain()
         writer.close()
 

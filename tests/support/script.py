@@ -1,6 +1,6 @@
 """What a chat server sends, written so that it reads aloud: `[thinks("hm"), says("Hi"), stops(), counts(7, 5)]`.
 
-Every builder makes one chunk, as a plain dict of the public chat-completions format; `talk` and `turn` make lists.
+Every builder makes one chunk, as a plain dict of the public chat-completions format; `text_turn` and `turn` make lists.
 """
 
 from typing import Any
@@ -100,7 +100,7 @@ def breaks(message: str = "Internal error", code: Any = 500) -> Chunk:
     return {"error": {"message": message, "type": "server_error", "param": None, "code": code}}
 
 
-def talk(*texts: str) -> list[Chunk]:
+def text_turn(*texts: str) -> list[Chunk]:
     """A whole turn of text."""
     return [opens(), *[says(text) for text in texts], stops(), counts(7, 5)]
 

@@ -41,12 +41,12 @@ class Loop(NamedTuple):
             response = Response.model_validate_json(body)
             self.history.extend(item for item in response.output if not (self.forgets and item.type == "reasoning"))
             return response
-        said = events_of(body)
-        judged(said)
-        done = [event["item"] for event in said if event["type"] == "response.output_item.done"]
-        assert said[-1]["response"]["output"] == done
+        content = events_of(body)
+        judged(content)
+        done = [event["item"] for event in content if event["type"] == "response.output_item.done"]
+        assert content[-1]["response"]["output"] == done
         self.history.extend(as_codex_sends_it(item) for item in done)
-        return Response.model_validate(said[-1]["response"])
+        return Response.model_validate(content[-1]["response"])
 
     def run(self, response: Response) -> list[Json]:
         """What the tools say to the calls of this answer, the last call first."""

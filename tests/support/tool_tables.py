@@ -18,8 +18,8 @@ from tests.support.emitters import COMPLETED_AT, CREATED_AT, counted_ids, plain
 
 def request_of(*tools: Any, items: Any = (), **fields: Any) -> CreateResponse:
     """A request with these tools and these items behind a user's word."""
-    said = [{"role": "user", "content": "Hi"}, *items]
-    return parse_request(msgspec.json.encode({"model": "m", "input": said, "tools": list(tools), **fields}))
+    history = [{"role": "user", "content": "Hi"}, *items]
+    return parse_request(msgspec.json.encode({"model": "m", "input": history, "tools": list(tools), **fields}))
 
 
 def offered(*tools: Any, items: Any = (), web_search: bool = False, **fields: Any) -> BridgeTable:
@@ -66,5 +66,5 @@ def played(table: BridgeTable, *deltas: Delta) -> list[dict[str, Any]]:
 
 def called(table: BridgeTable, name: str, *arguments: str, stopped: Stopped | None = None) -> list[dict[str, Any]]:
     """The stream of one call; without `stopped` the upstream was cut."""
-    said: list[Delta] = [CallOpened(0, name, "call_1"), *[CallArguments(0, text) for text in arguments]]
-    return played(table, *said, *([stopped] if stopped else []))
+    items: list[Delta] = [CallOpened(0, name, "call_1"), *[CallArguments(0, text) for text in arguments]]
+    return played(table, *items, *([stopped] if stopped else []))

@@ -73,21 +73,21 @@ async def answers(chat: UpstreamPort[Json, Json], ask: Json) -> tuple[list[Json]
     return chunks, None
 
 
-def said(chunks: Sequence[Json]) -> Json:
+def answer_of(chunks: Sequence[Json]) -> Json:
     """What these chunks amount to, so that streams of all providers can be compared as wholes."""
-    told: Json = {"text": "", "reasoning": "", "refusal": "", "calls": [], "finish": None, "usage": None}
+    result: Json = {"text": "", "reasoning": "", "refusal": "", "calls": [], "finish": None, "usage": None}
     for chunk in chunks:
-        told["usage"] = chunk.get("usage") or told["usage"]
+        result["usage"] = chunk.get("usage") or result["usage"]
         for choice in chunk["choices"]:
             delta = choice["delta"]
-            told["text"] += delta.get("content") or ""
-            told["reasoning"] += delta.get("reasoning_content") or delta.get("reasoning") or ""
-            told["refusal"] += delta.get("refusal") or ""
-            told["finish"] = choice.get("finish_reason") or told["finish"]
+            result["text"] += delta.get("content") or ""
+            result["reasoning"] += delta.get("reasoning_content") or delta.get("reasoning") or ""
+            result["refusal"] += delta.get("refusal") or ""
+            result["finish"] = choice.get("finish_reason") or result["finish"]
             for call in delta.get("tool_calls") or ():
                 function = call.get("function") or {}
                 if call.get("id"):
-                    told["calls"].append([call["index"], call["id"], function["name"], ""])
-                mine = next(held for held in reversed(told["calls"]) if held[0] == call["index"])
+                    result["calls"].append([call["index"], call["id"], function["name"], ""])
+                mine = next(held for held in reversed(result["calls"]) if held[0] == call["index"])
                 mine[3] += function.get("arguments") or ""
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in result.items() if value}

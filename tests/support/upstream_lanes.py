@@ -9,7 +9,7 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, close_connections
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamPort
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import (
     Ask,
     ChatUpstream,
@@ -54,7 +54,7 @@ def server(lane: str, *scripts: Script, closing: bool = False) -> ScriptedUpstre
 
 
 def greeting(lane: str) -> Script:
-    return answer(message("msg_1", "Hi")) if lane == "responses" else talk("Hi")
+    return answer(message("msg_1", "Hi")) if lane == "responses" else text_turn("Hi")
 
 
 @asynccontextmanager

@@ -22,8 +22,8 @@ class Page(NamedTuple):
 
 def page(*pieces: bytes, kind: str = "application/octet-stream", pause: float = 0, **headers: str) -> Page:
     """A page with this body."""
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Page(200, {"content-type": kind, **told}, pieces, pause)
+    reported = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Page(200, {"content-type": kind, **reported}, pieces, pause)
 
 
 def redirect(location: str, status: int = 302) -> Page:

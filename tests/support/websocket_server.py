@@ -8,7 +8,7 @@ from app.settings import Model, Server, Settings, Upstream
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Script
 
 
-def behind(upstream: ChatUpstream | ResponsesUpstream, **server: Any) -> Settings:
+def settings_of(upstream: ChatUpstream | ResponsesUpstream, **server: Any) -> Settings:
     """A server before this upstream, which has a model of any name."""
     via: Literal["responses", "chat"] = "responses" if isinstance(upstream, ResponsesUpstream) else "chat"
     return Settings(
@@ -32,13 +32,13 @@ class WebsocketServer:
 
     def messages(self) -> list[tuple[str, str]]:
         """Role and content of each message of the last ask."""
-        return [(told["role"], told["content"]) for told in self.upstream.asks[-1].body["messages"]]
+        return [(entry["role"], entry["content"]) for entry in self.upstream.asks[-1].body["messages"]]
 
 
 GOING_AWAY = 1001
 
 
-async def deaf(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connect_without_reading(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A websocket that has asked, and of whose answer next to nothing is read."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
     writer.write(

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.support.websocket_server import WebsocketServer, behind
+from tests.support.websocket_server import WebsocketServer, settings_of
 
 
 @pytest.fixture(scope="module")
 def shared_server() -> Iterator[WebsocketServer]:
-    with ChatUpstream() as upstream, serving(behind(upstream, keep_alive=0.2)) as url:
+    with ChatUpstream() as upstream, serving(settings_of(upstream, keep_alive=0.2)) as url:
         yield WebsocketServer(url, upstream)
 
 
 @pytest.fixture
 def websocket_server(shared_server: WebsocketServer) -> WebsocketServer:
     """The upstream answers one, two, three, unless a test changes it."""
-    shared_server.set_scripts(talk("one"), talk("two"), talk("three"))
+    shared_server.set_scripts(text_turn("one"), text_turn("two"), text_turn("three"))
     return shared_server

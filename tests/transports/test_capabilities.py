@@ -8,7 +8,7 @@ import pytest
 
 from app.options import Can
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support.script import opens, stops, talk, thinks
+from tests.support.script import opens, stops, text_turn, thinks
 from tests.support.servers import AnthropicUpstream, ChatUpstream
 from tests.support.servers import anthropic as claude
 from tests.support.serving import serving
@@ -52,7 +52,7 @@ def test_an_image_for_a_model_that_litellm_would_not_show_it_is_refused(*, strea
 
 def test_a_lenient_server_leaves_it_out_and_says_so_to_model_and_caller() -> None:
     with (
-        ChatUpstream(talk("I see nothing.")) as upstream,
+        ChatUpstream(text_turn("I see nothing.")) as upstream,
         serving(settings(upstream.url, provider="deepseek", name="deepseek-chat", lenient=True)) as url,
     ):
         answer = asked(url, input=LOOK)
@@ -86,7 +86,7 @@ def test_a_schema_that_litellm_would_make_too_large_is_refused_by_its_path(provi
     schema = {"type": "object", "$defs": pairs | {"d14": {"type": "string"}}, "anyOf": [{"$ref": "#/$defs/d0"}]}
     tool = {"type": "function", "name": "f", "parameters": schema}
     with (
-        ChatUpstream(talk("Hi")) as upstream,
+        ChatUpstream(text_turn("Hi")) as upstream,
         serving(settings(upstream.url, provider=provider, name="gemini-2.5-flash")) as url,
     ):
         answer = asked(url, input="Hi", tools=[tool])
@@ -98,7 +98,7 @@ def test_a_schema_that_litellm_would_make_too_large_is_refused_by_its_path(provi
 
 def test_an_effort_is_lowered_to_what_the_configuration_says() -> None:
     with (
-        ChatUpstream(talk("Hi")) as upstream,
+        ChatUpstream(text_turn("Hi")) as upstream,
         serving(settings(upstream.url, reasoning_efforts=("low", "medium"))) as url,
     ):
         answer = asked(url, input="Hi", reasoning={"effort": "max"})
@@ -121,7 +121,7 @@ def test_claude_is_asked_for_the_most_thought_that_fits_into_the_answer() -> Non
     assert warning.startswith("'reasoning.effort' was lowered from 'high' to 'medium'")
 
 
-THOUGHTFUL = [opens(), thinks("Hm."), *talk("Hi")[1:]]
+THOUGHTFUL = [opens(), thinks("Hm."), *text_turn("Hi")[1:]]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_thoughts_are_returned_on_request(fields: dict[str, Any], types: list[st
 
 
 def test_thoughts_that_are_not_told_are_counted_and_part_no_text() -> None:
-    uncounted = [opens(), thinks("Hm. " * 40), *talk("Hi")[1:-1], stops()]
+    uncounted = [opens(), thinks("Hm. " * 40), *text_turn("Hi")[1:-1], stops()]
     with ChatUpstream(uncounted) as upstream, serving(settings(upstream.url, reasoning="on_request")) as url:
         body = asked(url, input="Hi").json()
     assert [item["type"] for item in body["output"]] == ["message"]

@@ -14,11 +14,11 @@ from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests.support import grammar
 from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
-from tests.support.script import opens, says, talk, turn
+from tests.support.script import opens, says, text_turn, turn
 from tests.support.servers import Ask, ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 TRIGGER: Json = {"type": "compaction_trigger"}
 THEIRS: Json = {
@@ -101,8 +101,8 @@ def test_the_openai_package_sums_up_and_goes_on(demo: str, prefix: str) -> None:
 
 def test_the_model_is_asked_once_and_told_what_it_wrote_ever_after() -> None:
     with (
-        ChatUpstream(talk("1. The code word", " is slate."), talk("Yes.")) as upstream,
-        serving(behind(upstream)) as url,
+        ChatUpstream(text_turn("1. The code word", " is slate."), text_turn("Yes.")) as upstream,
+        serving(settings_of(upstream)) as url,
     ):
         summary = compact(url, model="m")
         assert contents(upstream) == ["Remember the code word: slate.", "OK.", "Well done.", SUM_UP]
@@ -157,20 +157,20 @@ def test_what_cannot_be_summed_up_is_refused_as_any_turn_is(demo: str, fields: J
     ids=["busy", "too long", "cut", "no end", "no word"],
 )
 def test_a_failure_is_an_http_error_however_late_it_comes(script: Script, status: int, code: str) -> None:
-    with ChatUpstream(script) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream(script) as upstream, serving(settings_of(upstream)) as url:
         answer = compact(url, model="m")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
 def test_a_summary_that_a_limit_cut_is_warned_of() -> None:
-    with ChatUpstream(turn(says("Half of"), reason="length")) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream(turn(says("Half of"), reason="length")) as upstream, serving(settings_of(upstream)) as url:
         answer = compact(url, model="m")
     assert (answer.status_code, answer.json()["output"][-1]["type"]) == (200, "compaction")
     assert json.loads(answer.headers["x-am-warnings"]) == ["The summary was cut off at a limit of the model."]
 
 
 def test_a_client_that_leaves_stops_the_model() -> None:
-    with ChatUpstream([opens(), says("Once"), Hang()]) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream([opens(), says("Once"), Hang()]) as upstream, serving(settings_of(upstream)) as url:
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{url}/v1/responses/compact", json={"model": "m", "input": HISTORY}, timeout=0.3)
         assert upstream.asks[0].wait_gone()
@@ -186,7 +186,7 @@ def test_it_is_a_turn_in_the_log(demo: str, caplog: pytest.LogCaptureFixture) ->
 
 def test_a_relay_lets_its_upstream_sum_up_and_brings_it_what_it_sealed() -> None:
     scripts = [Status(200, THEIRS)], answer(message("msg_2", "Yes."))
-    with CompactingUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
+    with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
         summary = compact(url, model="m", instructions="Be brief.")
         assert summary.status_code == 200
         output = summary.json()["output"]
@@ -205,7 +205,7 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
         answer(message("msg_1", "1. Sla", "te.")),
         answer(message("msg_2", "Yes")),
     )
-    with CompactingUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
+    with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
         summary = compact(url, model="m").json()
         assert [item["type"] for item in summary["output"]] == ["message", "message", "compaction"]
         assert summary["usage"]["total_tokens"] == 12
@@ -226,7 +226,7 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
     ],
 )
 def test_what_a_relays_upstream_refuses_is_told(scripts: list[Script], status: int) -> None:
-    with CompactingUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
+    with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
         summary = compact(url, model="m")
     assert summary.status_code == status
     assert "sk-secret" not in summary.text
@@ -268,10 +268,10 @@ def test_a_conversation_grows_over_many_turns_and_stays_short() -> None:
     def script(ask: Ask) -> Any:
         lengths.append(len(ask.raw))
         summing = ask.body["messages"][-1]["content"] == SUM_UP
-        return talk("Notes.") if summing else talk("word " * 400)
+        return text_turn("Notes.") if summing else text_turn("word " * 400)
 
     wanted = [{"type": "compaction", "compact_threshold": 1_500}]
-    with ChatUpstream(script) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream(script) as upstream, serving(settings_of(upstream)) as url:
         history: list[Json] = []
         compactions = 0
         for number in range(12):
@@ -287,7 +287,7 @@ def test_a_conversation_grows_over_many_turns_and_stays_short() -> None:
 def test_a_relay_carries_a_trigger_and_a_threshold_as_they_are() -> None:
     item = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"}
     wanted = [{"type": "compaction", "compact_threshold": 1_000}]
-    with ResponsesUpstream(answer(message("msg_1", "Yes."))) as upstream, serving(behind(upstream)) as url:
+    with ResponsesUpstream(answer(message("msg_1", "Yes."))) as upstream, serving(settings_of(upstream)) as url:
         body = {"model": "m", "input": [*HISTORY, item, TRIGGER], "context_management": wanted}
         assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
     assert upstream.asks[0].body["context_management"] == wanted
@@ -295,7 +295,7 @@ def test_a_relay_carries_a_trigger_and_a_threshold_as_they_are() -> None:
 
 
 def test_over_litellm(demo: str) -> None:
-    with ChatUpstream(talk("Notes."), talk("Yes.")) as upstream:
+    with ChatUpstream(text_turn("Notes."), text_turn("Yes.")) as upstream:
         lane = Upstream(base_url=upstream.url, api_key=Secret("sk-test"))
         with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
             summary = compact(url, model="m").json()

@@ -62,10 +62,10 @@ def test_a_picture_counts_as_what_a_picture_costs(demo: str) -> None:
 
 def test_a_request_that_would_be_summed_up_first_is_counted_itself(demo: str) -> None:
     """Not what its model would be asked for the summary, which leaves out the last step."""
-    said = [{"role": role, "content": "word " * 400} for role in ("user", "assistant", "user")]
+    items = [{"role": role, "content": "word " * 400} for role in ("user", "assistant", "user")]
     managed: Json = {"context_management": [{"type": "compaction", "compact_threshold": 100}]}
-    plain = count(demo, input=said)
-    assert count(demo, input=said, **managed).json() == plain.json()
+    plain = count(demo, input=items)
+    assert count(demo, input=items, **managed).json() == plain.json()
     assert plain.json()["input_tokens"] > 1_200
 
 
@@ -101,9 +101,9 @@ def test_litellm_counts_for_models_of_every_name() -> None:
     names = ("claude-sonnet-4-5", "meta/llama-3-70b", "command-r", "from-the-future")
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c", "output": "done"}
-    said = [{"role": "user", "content": "Hi there"}, call, output]
+    items = [{"role": "user", "content": "Hi there"}, call, output]
     with serving(Settings(upstreams={"up": upstream}, models={"*": Model(upstream="up")})) as url:
-        counts = [counted(count(url, model=name, input=said)) for name in names]
+        counts = [counted(count(url, model=name, input=items)) for name in names]
     assert [(status, by) for status, _, by in counts] == [(200, "estimated")] * 4
     assert all(5 <= (tokens or 0) <= 60 for _, tokens, _ in counts), counts
 

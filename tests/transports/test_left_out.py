@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import AnthropicUpstream, ChatUpstream
 from tests.support.servers import anthropic as claude
 from tests.support.serving import serving
@@ -15,7 +15,7 @@ from tests.support.serving import serving
 pytestmark = pytest.mark.xdist_group("litellm")
 
 SCRIPT = [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()]
-SAID: dict[str, Any] = {
+HISTORY: dict[str, Any] = {
     "model": "m",
     "input": "Hi",
     "temperature": 0.5,
@@ -37,7 +37,7 @@ def settings(url: str, provider: str | None, *, strict: bool = False) -> Setting
 @pytest.mark.parametrize("stream", [True, False])
 def test_what_a_provider_does_not_know_is_told_by_the_names_the_client_used(*, stream: bool) -> None:
     with AnthropicUpstream(SCRIPT) as upstream, serving(settings(upstream.url, "anthropic")) as url:
-        answer = httpx.post(f"{url}/v1/responses", json={**SAID, "stream": stream}, timeout=20)
+        answer = httpx.post(f"{url}/v1/responses", json={**HISTORY, "stream": stream}, timeout=20)
     assert answer.status_code == 200
     assert json.loads(answer.headers["x-am-warnings"]) == EXPECTED
     assert upstream.asks[0].body["temperature"] == 0.5
@@ -45,7 +45,7 @@ def test_what_a_provider_does_not_know_is_told_by_the_names_the_client_used(*, s
 
 def test_a_strict_server_does_not_ask_then() -> None:
     with AnthropicUpstream() as upstream, serving(settings(upstream.url, "anthropic", strict=True)) as url:
-        answer = httpx.post(f"{url}/v1/responses", json=SAID, timeout=20)
+        answer = httpx.post(f"{url}/v1/responses", json=HISTORY, timeout=20)
     assert (answer.status_code, answer.json()["error"]["message"]) == (
         400,
         f"This server is strict. {' '.join(EXPECTED)}",
@@ -54,8 +54,8 @@ def test_a_strict_server_does_not_ask_then() -> None:
 
 
 def test_a_plain_chat_server_is_told_everything() -> None:
-    with ChatUpstream(talk("Hi")) as upstream, serving(settings(upstream.url, None)) as url:
-        answer = httpx.post(f"{url}/v1/responses", json=SAID, timeout=20)
+    with ChatUpstream(text_turn("Hi")) as upstream, serving(settings(upstream.url, None)) as url:
+        answer = httpx.post(f"{url}/v1/responses", json=HISTORY, timeout=20)
     assert answer.status_code == 200
     assert "x-am-warnings" not in answer.headers
     assert upstream.asks[0].body["verbosity"] == "low"

@@ -18,12 +18,12 @@ from app.protocol.events import Event, LifecycleEvent, Relayed, ResponseComplete
 from app.protocol.output_items import Message, OutputText
 from app.settings import Model, Settings, Upstream
 from app.transports.sse import is_short
-from tests.support.script import opens, stops, talk
+from tests.support.script import opens, stops, text_turn
 from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
 from tests.support.sockets import opened
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 TEXT: Final = "long " * (LONG // 4)
 ABOUT_ALL: Final = {
@@ -57,7 +57,7 @@ def in_threads(seen: dict[str, str]) -> set[str]:
 
 @pytest.mark.parametrize(("text", "names"), [("Hi", set()), (TEXT, ABOUT_ALL)])
 def test_a_stream(encoded: dict[str, str], text: str, names: set[str]) -> None:
-    with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream([opens(), *text_turn(text)]) as upstream, serving(settings_of(upstream)) as url:
         body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
     assert in_threads(encoded) == names
     last = json.loads(body.split("data: ")[-2])
@@ -87,7 +87,7 @@ async def test_a_websocket(
         return remembered(*given)
 
     monkeypatch.setattr(endpoint, "conversation_of", noted)
-    with ChatUpstream([opens(), *talk(text)], talk("ok")) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream([opens(), *text_turn(text)], text_turn("ok")) as upstream, serving(settings_of(upstream)) as url:
         async with opened(url, max_size=None) as client:
             events = await client.ask(model="m", input="Hi")
             assert in_threads(encoded) == names
@@ -112,7 +112,7 @@ def test_a_whole_answer(text: str, thread: str, monkeypatch: pytest.MonkeyPatch)
         json = Noted
 
     monkeypatch.setattr(app.transports.http_turns, "msgspec", Stand)
-    with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream([opens(), *text_turn(text)]) as upstream, serving(settings_of(upstream)) as url:
         body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi"}).json()
     assert body["output"][0]["content"][0]["text"] == text
     assert seen == [thread]
@@ -120,7 +120,7 @@ def test_a_whole_answer(text: str, thread: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_a_response_repeats_of_its_request_counts(encoded: dict[str, str]) -> None:
     ask = {"model": "m", "input": "Hi", "instructions": TEXT, "stream": True}
-    with ChatUpstream([opens(), *talk("Hi"), stops()]) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream([opens(), *text_turn("Hi"), stops()]) as upstream, serving(settings_of(upstream)) as url:
         httpx.post(f"{url}/v1/responses", json=ask)
     assert in_threads(encoded) == {"response.created", "response.in_progress", "response.completed"}
 
@@ -136,7 +136,7 @@ def test_an_event_by_event_answer_leaves_in_as_many_pieces(monkeypatch: pytest.M
         await frames_apart(batch, *rest)
 
     monkeypatch.setattr(app.transports.sse, "frames_apart", noted)
-    with ChatUpstream([opens(), *talk(text)]) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream([opens(), *text_turn(text)]) as upstream, serving(settings_of(upstream)) as url:
         body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
     assert batches[-1][-4:] == ["OutputTextDone", "ContentPartDone", "OutputItemDone", "ResponseCompleted"]
     assert body.count("event: ") == 9

@@ -23,12 +23,12 @@ from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream
 from app.turns.conversation_memory import ConversationMemory
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.serving import serving
 from tests.support.sockets import opened
 from tests.support.web_site import PDF, Site, page
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 ENOUGH: Final = 4096
 """Bytes that are long in these tests: the demo repeats them word by word."""
@@ -101,8 +101,8 @@ def test_through_the_relay(seen: Seen, text: str, thread: str) -> None:
 def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str) -> None:
     """What is fetched is as long as if it had been sent."""
     document = PDF + bytes(size)
-    with Site({"/a.pdf": page(document)}) as site, ChatUpstream(talk("Hi")) as upstream:
-        settings = behind(upstream, allow_private_urls=True)
+    with Site({"/a.pdf": page(document)}) as site, ChatUpstream(text_turn("Hi")) as upstream:
+        settings = settings_of(upstream, allow_private_urls=True)
         part = {"type": "input_file", "file_url": f"{site.url}/a.pdf"}
         with serving(settings) as url:
             body = {"model": "m", "input": [{"role": "user", "content": [part]}]}
@@ -123,12 +123,12 @@ def test_the_second_ask_of_a_turn_that_sums_up_first(
         return finish(turn)
 
     monkeypatch.setattr(SummaryTurn, "finish", noted)
-    said = [{"role": "user", "content": "Remember this. " * 30}, {"role": "assistant", "content": "OK."}]
-    body = {"model": "m", "input": [*said * times, {"role": "user", "content": "Go on."}]}
+    items = [{"role": "user", "content": "Remember this. " * 30}, {"role": "assistant", "content": "OK."}]
+    body = {"model": "m", "input": [*items * times, {"role": "user", "content": "Go on."}]}
     managed = {"context_management": [{"type": "compaction", "compact_threshold": 100}]}
     with (
-        ChatUpstream(talk("Yes."), talk("1. It was remembered."), talk("Yes.")) as upstream,
-        serving(behind(upstream)) as url,
+        ChatUpstream(text_turn("Yes."), text_turn("1. It was remembered."), text_turn("Yes.")) as upstream,
+        serving(settings_of(upstream)) as url,
     ):
         assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
         assert httpx.post(f"{url}/v1/responses", json=body | managed).status_code == 200

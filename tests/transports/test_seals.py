@@ -106,11 +106,11 @@ def test_a_request_whose_seals_hold_too_much_is_a_400_over_every_lane() -> None:
             models={"chat": Model(upstream="chat"), "native": Model(upstream="native")},
         )
         with serving(settings) as url:
-            [thought, said] = post(url, [THINK], model="chat", **ASKING).json()["output"]
+            [thought, content] = post(url, [THINK], model="chat", **ASKING).json()["output"]
             thought["summary"] = []
-            assert post(url, [THINK, *[thought] * 3, said, THINK], model="chat").status_code == 200
+            assert post(url, [THINK, *[thought] * 3, content, THINK], model="chat").status_code == 200
             asked = len(chat.asks)
-            answers = [post(url, [THINK, *[thought] * 20, said, THINK], model=model) for model in ("chat", "native")]
+            answers = [post(url, [THINK, *[thought] * 20, content, THINK], model=model) for model in ("chat", "native")]
     assert [answer.status_code for answer in answers] == [400, 400]
     errors = {(answer.json()["error"]["code"], answer.json()["error"]["param"]) for answer in answers}
     assert errors == {("invalid_value", "input[13].encrypted_content")}
@@ -152,10 +152,10 @@ def ask(url: str, key: str, items: list[Json], path: str = "/v1/responses", **fi
 
 def test_what_was_sealed_for_one_key_opens_for_no_other() -> None:
     """Neither as a turn, nor to be looked at. A key that was renewed under its name goes on."""
-    said: list[Json] = [{"role": "user", "content": "The word is slate."}, {"role": "assistant", "content": "OK."}]
+    history: list[Json] = [{"role": "user", "content": "The word is slate."}, {"role": "assistant", "content": "OK."}]
     with serving(keyed()) as url:
         thoughts = ask(url, ALICE, [THINK], **ASKING).json()["output"]
-        window = ask(url, ALICE, said, "/v1/responses/compact").json()["output"][-1:]
+        window = ask(url, ALICE, history, "/v1/responses/compact").json()["output"][-1:]
         warned = {
             key: [ask(url, key, [THINK, *items, THINK]).headers.get("x-am-warnings") for items in (thoughts, window)]
             for key in (ALICE, ALICE_AGAIN, BOB)
@@ -177,8 +177,8 @@ def test_a_websocket_seals_for_the_key_that_opened_it() -> None:
             socket.send(json.dumps({"type": "response.create", "model": "demo", "input": [THINK], **ASKING}))
             while (event := json.loads(socket.recv(timeout=20)))["type"] != "response.completed":
                 pass
-            output, said = event["response"]["output"], event["response"]["id"]
-            more = {"type": "response.create", "model": "demo", "previous_response_id": said, "input": [THINK]}
+            output, content = event["response"]["output"], event["response"]["id"]
+            more = {"type": "response.create", "model": "demo", "previous_response_id": content, "input": [THINK]}
             socket.send(json.dumps(more))
             event = json.loads(socket.recv(timeout=20))
             assert "x_am_warnings" not in event

@@ -8,10 +8,10 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.support import grammar
 from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
-from tests.support.script import counts, opens, refuses, says, stops, talk
+from tests.support.script import counts, opens, refuses, says, stops, text_turn
 from tests.support.servers import ChatUpstream, Cut, End, Hang, Pause, Script, Status
 from tests.support.serving import serving
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 LONG: list[Json] = [HISTORY[0], {"role": "assistant", "content": "word " * 2_000}, NEXT_MESSAGE]
 
@@ -33,7 +33,7 @@ MANAGED: Json = {
     ids=["refused", "broken off", "nothing said"],
 )
 def test_what_was_summed_up_is_not_lost_when_the_answer_fails(second: Script, code: str) -> None:
-    with ChatUpstream(talk("Notes."), second) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream(text_turn("Notes."), second) as upstream, serving(settings_of(upstream)) as url:
         response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
     assert (response["status"], response["error"]["code"], len(upstream.asks)) == ("failed", code, 2)
     assert response["output"][0]["type"] == "compaction"
@@ -60,7 +60,7 @@ USED: Json = {
     ids=["broken off", "nothing said", "refused", "cut"],
 )
 def test_a_summary_that_fails_tells_what_it_used(summary: Script) -> None:
-    with ChatUpstream(summary) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream(summary) as upstream, serving(settings_of(upstream)) as url:
         response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
     assert (response["status"], response["usage"], len(upstream.asks)) == ("failed", USED, 1)
 
@@ -73,7 +73,7 @@ def clocked(upstream: ChatUpstream, **clocks: float) -> Settings:
 def test_the_second_ask_has_the_time_that_a_first_word_has() -> None:
     """A model whose prompt is long needs more time for its first word than for any later one."""
     with (
-        ChatUpstream(talk("Notes."), [Pause(0.5), *talk("Yes.")]) as upstream,
+        ChatUpstream(text_turn("Notes."), [Pause(0.5), *text_turn("Yes.")]) as upstream,
         serving(clocked(upstream, timeout=0.2, first_payload_timeout=5)) as url,
     ):
         assert httpx.post(f"{url}/v1/responses", json=MANAGED).json()["status"] == "completed"
@@ -81,7 +81,7 @@ def test_the_second_ask_has_the_time_that_a_first_word_has() -> None:
 
 def test_and_no_more_than_that() -> None:
     with (
-        ChatUpstream(talk("Notes."), [Hang()]) as upstream,
+        ChatUpstream(text_turn("Notes."), [Hang()]) as upstream,
         serving(clocked(upstream, timeout=60, first_payload_timeout=0.2)) as url,
     ):
         response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
@@ -91,9 +91,9 @@ def test_and_no_more_than_that() -> None:
 
 @pytest.mark.parametrize("place", [0, 1], ids=["while it is summed up", "while it is answered"])
 def test_a_client_that_leaves_stops_whichever_ask_runs(place: int) -> None:
-    scripts: list[Script] = [talk("Notes."), talk("Yes.")]
+    scripts: list[Script] = [text_turn("Notes."), text_turn("Yes.")]
     scripts[place] = [opens(), says("Once"), Hang()]
-    with ChatUpstream(*scripts) as upstream, serving(behind(upstream)) as url:
+    with ChatUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
         with (
             pytest.raises(httpx.ReadTimeout),
             httpx.stream("POST", f"{url}/v1/responses", json={**MANAGED, "stream": True}, timeout=0.4) as answer,
@@ -106,8 +106,11 @@ def test_a_client_that_leaves_stops_whichever_ask_runs(place: int) -> None:
 
 def test_a_long_summary_and_a_long_wait_for_the_answer_are_filled_with_signs_of_life() -> None:
     gap: Script = [opens(), says("No"), Pause(0.3), says("tes."), stops()]
-    late: Script = [Pause(0.3), *talk("Yes.")]
-    with ChatUpstream(gap, late) as upstream, serving(behind(upstream, keep_alive=0.1, first_payload_wait=0)) as url:
+    late: Script = [Pause(0.3), *text_turn("Yes.")]
+    with (
+        ChatUpstream(gap, late) as upstream,
+        serving(settings_of(upstream, keep_alive=0.1, first_payload_wait=0)) as url,
+    ):
         answer = httpx.post(f"{url}/v1/responses", json={**MANAGED, "stream": True})
     events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
     grammar.check(events)
@@ -119,7 +122,7 @@ def test_a_long_summary_and_a_long_wait_for_the_answer_are_filled_with_signs_of_
 
 
 def test_an_upstream_that_falls_silent_between_two_asks_is_given_up() -> None:
-    with ChatUpstream(talk("Notes."), [Hang()]) as upstream:
+    with ChatUpstream(text_turn("Notes."), [Hang()]) as upstream:
         lane = Upstream(via="chat", base_url=upstream.url, timeout=0.3)
         with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
             response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()

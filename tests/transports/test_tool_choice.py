@@ -8,7 +8,7 @@ import pytest
 
 from app.settings import Model, Settings, Upstream
 from tests.support.event_stream import judged
-from tests.support.script import call_turn, talk
+from tests.support.script import call_turn, text_turn
 from tests.support.servers import Ask, ChatUpstream, Step
 from tests.support.serving import serving
 from tests.support.sockets import opened
@@ -78,7 +78,7 @@ def test_a_server_that_knows_words_only_is_offered_what_is_demanded_and_nothing_
 @pytest.mark.parametrize("choice", ["auto", "none", "required", {**ALLOWED, "mode": "auto"}])
 def test_where_no_tool_is_demanded_all_are_offered(choice: Any) -> None:
     words = settings("", named_tool_choice="required", base_url="http://127.0.0.1:1")
-    with ChatUpstream(talk("Hi")) as server:
+    with ChatUpstream(text_turn("Hi")) as server:
         there = words.upstreams["there"].model_copy(update={"base_url": server.url})
         with serving(Settings(upstreams={"there": there}, models=words.models)) as url:
             answer_of(url, tool_choice=choice)
@@ -90,7 +90,7 @@ def test_where_no_tool_is_demanded_all_are_offered(choice: Any) -> None:
     ("choice", "warnings"), [(CHOSEN, [NONE_MADE]), ("required", [NONE_MADE]), ("auto", []), ("none", [])]
 )
 def test_words_where_a_call_was_demanded_are_told_as_such(choice: Any, warnings: list[str]) -> None:
-    with ChatUpstream(talk("It is late.")) as upstream, serving(settings(upstream.url)) as url:
+    with ChatUpstream(text_turn("It is late.")) as upstream, serving(settings(upstream.url)) as url:
         assert answer_of(url, tool_choice=choice) == ("completed", [], warnings)
 
 

@@ -8,7 +8,7 @@ import pytest
 from app.dialects.chat.turn import ChatTurn
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.event_stream import judged
-from tests.support.script import call_turn, delta, talk
+from tests.support.script import call_turn, delta, text_turn
 from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 from tests.support.sockets import opened
@@ -27,8 +27,8 @@ def test_warnings_reach_the_caller_in_a_header(*, stream: bool) -> None:
 
 def test_what_of_an_answer_could_not_be_told_is_in_the_header_of_a_whole_one() -> None:
     """A streamed one has sent its headers by then: there it stands in the log."""
-    told = [*call_turn("lookup", "{}")[:-2], delta(annotations=[{"type": "of_tomorrow"}]), *talk("Hi")]
-    with ChatUpstream(told) as upstream:
+    result = [*call_turn("lookup", "{}")[:-2], delta(annotations=[{"type": "of_tomorrow"}]), *text_turn("Hi")]
+    with ChatUpstream(result) as upstream:
         there = Upstream(via="chat", base_url=upstream.url)
         settings = Settings(upstreams={"there": there}, models={"m": Model(upstream="there")})
         tool = {"type": "function", "name": "lookup", "parameters": {}}
@@ -57,9 +57,9 @@ def test_warnings_that_no_header_could_hold_are_counted() -> None:
     tools = [{"type": "web_search"}] * 1000
     with serving() as url:
         answer = httpx.post(f"{url}/v1/responses", json={**DROPPED, "tools": tools})
-    *told, rest = json.loads(answer.headers["x-am-warnings"])
-    assert told[0] == SENTENCE
-    assert rest == f"and {1000 - len(told)} more, in the server's log"
+    *reported, rest = json.loads(answer.headers["x-am-warnings"])
+    assert reported[0] == SENTENCE
+    assert rest == f"and {1000 - len(reported)} more, in the server's log"
     assert len(answer.headers["x-am-warnings"]) < 6000
 
 
@@ -120,8 +120,8 @@ def test_thousands_of_warnings_are_one_short_header_and_one_short_line(
             json={"model": "demo", "input": [*items, {"role": "user", "content": "Hi"}], **unknown},
         )
     header = answer.headers["x-am-warnings"]
-    *told, rest = json.loads(header)
-    assert rest == f"and {51 + 1_000 - len(told)} more, in the server's log"
+    *result, rest = json.loads(header)
+    assert rest == f"and {51 + 1_000 - len(result)} more, in the server's log"
     assert len(header.encode()) < 4_100
     [fields] = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
     assert fields["warnings"][49:52] == [

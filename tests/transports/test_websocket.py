@@ -3,12 +3,12 @@
 import pytest
 
 from tests.support.event_stream import judged
-from tests.support.script import call_turn, opens, says, talk, thinks, turn
+from tests.support.script import call_turn, opens, says, text_turn, thinks, turn
 from tests.support.servers import Cut, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, message, reasoning
 from tests.support.serving import serving
 from tests.support.sockets import error_of, opened, text_of
-from tests.support.websocket_server import WebsocketServer, behind
+from tests.support.websocket_server import WebsocketServer, settings_of
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}
@@ -50,7 +50,7 @@ async def test_a_continuation_needs_only_what_is_new(websocket_server: Websocket
 
 
 async def test_a_tool_loop_sends_only_outputs(websocket_server: WebsocketServer) -> None:
-    websocket_server.set_scripts(call_turn("weather", '{"city":"Paris"}'), talk("21 degrees"))
+    websocket_server.set_scripts(call_turn("weather", '{"city":"Paris"}'), text_turn("21 degrees"))
     async with opened(websocket_server.url) as client:
         [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
         [call] = last["response"]["output"]
@@ -65,7 +65,7 @@ async def test_a_tool_loop_sends_only_outputs(websocket_server: WebsocketServer)
 async def test_what_the_model_thought_comes_back_to_it(websocket_server: WebsocketServer) -> None:
     """Nobody asked for it to be sealed: the connection does, since it is all that remembers it."""
     websocket_server.set_scripts(
-        turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), talk("21 degrees")
+        turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), text_turn("21 degrees")
     )
     async with opened(websocket_server.url) as client:
         [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
@@ -104,9 +104,9 @@ async def test_another_connection_knows_nothing_of_it(websocket_server: Websocke
 @pytest.mark.parametrize(
     ("fails", "script"),
     [
-        ({"input": [{"type": "function_call_output", "call_id": "call_x", "output": "y"}]}, talk("unused")),
-        ({"input": [{"role": "nobody", "content": "x"}]}, talk("unused")),
-        ({"input": "x", "background": True}, talk("unused")),
+        ({"input": [{"type": "function_call_output", "call_id": "call_x", "output": "y"}]}, text_turn("unused")),
+        ({"input": [{"role": "nobody", "content": "x"}]}, text_turn("unused")),
+        ({"input": "x", "background": True}, text_turn("unused")),
         ({"input": "x"}, [Status(500)]),
         ({"input": "x"}, [opens(), says("Half a"), Cut()]),
     ],
@@ -115,18 +115,18 @@ async def test_another_connection_knows_nothing_of_it(websocket_server: Websocke
 async def test_a_continuation_that_fails_forgets_what_it_continued(
     websocket_server: WebsocketServer, fails: dict[str, object], script: Script
 ) -> None:
-    websocket_server.set_scripts(talk("one"), script)
+    websocket_server.set_scripts(text_turn("one"), script)
     async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         last = (await client.ask(**fails, previous_response_id=first))[-1]
         assert last["type"] in {"error", "response.failed"}
         assert await client.refusal(input="x", previous_response_id=first) == NOT_FOUND
-        websocket_server.set_scripts(talk("anew"))
+        websocket_server.set_scripts(text_turn("anew"))
         assert text_of(await client.ask(input="From the start")) == "anew"
 
 
 async def test_a_turn_that_continues_nothing_may_fail_without_harm(websocket_server: WebsocketServer) -> None:
-    websocket_server.set_scripts(talk("one"), [Status(500)], talk("three"))
+    websocket_server.set_scripts(text_turn("one"), [Status(500)], text_turn("three"))
     async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello")
         assert await client.refusal(input="x") == (502, "upstream_error", "")
@@ -134,7 +134,7 @@ async def test_a_turn_that_continues_nothing_may_fail_without_harm(websocket_ser
 
 
 async def test_an_answer_that_hit_its_limit_can_be_continued(websocket_server: WebsocketServer) -> None:
-    websocket_server.set_scripts(turn(says("Half a"), reason="length"), talk("sentence."))
+    websocket_server.set_scripts(turn(says("Half a"), reason="length"), text_turn("sentence."))
     async with opened(websocket_server.url) as client:
         [*_, last] = await client.ask(input="Hello")
         assert last["type"] == "response.incomplete"
@@ -161,8 +161,8 @@ async def test_faults_are_named_as_they_stand_in_the_frame(websocket_server: Web
 
 async def test_a_relayed_conversation_reaches_its_upstream_whole_and_stateless() -> None:
     """The ids are the upstream's own again, and it is asked for what lets it go on without having stored anything."""
-    said = [answer(reasoning("rs_1", "hm"), message("msg_1", "one")), answer(message("msg_2", "two"))]
-    with ResponsesUpstream(*said) as upstream, serving(behind(upstream)) as url:
+    reply = [answer(reasoning("rs_1", "hm"), message("msg_1", "one")), answer(message("msg_2", "two"))]
+    with ResponsesUpstream(*reply) as upstream, serving(settings_of(upstream)) as url:
         async with opened(url) as client:
             first = await client.id_of(input="Hello", store=True)
             events = await client.ask(input="And?", previous_response_id=first)
@@ -184,7 +184,7 @@ async def test_a_relayed_conversation_reaches_its_upstream_whole_and_stateless()
 
 async def test_a_relayed_answer_that_breaks_off_is_forgotten() -> None:
     broken: Script = [*answer(message("msg_1", "Half a"))[:4], Cut()]
-    with ResponsesUpstream(answer(message("msg_0", "one")), broken) as upstream, serving(behind(upstream)) as url:
+    with ResponsesUpstream(answer(message("msg_0", "one")), broken) as upstream, serving(settings_of(upstream)) as url:
         async with opened(url) as client:
             first = await client.id_of(input="Hello")
             [*_, last] = await client.ask(input="And?", previous_response_id=first)

@@ -12,11 +12,11 @@ from app.settings import Key, Server, Settings
 from app.transports import websocket_frames
 from app.upstreams.demo import Demo
 from tests.support.event_stream import judged
-from tests.support.script import opens, says, stops, talk
+from tests.support.script import opens, says, stops, text_turn
 from tests.support.servers import ChatUpstream, Hang, Latch, Script
 from tests.support.serving import serving
 from tests.support.sockets import error_of, opened, text_of
-from tests.support.websocket_server import GOING_AWAY, behind, deaf
+from tests.support.websocket_server import GOING_AWAY, connect_without_reading, settings_of
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 TOO_BIG = 1009
@@ -49,7 +49,7 @@ async def test_each_turn_counts_against_its_key_and_so_does_a_warm_up() -> None:
 
 
 async def test_connections_share_the_turns_of_a_server() -> None:
-    with ChatUpstream([opens(), says("one"), Hang()]) as upstream, serving(behind(upstream, max_turns=1)) as url:
+    with ChatUpstream([opens(), says("one"), Hang()]) as upstream, serving(settings_of(upstream, max_turns=1)) as url:
         async with opened(url) as one, opened(url) as other:
             await one.send(input="Hello")
             await one.beginning()
@@ -59,7 +59,10 @@ async def test_connections_share_the_turns_of_a_server() -> None:
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket_frames, "WAITING", 2)
     gate = Latch()
-    with ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream, serving(behind(upstream)) as url:
+    with (
+        ChatUpstream([opens(), says("one"), gate, stops()], text_turn("two")) as upstream,
+        serving(settings_of(upstream)) as url,
+    ):
         async with opened(url) as client:
             await client.send(input="a")
             first = await client.beginning()
@@ -75,8 +78,8 @@ async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest
 async def test_frames_that_wait_may_be_no_longer_together_than_one_may_be() -> None:
     gate = Latch()
     with (
-        ChatUpstream([opens(), says("one"), gate, stops()], talk("two")) as upstream,
-        serving(behind(upstream, max_body_bytes=2000)) as url,
+        ChatUpstream([opens(), says("one"), gate, stops()], text_turn("two")) as upstream,
+        serving(settings_of(upstream, max_body_bytes=2000)) as url,
     ):
         async with opened(url) as client:
             await client.send(input="a")
@@ -89,7 +92,10 @@ async def test_frames_that_wait_may_be_no_longer_together_than_one_may_be() -> N
 
 
 async def test_a_conversation_that_outgrows_the_memory_is_forgotten() -> None:
-    with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_memory_bytes=1000)) as url:
+    with (
+        ChatUpstream(text_turn("one")) as upstream,
+        serving(settings_of(upstream, websocket_memory_bytes=1000)) as url,
+    ):
         async with opened(url) as client:
             short = await client.id_of(input="x" * 500)
             long = await client.id_of(input="y" * 500, previous_response_id=short)
@@ -98,7 +104,7 @@ async def test_a_conversation_that_outgrows_the_memory_is_forgotten() -> None:
 
 
 async def test_a_connection_without_turns_is_closed_in_time() -> None:
-    with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_idle=0.3)) as url:
+    with ChatUpstream(text_turn("one")) as upstream, serving(settings_of(upstream, websocket_idle=0.3)) as url:
         async with opened(url) as client:
             assert text_of(await client.ask(input="Hello")) == "one"
             began = time.monotonic()
@@ -110,7 +116,7 @@ async def test_a_long_turn_is_not_idleness() -> None:
     gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
-        serving(behind(upstream, websocket_idle=0.2)) as url,
+        serving(settings_of(upstream, websocket_idle=0.2)) as url,
     ):
         async with opened(url) as client:
             await client.send(input="Hello")
@@ -120,7 +126,7 @@ async def test_a_long_turn_is_not_idleness() -> None:
 
 
 async def test_a_connection_does_not_outlive_its_limit() -> None:
-    with ChatUpstream(talk("one")) as upstream, serving(behind(upstream, websocket_lifetime=0.3)) as url:
+    with ChatUpstream(text_turn("one")) as upstream, serving(settings_of(upstream, websocket_lifetime=0.3)) as url:
         async with opened(url) as client:
             assert text_of(await client.ask(input="Hello")) == "one"
             assert error_of(await client.event()) == (400, "websocket_connection_limit_reached", "")
@@ -131,7 +137,7 @@ async def test_the_running_turn_outlives_the_limit_and_those_that_wait_do_not() 
     gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
-        serving(behind(upstream, websocket_lifetime=0.3)) as url,
+        serving(settings_of(upstream, websocket_lifetime=0.3)) as url,
     ):
         async with opened(url) as client:
             await client.send(input="Hello")
@@ -150,7 +156,7 @@ async def test_the_running_turn_outlives_the_limit_and_those_that_wait_do_not() 
 @pytest.mark.parametrize("script", [[Hang()], [opens(), says("Once"), Hang()]], ids=["before a word", "after a word"])
 @pytest.mark.parametrize("politely", [True, False])
 async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, *, politely: bool) -> None:
-    with ChatUpstream(script) as upstream, serving(behind(upstream, first_payload_wait=0.1)) as url:
+    with ChatUpstream(script) as upstream, serving(settings_of(upstream, first_payload_wait=0.1)) as url:
         async with opened(url) as client:
             await client.send(input="Hello")
             await client.send(input="And?")
@@ -187,7 +193,7 @@ async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeyp
     monkeypatch.setattr("app.transports.websocket_guard.LINGER", 0.2)
     with serving(Settings(server=Server(send_timeout=0.5))) as url:
         port = int(url.rpartition(":")[2])
-        reader, writer = await deaf(port)
+        reader, writer = await connect_without_reading(port)
         for _ in range(500):
             await asyncio.sleep(0.01)
             if flood.closed.is_set():

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.support.event_stream import judged
-from tests.support.script import opens, says, stops, talk
+from tests.support.script import opens, says, stops, text_turn
 from tests.support.servers import Latch
 from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import WebsocketServer
@@ -13,7 +13,7 @@ from tests.support.websocket_server import WebsocketServer
 
 async def test_frames_that_come_together_are_answered_in_their_order(websocket_server: WebsocketServer) -> None:
     gate = Latch()
-    websocket_server.set_scripts([opens(), says("one"), gate, stops()], talk("two"), talk("three"))
+    websocket_server.set_scripts([opens(), says("one"), gate, stops()], text_turn("two"), text_turn("three"))
     async with opened(websocket_server.url) as client:
         for text in ("a", "b", "c"):
             await client.send(input=text)
@@ -30,7 +30,7 @@ async def test_frames_that_come_together_are_answered_in_their_order(websocket_s
 async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(websocket_server: WebsocketServer) -> None:
     """The first event has its id, long before the last."""
     gate = Latch()
-    websocket_server.set_scripts([opens(), says("one"), gate, stops()], talk("two"))
+    websocket_server.set_scripts([opens(), says("one"), gate, stops()], text_turn("two"))
     async with opened(websocket_server.url) as client:
         await client.send(input="a")
         created = await client.event()
@@ -42,7 +42,7 @@ async def test_a_frame_may_continue_the_answer_it_does_not_wait_for(websocket_se
 
 
 async def test_two_conversations_at_once_never_mix(websocket_server: WebsocketServer) -> None:
-    websocket_server.upstream.scripts = (lambda ask: talk(f"You said {ask.body['messages'][-1]['content']}."),)
+    websocket_server.upstream.scripts = (lambda ask: text_turn(f"You said {ask.body['messages'][-1]['content']}."),)
     async with opened(websocket_server.url) as one, opened(websocket_server.url) as other:
         clients = {"one": one, "other": other}
         ids: dict[str, str | None] = dict.fromkeys(clients)
@@ -55,9 +55,9 @@ async def test_two_conversations_at_once_never_mix(websocket_server: WebsocketSe
                 ids[name] = events[-1]["response"]["id"]
                 assert text_of(events) == f"You said {name} {number}."
     for ask in websocket_server.upstream.asks[-2:]:
-        said = [message["content"] for message in ask.body["messages"] if message["role"] == "user"]
-        name = said[0].split()[0]
-        assert said == [f"{name} {number}" for number in range(10)]
+        items = [message["content"] for message in ask.body["messages"] if message["role"] == "user"]
+        name = items[0].split()[0]
+        assert items == [f"{name} {number}" for number in range(10)]
 
 
 async def test_a_warm_up_asks_nothing_and_is_remembered(websocket_server: WebsocketServer) -> None:
@@ -127,7 +127,7 @@ async def test_those_who_speak_the_form_before_the_release_may_say_stream(websoc
 
 
 async def test_line_ends_that_clients_split_at_are_escaped(websocket_server: WebsocketServer) -> None:
-    websocket_server.set_scripts(talk("a\u2028b\u2029c\u0085d"))
+    websocket_server.set_scripts(text_turn("a\u2028b\u2029c\u0085d"))
     async with opened(websocket_server.url) as client:
         await client.send(input="Hello")
         frames: list[str] = []

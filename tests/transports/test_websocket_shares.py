@@ -15,7 +15,7 @@ from tests.support.script import opens, says, stops
 from tests.support.servers import ChatUpstream, Latch
 from tests.support.serving import serving
 from tests.support.sockets import error_of, opened, text_of, upgraded
-from tests.support.websocket_server import behind
+from tests.support.websocket_server import settings_of
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 
@@ -26,7 +26,7 @@ async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
     gate = Latch()
     headers = {"Authorization": "Bearer sk-alice"}
     with ChatUpstream([opens(), says("one"), gate, stops()]) as upstream:
-        settings = behind(upstream)
+        settings = settings_of(upstream)
         settings = Settings(keys=(key,), upstreams=settings.upstreams, models=settings.models)
         with serving(settings) as url:
             async with opened(url, headers) as one, opened(url, headers) as other:
@@ -74,7 +74,7 @@ async def test_frames_that_wait_count_as_what_their_caller_has_the_server_rememb
     gate = Latch()
     with (
         ChatUpstream([opens(), says("one"), gate, stops()]) as upstream,
-        serving(behind(upstream, websocket_total_bytes=3000)) as url,
+        serving(settings_of(upstream, websocket_total_bytes=3000)) as url,
     ):
         async with opened(url) as one, opened(url) as other:
             for client in (one, other):

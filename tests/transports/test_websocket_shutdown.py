@@ -11,7 +11,7 @@ from tests.support.running import Running, running
 from tests.support.script import opens, says, stops
 from tests.support.servers import ChatUpstream, Hang, Latch, Script, Step
 from tests.support.sockets import error_of, opened, text_of
-from tests.support.websocket_server import GOING_AWAY, deaf
+from tests.support.websocket_server import GOING_AWAY, connect_without_reading
 
 
 @contextmanager
@@ -75,7 +75,7 @@ async def test_clients_that_read_nothing_do_not_hold_up_the_end(tmp_path: Path) 
         ) as server,
     ):
         port = int(server.url.removesuffix("/v1").rpartition(":")[2])
-        silent = [await deaf(port) for _ in range(5)]
+        silent = [await connect_without_reading(port) for _ in range(5)]
         async with opened(server.url.removesuffix("/v1")) as client:
             await client.send(input="Hello")
             while (await client.event())["type"] != "response.output_text.delta":

@@ -22,7 +22,7 @@ def remembering(limit: int, quota: Quota | None = None) -> ConversationMemory:
     return ConversationMemory(limit, Share(quota or Quota(100_000_000, 100_000_000), Key("alice", b"k")))
 
 
-def said(response_id: str, text: str) -> LastEvent:
+def completed_event(response_id: str, text: str) -> LastEvent:
     output = [Message(id="msg_1", status="completed", content=[OutputText(text=text)])]
     response = Response(id=response_id, created_at=0, model="demo", status="completed", output=[*output])
     return ResponseCompleted(sequence_number=0, response=response)
@@ -57,7 +57,7 @@ def test_a_conversation_is_recalled_whole_however_its_turns_were_told(
         if last_id is not None:
             given_input = continued_input(memory.recall(last_id), given_input)
         last_id = f"resp_{number}"
-        memory.keep(*conversation_of(given_input, said(last_id, answer)))
+        memory.keep(*conversation_of(given_input, completed_event(last_id, answer)))
         whole += [user(text) for text in ([new] if isinstance(new, str) else new)] + [message(answer)]
     assert last_id is not None
     assert memory.recall(last_id) == whole
@@ -76,27 +76,27 @@ def test_a_relayed_answer_is_remembered_as_its_upstream_told_it() -> None:
 def test_a_relayed_answer_without_an_id_is_nobodys_to_continue(body: bytes) -> None:
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("Hello", said("resp_1", "one")))
+    memory.keep(*conversation_of("Hello", completed_event("resp_1", "one")))
     memory.keep(*conversation_of("Hello", last))
     assert [code_of(memory, given) for given in ("resp_1", "None", "")] == ["previous_response_not_found"] * 3
 
 
 def test_it_holds_no_more_than_it_may() -> None:
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("x" * (ROOM // 2), said("resp_1", "one")))
+    memory.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_1", "one")))
     assert code_of(memory, "resp_1") is None
-    memory.keep(*conversation_of("x" * ROOM, said("resp_2", "two")))
+    memory.keep(*conversation_of("x" * ROOM, completed_event("resp_2", "two")))
     assert [code_of(memory, given) for given in ("resp_1", "resp_2")] == ["previous_response_not_found"] * 2
 
 
 def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None:
     quota = Quota(ROOM, ROOM)
     one, other = remembering(ROOM, quota), remembering(ROOM, quota)
-    one.keep(*conversation_of("x" * (ROOM // 2), said("resp_1", "one")))
-    other.keep(*conversation_of("x" * (ROOM // 2), said("resp_2", "two")))
+    one.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_1", "one")))
+    other.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_2", "two")))
     assert [code_of(one, "resp_1"), code_of(other, "resp_2")] == [None, "previous_response_not_found"]
-    one.keep(*conversation_of("x", said("resp_3", "one")))
-    other.keep(*conversation_of("x" * (ROOM // 2), said("resp_4", "two")))
+    one.keep(*conversation_of("x", completed_event("resp_3", "one")))
+    other.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_4", "two")))
     assert [code_of(one, "resp_3"), code_of(other, "resp_4")] == [None, None]
     one.forget("resp_3")
     other.clear()
@@ -106,7 +106,7 @@ def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None
 
 def test_only_what_was_continued_is_forgotten() -> None:
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("Hello", said("resp_1", "one")))
+    memory.keep(*conversation_of("Hello", completed_event("resp_1", "one")))
     others: list[object] = [None, "resp_0", 1, {}]
     for other in others:
         memory.forget(other)
@@ -150,7 +150,7 @@ def test_paths_are_told_as_they_stand_in_the_frame() -> None:
 
 def test_what_is_remembered_and_what_continues_it_hold_no_more_json_values_than_a_body() -> None:
     memory = ConversationMemory(ROOM, Share(Quota(ROOM, ROOM), Key("alice", b"k")), most_values=40)
-    memory.keep(*conversation_of([user("one"), user("two")], said("resp_1", "three")))
+    memory.keep(*conversation_of([user("one"), user("two")], completed_event("resp_1", "three")))
     assert len(memory.recall("resp_1", b'{"a": [1, 2, 3]}')) == 3
     with pytest.raises(ProblemError) as caught:
         memory.recall("resp_1", b"[" + b"1," * 40 + b"1]")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.support.script import opens, says, talk
+from tests.support.script import opens, says, text_turn
 from tests.support.servers import ChatUpstream, Hang, Latch, Script, Status
 from tests.support.serving import serving
 
@@ -31,7 +31,7 @@ def limited(upstream: ChatUpstream, *, key: str = "", **limits: int) -> Settings
 def busy() -> Iterator[tuple[httpx.Client, ChatUpstream]]:
     """A server that runs one turn at a time, and runs one."""
     with (
-        ChatUpstream([opens(), says("one"), Hang()], talk("two")) as upstream,
+        ChatUpstream([opens(), says("one"), Hang()], text_turn("two")) as upstream,
         serving(limited(upstream, max_turns=1)) as url,
         httpx.Client(base_url=url, timeout=5) as client,
     ):
@@ -76,8 +76,8 @@ def test_a_full_server_does_not_wait_for_the_body(busy: tuple[httpx.Client, Chat
 
 
 ENDINGS: dict[str, tuple[Script, Mapping[str, object], int]] = {
-    "completed": (talk("Hi"), ASK, 200),
-    "streamed": (talk("Hi"), {**ASK, "stream": True}, 200),
+    "completed": (text_turn("Hi"), ASK, 200),
+    "streamed": (text_turn("Hi"), {**ASK, "stream": True}, 200),
     "no request": ([], {"model": 3}, 400),
     "no such model": ([], {**ASK, "model": "other"}, 404),
     "refused upstream": ([Status(500)], ASK, 502),
@@ -98,7 +98,7 @@ def test_however_a_turn_ends_its_place_is_free_again(ending: str) -> None:
 
 def test_a_key_with_a_limit_is_told_of_it_in_every_answer() -> None:
     with (
-        ChatUpstream(talk("Hi")) as upstream,
+        ChatUpstream(text_turn("Hi")) as upstream,
         serving(limited(upstream, key="k", requests_per_minute=2)) as url,
         httpx.Client(base_url=url, timeout=5, headers={"authorization": "Bearer k"}) as client,
     ):
@@ -126,7 +126,7 @@ def test_a_key_with_a_limit_is_told_of_it_in_every_answer() -> None:
 def test_a_keys_turns_at_once_are_counted() -> None:
     gate = Latch()
     with (
-        ChatUpstream([gate, *talk("Hi")]) as upstream,
+        ChatUpstream([gate, *text_turn("Hi")]) as upstream,
         serving(limited(upstream, key="k", concurrency=1)) as url,
         httpx.Client(base_url=url, timeout=5, headers={"authorization": "Bearer k"}) as client,
     ):

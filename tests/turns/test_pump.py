@@ -99,10 +99,10 @@ async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     script = Script(says("Hi"), says("!"), STOP)
-    spoken = turn()
-    running = pump_into(spoken, script.play(), Clocks())
+    chat_turn = turn()
+    running = pump_into(chat_turn, script.play(), Clocks())
     await running.open(5)
-    monkeypatch.setattr(spoken, "receive", lambda _payload: 1 / 0)
+    monkeypatch.setattr(chat_turn, "receive", lambda _payload: 1 / 0)
     event = await last(running.batches())
     await running.close()
     assert isinstance(event, ResponseFailed)
@@ -113,10 +113,10 @@ async def test_a_payload_that_cannot_be_told_ends_the_turn_and_no_more(
 async def test_a_turn_that_raises_ends_with_its_last_event(
     method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    spoken = turn()
-    running = pump_into(spoken, Script(says("Hi"), 0.1).play(), Clocks(keep_alive=0.05))
+    chat_turn = turn()
+    running = pump_into(chat_turn, Script(says("Hi"), 0.1).play(), Clocks(keep_alive=0.05))
     await running.open(5)
-    monkeypatch.setattr(spoken, method, lambda: 1 / 0)
+    monkeypatch.setattr(chat_turn, method, lambda: 1 / 0)
     event = await last(running.batches())
     await running.close()
     assert isinstance(event, ResponseFailed)
@@ -138,11 +138,11 @@ async def test_a_turn_whose_only_answer_is_there_is_not_spoilt_by_being_stopped(
 async def test_silence_is_filled_with_signs_of_life() -> None:
     running = pump(Script(0.4, says("Hi"), 0.4, STOP), keep_alive=0.05)
     await running.open(0.01)
-    told = await names(running.batches())
+    events = await names(running.batches())
     await running.close()
-    assert told[:4] == ["ResponseCreated", "ResponseInProgress", "ResponseInProgress", "ResponseInProgress"]
-    spoken = told[told.index("OutputItemAdded") :]
-    assert spoken[:5] == ["OutputItemAdded", "ContentPartAdded", *["OutputTextDelta"] * 3]
+    assert events[:4] == ["ResponseCreated", "ResponseInProgress", "ResponseInProgress", "ResponseInProgress"]
+    chat_turn = events[events.index("OutputItemAdded") :]
+    assert chat_turn[:5] == ["OutputItemAdded", "ContentPartAdded", *["OutputTextDelta"] * 3]
 
 
 CLOCKS = [
@@ -155,11 +155,11 @@ CLOCKS = [
 async def test_an_upstream_that_never_pauses_ends_with_its_time_too() -> None:
     running = pump(Script(*[says(".")] * 200_000), turn=0.1)
     await running.open(5)
-    told = await last(running.batches())
+    events = await last(running.batches())
     await running.close()
-    assert isinstance(told, ResponseFailed)
-    assert told.response.error is not None
-    assert "was still answering" in told.response.error.message
+    assert isinstance(events, ResponseFailed)
+    assert events.response.error is not None
+    assert "was still answering" in events.response.error.message
 
 
 @pytest.mark.parametrize(("words", "script", "clocks"), CLOCKS)
@@ -192,10 +192,12 @@ async def test_a_slow_client_slows_the_upstream() -> None:
     await anext(batches)
     await asyncio.sleep(0.02)
     assert script.drawn <= QUEUE + 1
-    told = await last(batches)
+    last_event = await last(batches)
     await running.close()
-    assert isinstance(told, LastEvent)
-    assert told.response.output == [Message(id="msg_AM-2", status="completed", content=[OutputText(text="." * 1000)])]
+    assert isinstance(last_event, LastEvent)
+    assert last_event.response.output == [
+        Message(id="msg_AM-2", status="completed", content=[OutputText(text="." * 1000)])
+    ]
 
 
 async def test_closing_in_the_middle_closes_the_upstream_at_once() -> None:

@@ -14,7 +14,7 @@ from app.protocol.problems import ProblemError
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.turns.limits import Limits
 from app.turns.quota import Quota
-from tests.support.script import opens, says, talk
+from tests.support.script import opens, says, text_turn
 from tests.support.servers import Ask, ChatUpstream, Hang
 from tests.support.serving import serving
 
@@ -66,7 +66,7 @@ def test_long_requests_of_one_caller_that_wait_for_their_upstream_leave_room_to_
 
     def script(ask: Ask) -> list[Any]:
         text = str(ask.body)
-        return [opens(), says("Hi"), Hang()] if "begin" in text else [Hang()] if "hang" in text else [*talk("Hi")]
+        return [opens(), says("Hi"), Hang()] if "begin" in text else [Hang()] if "hang" in text else [*text_turn("Hi")]
 
     with ChatUpstream(script) as upstream, ExitStack() as stack:
         settings = Settings(

@@ -26,7 +26,7 @@ from tests.support.script import says, stops
 
 BROKEN = Problem(code="upstream_error", message="It broke.")
 IDENTITY = Identity("resp_AM-1", 1)
-SAID = [
+HISTORY = [
     {"role": "user", "content": "Do it."},
     {"role": "assistant", "content": "word " * 2_000},
     {"role": "user", "content": "Go on."},
@@ -35,7 +35,7 @@ REQUEST = parse_request(
     json.dumps(
         {
             "model": "m",
-            "input": SAID,
+            "input": HISTORY,
             "context_management": [{"type": "compaction", "compact_threshold": 1_000}],
         }
     ).encode()

@@ -114,10 +114,10 @@ def test_an_answer_that_holds_too_much_fails(kind: Any, via: Any, script: list[S
         settings = Settings(server=server, upstreams={"u": lane}, models={"*": Model(upstream="u")})
         with serving(settings) as url:
             ask = {"model": "m", "input": "Hi", "stream": stream}
-            told = httpx.post(f"{url}/v1/responses", json=ask, timeout=20).text
+            response = httpx.post(f"{url}/v1/responses", json=ask, timeout=20).text
     words = "The model's server sent more than one answer may hold here (`max_answer_bytes`)."
-    assert words in told
-    assert "response.completed" not in told
+    assert words in response
+    assert "response.completed" not in response
 
 
 def test_the_two_lanes_of_this_file_reach_the_end_of_an_answer() -> None:

@@ -36,8 +36,8 @@ def test_failures_in_a_row_open_it_one_turn_tries_and_an_answer_closes_it(caplog
         assert breaker.allow() == 0
         breaker.success()
     assert (breaker.state, breaker.allow()) == ("closed", 0)
-    told = [record.fields["breaker"] for record in caplog.records]  # type: ignore[attr-defined]
-    assert told == ["open", "half-open", "open", "half-open", "closed"]
+    result = [record.fields["breaker"] for record in caplog.records]  # type: ignore[attr-defined]
+    assert result == ["open", "half-open", "open", "half-open", "closed"]
 
 
 def test_a_try_that_nobody_waited_for_is_another_turns() -> None:
@@ -156,7 +156,7 @@ OUTAGES = {
 }
 
 
-def hear(breaker: Breaker, turns: list[tuple[str, str, Failure | None]]) -> None:
+def report_turns(breaker: Breaker, turns: list[tuple[str, str, Failure | None]]) -> None:
     for owner, model, kind in turns:
         if kind is None:
             breaker.success(owner, model)
@@ -168,14 +168,14 @@ def hear(breaker: Breaker, turns: list[tuple[str, str, Failure | None]]) -> None
 def test_on_a_server_with_several_callers_one_alone_opens_it_only_where_no_connection_can_be_made(name: str) -> None:
     turns, state = OUTAGES[name]
     breaker = Breaker("u", failures=4, several_callers=True)
-    hear(breaker, turns)  # type: ignore[arg-type]
+    report_turns(breaker, turns)  # type: ignore[arg-type]
     assert breaker.state == state
 
 
 def opened(clock: Clock) -> Breaker:
     """Opened by two callers, and its pause is over."""
     breaker = Breaker("u", failures=2, pause=30, several_callers=True, clock=clock)
-    hear(breaker, [(M, "m", "unavailable"), (A, "m", "unavailable")])
+    report_turns(breaker, [(M, "m", "unavailable"), (A, "m", "unavailable")])
     assert (breaker.allow(M), breaker.allow(A)) == (30, 30)
     clock.now += 30
     return breaker

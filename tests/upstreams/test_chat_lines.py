@@ -152,14 +152,14 @@ def test_a_chunk_of_several_lines_is_decoded_in_linear_time(name: str, monkeypat
     body, why = SEVERAL_LINES[name]
     decoded = 0
 
-    def decode(told: bytes) -> Any:
+    def decode(result: bytes) -> Any:
         nonlocal decoded
-        decoded += len(told)
-        return msgspec.json.decode(told)
+        decoded += len(result)
+        return msgspec.json.decode(result)
 
     monkeypatch.setattr(chat_lines, "_decode", decode)
-    chunks, told = read(body)
-    assert (len(chunks), told) == (0 if why else 1, why)
+    chunks, result = read(body)
+    assert (len(chunks), result) == (0 if why else 1, why)
     assert decoded <= 6 * len(body) + 65536
 
 
@@ -196,7 +196,7 @@ def test_chunks_are_the_same_wherever_the_bytes_are_cut(
     escaped: bool,  # noqa: FBT001 — Hypothesis gives it by its place
 ) -> None:
     chunks = [{"content": text} for text in texts]
-    told = [json.dumps(chunk, ensure_ascii=escaped) for chunk in chunks]
-    body = "".join([f"data: {line}{end}" for line in told]).encode() + b"data: [DONE]\n\n"
+    result = [json.dumps(chunk, ensure_ascii=escaped) for chunk in chunks]
+    body = "".join([f"data: {line}{end}" for line in result]).encode() + b"data: [DONE]\n\n"
     places = [0, *sorted(cut % len(body) for cut in cuts), len(body)]
     assert read(*[body[a:b] for a, b in pairwise(places)]) == (chunks, "")

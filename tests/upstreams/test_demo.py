@@ -25,38 +25,38 @@ def user(text: Any) -> dict[str, Any]:
 
 async def answer(*messages: dict[str, Any], **ask: Any) -> tuple[str, str, list[str], str | None]:
     """What was said, thought and called, and why it ended."""
-    said, thought, reason = "", "", None
+    content, thought, reason = "", "", None
     called: list[str] = []
     async for chunk in Demo().open({"messages": list(messages), **ask}):
         if "error" in chunk:
-            return said, thought, called, "error"
+            return content, thought, called, "error"
         for choice in chunk["choices"]:
             delta = choice["delta"]
-            said += delta.get("content") or delta.get("refusal") or ""
+            content += delta.get("content") or delta.get("refusal") or ""
             thought += delta.get("reasoning_content", "")
             called += [
                 call["function"].get("name") or call["function"]["arguments"] for call in delta.get("tool_calls", [])
             ]
             reason = choice["finish_reason"] or reason
-    return said, thought, called, reason
+    return content, thought, called, reason
 
 
 async def test_by_default_it_explains_itself_and_echoes() -> None:
-    said, thought, called, reason = await answer(user("Hello there"))
-    assert said.startswith("I am demo")
-    assert said.endswith("You said: Hello there")
+    reply, thought, called, reason = await answer(user("Hello there"))
+    assert reply.startswith("I am demo")
+    assert reply.endswith("You said: Hello there")
     assert (thought, called, reason) == ("", [], "stop")
 
 
 async def test_it_writes_a_summary_when_asked_to_and_follows_no_other_word() -> None:
     wanted = user("Think of what was said, and write that summary now.")
-    said, thought, called, reason = await answer(user("Hello"), user("Fail"), wanted)
-    assert (said, thought, called, reason) == ("1. The user said: Hello / Fail", "", [], "stop")
+    reply, thought, called, reason = await answer(user("Hello"), user("Fail"), wanted)
+    assert (reply, thought, called, reason) == ("1. The user said: Hello / Fail", "", [], "stop")
 
 
 async def test_parts_that_are_no_text_are_named() -> None:
-    said, *_ = await answer(user([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {}}]))
-    assert said.endswith("You said: See [image_url]")
+    reply, *_ = await answer(user([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {}}]))
+    assert reply.endswith("You said: See [image_url]")
 
 
 @pytest.mark.parametrize("prompt", ["Think hard", "Show your reasoning"])
@@ -74,8 +74,8 @@ async def test_it_thinks_when_an_effort_is_set() -> None:
     ("prompt", "reason"), [("an incomplete one", "length"), ("one that failed", "error"), ("cut it", None)]
 )
 async def test_it_ends_badly_when_asked_to(prompt: str, reason: str | None) -> None:
-    said, _, _, ended = await answer(user(prompt))
-    assert said
+    reply, _, _, ended = await answer(user(prompt))
+    assert reply
     assert ended == reason
 
 
@@ -93,8 +93,8 @@ async def test_it_is_busy_when_asked_to() -> None:
 
 async def test_a_long_story_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.upstreams.demo.PACE", 0)
-    said, *_ = await answer(user("a long one"))
-    assert said == STORY * STORIES
+    reply, *_ = await answer(user("a long one"))
+    assert reply == STORY * STORIES
 
 
 CALLS: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -113,14 +113,14 @@ async def test_it_calls_the_tool_the_prompt_asks_for(prompt: str, ask: dict[str,
 
 
 async def test_it_answers_from_what_the_tools_said() -> None:
-    said, _, called, _ = await answer(
+    reply, _, called, _ = await answer(
         user("clock"),
         {"role": "assistant", "tool_calls": []},
         {"role": "tool", "content": "noon"},
         {"role": "tool", "content": "sunny"},
         tools=[CLOCK],
     )
-    assert (said, called) == ("The tool said: noon / sunny", [])
+    assert (reply, called) == ("The tool said: noon / sunny", [])
 
 
 async def test_a_schema_is_answered_with_a_value_that_fits_it() -> None:

@@ -15,7 +15,7 @@ from app.upstreams.native_responses import NativeResponses
 from tests.support.servers import ResponsesUpstream, Status, Step
 from tests.support.servers.gemini import answers as candidate
 from tests.support.servers.responses import begins, ends
-from tests.support.upstream_asks import KEY, Lenient, answers, asks, said, server
+from tests.support.upstream_asks import KEY, Lenient, answer_of, answers, asks, server
 from tests.support.upstream_refusals import TOO_LONG
 
 CHAT = ["chat", "compatible", "groq", "openrouter", "llamafile", "gemini", "anthropic", "cohere_chat", "ollama_chat"]
@@ -175,17 +175,17 @@ class RawError(Exception):
     ],
 )
 def test_of_litellms_words_only_the_json_behind_the_names_of_errors_is_quoted(message: str, expected: str) -> None:
-    told = problem_of(RawError(400, message), model="m")
-    assert told == invalid(f"The upstream refused the request{expected}")
+    result = problem_of(RawError(400, message), model="m")
+    assert result == invalid(f"The upstream refused the request{expected}")
 
 
 @pytest.mark.parametrize("text", ['{"a":' * 900 + "[" + "1," * 9000, "{" * 20_000, '{"error":' + "{" * 20_000])
 def test_a_body_full_of_brackets_is_decoded_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[int] = []
 
-    def decode(told: str) -> Any:
-        decoded.append(len(told))
-        return json.loads(told)
+    def decode(text: str) -> Any:
+        decoded.append(len(text))
+        return json.loads(text)
 
     monkeypatch.setattr(error_body, "_decode", decode)
     problem = problem_of_status(500, text, model="m", headers={}, secret=None)
@@ -195,14 +195,14 @@ def test_a_body_full_of_brackets_is_decoded_once(text: str, monkeypatch: pytest.
 @pytest.mark.parametrize("lane", CHAT)
 @pytest.mark.parametrize("body", [PAGE.encode(), b"\n" + PAGE.encode(), b"SECRET, not JSON"])
 async def test_a_page_with_status_200_is_not_a_broken_connection(lane: str, body: bytes) -> None:
-    told = "The upstream sent an invalid answer: the answer is neither a stream nor JSON."
-    assert await refused(lane, _page(200, body)) == Problem(code="upstream_error", message=told)
+    result = "The upstream sent an invalid answer: the answer is neither a stream nor JSON."
+    assert await refused(lane, _page(200, body)) == Problem(code="upstream_error", message=result)
 
 
 def test_a_fault_of_litellms_parser_is_not_a_status_of_the_server() -> None:
-    told = "The upstream sent an invalid answer: the answer cannot be read."
+    result = "The upstream sent an invalid answer: the answer cannot be read."
     assert problem_of(TypeError("'int' object is not subscriptable"), model="m") == Problem(
-        code="upstream_error", message=told
+        code="upstream_error", message=result
     )
 
 
@@ -229,4 +229,4 @@ async def test_an_answer_of_gemini_survives_odd_sources(sources: Any, *, late: b
     (last if late else first)["candidates"][0]["groundingMetadata"] = sources
     with server("gemini", [first, last]) as upstream:
         chunks, problem = await answers(LitellmChat("gemini", api_key=KEY, base_url=upstream.url), asks("gemini"))
-    assert (said(chunks).get("text"), said(chunks).get("finish"), problem) == ("abc", "stop", None)
+    assert (answer_of(chunks).get("text"), answer_of(chunks).get("finish"), problem) == ("abc", "stop", None)

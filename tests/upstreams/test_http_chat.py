@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.upstreams import connections, http_server
-from tests.support.http_chat import direct, hear
-from tests.support.script import counts, delta, says, stops, talk
+from tests.support.http_chat import direct, read_answer
+from tests.support.script import counts, delta, says, stops, text_turn
 from tests.support.servers import Ask, ChatUpstream, End, Hang, Latch, Pause, Status, Step
-from tests.support.upstream_asks import KEY, TOOLS, answers, asks, said
+from tests.support.upstream_asks import KEY, TOOLS, answer_of, answers, asks
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ async def until(happened: Callable[[], bool]) -> None:
 async def test_every_chunk_is_passed_on_as_it_came() -> None:
     """Whatever a server says beyond what we know today is there for the dialect to read."""
     script = [delta(content="Hi", mood="good", logprobs={"content": [{"token": "Hi", "logprob": -0.1}]}), stops()]
-    assert await hear(*script) == (script, None)
+    assert await read_answer(*script) == (script, None)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ async def test_every_chunk_is_passed_on_as_it_came() -> None:
 )  # fmt: skip
 async def test_a_stream_is_heard_as_it_was_spoken(script: list[Step], expected: Json) -> None:
     """One without a reason for its end must not look finished."""
-    chunks, problem = await hear(*script)
-    assert (said(chunks), problem) == (expected, None)
+    chunks, problem = await read_answer(*script)
+    assert (answer_of(chunks), problem) == (expected, None)
 
 
 async def test_a_whole_answer_is_read_as_the_one_chunk_it_amounts_to() -> None:
@@ -54,9 +54,9 @@ async def test_a_whole_answer_is_read_as_the_one_chunk_it_amounts_to() -> None:
     message = {"role": "assistant", "content": "Hi", "tool_calls": [call]}
     usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
     body = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": usage}
-    chunks, problem = await hear(Status(200, body), tools=TOOLS)
+    chunks, problem = await read_answer(Status(200, body), tools=TOOLS)
     assert problem is None
-    assert said(chunks) == {
+    assert answer_of(chunks) == {
         "text": "Hi",
         "calls": [[0, "c1", "weather", "{}"]],
         "finish": "tool_calls",
@@ -66,7 +66,7 @@ async def test_a_whole_answer_is_read_as_the_one_chunk_it_amounts_to() -> None:
 
 async def test_the_server_sees_the_ask_as_it_is_and_nothing_that_is_not_its_business() -> None:
     ask = asks(tools=TOOLS, temperature=0.5, user="u", response_format={"type": "json_object"}, max_tokens=5)
-    with ChatUpstream(talk("Hi")) as upstream:
+    with ChatUpstream(text_turn("Hi")) as upstream:
         async with direct(upstream.url) as chat:
             await answers(chat, ask)
     (asked,) = upstream.asks
@@ -83,14 +83,14 @@ async def test_the_server_sees_the_ask_as_it_is_and_nothing_that_is_not_its_busi
 
 
 async def test_without_a_key_none_is_sent() -> None:
-    with ChatUpstream(talk("Hi")) as upstream:
+    with ChatUpstream(text_turn("Hi")) as upstream:
         async with direct(upstream.url, api_key=None) as chat:
             await answers(chat, asks())
     assert "authorization" not in upstream.asks[0].headers
 
 
 async def test_a_body_is_shaped_for_its_server() -> None:
-    with ChatUpstream(talk("Hi")) as upstream:
+    with ChatUpstream(text_turn("Hi")) as upstream:
         async with direct(upstream.url, max_tokens_field="max_completion_tokens") as chat:
             await answers(chat, asks(max_tokens=5))
     assert upstream.asks[0].body == asks(max_completion_tokens=5)
@@ -105,25 +105,25 @@ class Older(ChatUpstream):
 
 
 async def test_a_server_that_refuses_stream_options_is_asked_without_from_then_on() -> None:
-    with Older(talk("Hi")) as upstream:
+    with Older(text_turn("Hi")) as upstream:
         upstream.may_violate = True
         async with direct(upstream.url) as chat:
-            told = [said((await answers(chat, asks()))[0])["text"] for _ in range(2)]
-    assert told == ["Hi", "Hi"]
+            result = [answer_of((await answers(chat, asks()))[0])["text"] for _ in range(2)]
+    assert result == ["Hi", "Hi"]
     assert [ask.body.get("stream_options") for ask in upstream.asks] == [{"include_usage": True}, None, None]
 
 
 async def test_the_key_does_not_follow_a_redirect() -> None:
-    with ChatUpstream(talk("Hi")) as elsewhere:
+    with ChatUpstream(text_turn("Hi")) as elsewhere:
         moved = Status(307, b"", {"location": f"{elsewhere.url}/chat/completions"})
-        _, problem = await hear(moved)
+        _, problem = await read_answer(moved)
     assert elsewhere.asks == []
     assert problem is not None
     assert problem.message == "The upstream failed with status 307."
 
 
 async def test_cookies_are_not_kept() -> None:
-    with ChatUpstream([Status(200, b"{}", {"set-cookie": "a=b"})], talk("Hi")) as upstream:
+    with ChatUpstream([Status(200, b"{}", {"set-cookie": "a=b"})], text_turn("Hi")) as upstream:
         async with direct(upstream.url) as chat:
             for _ in range(2):
                 await answers(chat, asks())
@@ -153,15 +153,15 @@ async def test_payloads_come_as_they_are_spoken() -> None:
     with ChatUpstream([says("Hel"), gate, says("lo")]) as upstream:
         async with direct(upstream.url) as chat:
             payloads = chat.open(asks())
-            assert said([await anext(payloads)]) == {"text": "Hel"}
+            assert answer_of([await anext(payloads)]) == {"text": "Hel"}
             gate.open()
-            assert said([await anext(payloads)]) == {"text": "lo"}
+            assert answer_of([await anext(payloads)]) == {"text": "lo"}
             await payloads.aclose()
 
 
 async def test_comments_are_no_payloads_but_keep_the_line_open() -> None:
     pings: list[Step] = [b": ping\n\n", Pause(0.1)] * 5
-    assert await hear(*pings, says("Hi"), patience=0.3) == ([says("Hi")], None)
+    assert await read_answer(*pings, says("Hi"), patience=0.3) == ([says("Hi")], None)
 
 
 async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_connection_is_kept(
@@ -194,15 +194,15 @@ async def test_many_asks_at_a_time_do_not_mix_nor_wait_for_each_other() -> None:
     gate = Latch()
 
     def script(ask: Ask) -> list[Step]:
-        return [gate, *talk(ask.body["model"])]
+        return [gate, *text_turn(ask.body["model"])]
 
     with ChatUpstream(script) as upstream:
         async with direct(upstream.url) as chat:
-            running = [asyncio.create_task(answers(chat, asks() | {"model": f"m{seat}"})) for seat in range(150)]
+            running = [asyncio.create_task(answers(chat, asks() | {"model": f"m{index}"})) for index in range(150)]
             await until(lambda: len(upstream.asks) == 150)
             gate.open()
-            told = await asyncio.gather(*running)
-    assert [said(chunks)["text"] for chunks, _ in told] == [f"m{seat}" for seat in range(150)]
+            result = await asyncio.gather(*running)
+    assert [answer_of(chunks)["text"] for chunks, _ in result] == [f"m{index}" for index in range(150)]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ async def test_a_consumer_that_is_cancelled_closes_the_upstream(
 
 
 async def test_it_can_be_closed_and_used_again() -> None:
-    with ChatUpstream(talk("Hi")) as upstream:
+    with ChatUpstream(text_turn("Hi")) as upstream:
         async with direct(upstream.url) as chat:
             for _ in range(2):
                 assert (await answers(chat, asks()))[1] is None
@@ -243,8 +243,8 @@ async def test_it_can_be_closed_and_used_again() -> None:
 
 
 async def test_usage_is_told_as_it_came() -> None:
-    chunks, _ = await hear(says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1))
-    assert said(chunks)["usage"] == {
+    chunks, _ = await read_answer(says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1))
+    assert answer_of(chunks)["usage"] == {
         "prompt_tokens": 3,
         "completion_tokens": 4,
         "total_tokens": 7,

@@ -8,10 +8,10 @@ import pytest
 
 from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
-from tests.support.http_chat import direct, hear
+from tests.support.http_chat import direct, read_answer
 from tests.support.script import says, stops
 from tests.support.servers import ChatUpstream, Cut, Hang, Latch, Reset, Status, Step
-from tests.support.upstream_asks import KEY, answers, asks, said
+from tests.support.upstream_asks import KEY, answer_of, answers, asks
 from tests.support.upstream_refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
 
 BROKE = Problem(code="upstream_error", message="The connection to the upstream broke off.")
@@ -23,11 +23,11 @@ def as_it_must(how: str) -> Problem:
 
 @pytest.mark.parametrize(("step", "expected"), REFUSALS)
 async def test_what_an_upstream_refuses_is_told_in_our_words(step: Step, expected: Problem) -> None:
-    assert await hear(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
+    assert await read_answer(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
 
 
 async def test_an_unknown_model_is_told_by_its_name() -> None:
-    assert await hear(Status(404, error("nope"))) == (
+    assert await read_answer(Status(404, error("nope"))) == (
         [],
         Problem(
             code="model_not_found",
@@ -40,19 +40,22 @@ async def test_an_unknown_model_is_told_by_its_name() -> None:
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_refused_ask_is_told_with_the_upstreams_reason_without_keys_and_addresses(status: int) -> None:
     written = f"temperature must be below 1 for {KEY}, see https://example.com/docs?key=abc"
-    _, problem = await hear(Status(status, error(written)))
-    told = "The upstream refused the request: temperature must be below 1 for …, see …"
-    assert problem == Problem(code="invalid_value", message=told)
+    _, problem = await read_answer(Status(status, error(written)))
+    message = "The upstream refused the request: temperature must be below 1 for …, see …"
+    assert problem == Problem(code="invalid_value", message=message)
 
 
 @pytest.mark.parametrize("status", [302, 418, 500, 502, 503, 529])
 async def test_a_failing_upstream_is_a_bad_gateway(status: int) -> None:
-    told = f"The upstream failed with status {status}: Overloaded"
-    assert await hear(Status(status, error("Overloaded"))) == ([], Problem(code="upstream_error", message=told))
+    message = f"The upstream failed with status {status}: Overloaded"
+    assert await read_answer(Status(status, error("Overloaded"))) == (
+        [],
+        Problem(code="upstream_error", message=message),
+    )
 
 
 async def test_of_a_long_error_only_the_beginning_is_read() -> None:
-    _, problem = await hear(Status(500, b"no " * 10_000_000))
+    _, problem = await read_answer(Status(500, b"no " * 10_000_000))
     assert problem is not None
     assert len(problem.message) < 600
 
@@ -73,8 +76,8 @@ async def test_an_upstream_without_tls_behind_a_secure_address_is_told_so() -> N
         port = plain.sockets[0].getsockname()[1]
         async with direct(f"https://127.0.0.1:{port}/v1") as chat:
             _, problem = await answers(chat, asks())
-    told = "The upstream could not be reached: no secure connection to it can be made."
-    assert problem == Problem(code="upstream_error", message=told)
+    message = "The upstream could not be reached: no secure connection to it can be made."
+    assert problem == Problem(code="upstream_error", message=message)
 
 
 @pytest.mark.parametrize(
@@ -91,15 +94,15 @@ async def test_an_upstream_without_tls_behind_a_secure_address_is_told_so() -> N
     ids=["reset at once", "cut", "reset", "cut behind the finish", "silence", "a line of 50 MB", "compressed"],
 )
 async def test_a_stream_that_breaks_is_told(script: list[Step], text: str | None, expected: Problem) -> None:
-    chunks, problem = await hear(*script, patience=0.5)
-    assert (said(chunks).get("text"), problem) == (text, expected)
+    chunks, problem = await read_answer(*script, patience=0.5)
+    assert (answer_of(chunks).get("text"), problem) == (text, expected)
 
 
 @pytest.mark.parametrize(("step", "expected"), IN_STREAM)
 @pytest.mark.parametrize("early", [True, False], ids=["at once", "in mid-stream"])
 async def test_an_error_inside_a_stream_is_a_problem(step: Step, expected: str, *, early: bool) -> None:
     """At once it is a refusal, later a break: `answers` checks which."""
-    _, problem = await hear(*([] if early else [says("Hi")]), step)
+    _, problem = await read_answer(*([] if early else [says("Hi")]), step)
     assert problem is not None
     assert problem.message.startswith(expected)
     assert "10.0.0.7" not in problem.message
@@ -107,11 +110,11 @@ async def test_an_error_inside_a_stream_is_a_problem(step: Step, expected: str, 
 
 @pytest.mark.parametrize(("body", "message"), NO_STREAMS)
 async def test_an_answer_that_is_no_stream_is_not_taken_for_an_empty_one(body: bytes, message: str) -> None:
-    assert await hear(Status(200, body)) == ([], as_it_must(message))
+    assert await read_answer(Status(200, body)) == ([], as_it_must(message))
 
 
 async def test_an_error_with_status_200_is_an_error() -> None:
-    assert await hear(Status(200, error("slow down", "rate_limit_exceeded"))) == ([], busy(5))
+    assert await read_answer(Status(200, error("slow down", "rate_limit_exceeded"))) == ([], busy(5))
 
 
 async def test_an_answer_that_is_not_http_is_told() -> None:
@@ -139,7 +142,7 @@ async def test_a_connection_that_is_closed_under_an_answer_is_an_upstream_error(
     """The client library then raises a bare RuntimeError."""
     with ChatUpstream([says("Hi"), Hang()]) as upstream:
         async with direct(upstream.url) as chat, aclosing(chat.open(asks())) as payloads:
-            assert said([await anext(payloads)]) == {"text": "Hi"}
+            assert answer_of([await anext(payloads)]) == {"text": "Hi"}
             await chat.close()
             with pytest.raises(UpstreamBroke) as caught:
                 await anext(payloads)

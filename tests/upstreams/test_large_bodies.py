@@ -36,11 +36,11 @@ async def test_a_large_body_arrives_whole_and_with_its_length(lane: str, monkeyp
     with server(lane, greeting(lane)) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             key = "input" if "input" in ask else "messages"
-            said: Any = LARGE if key == "input" else [{"role": "user", "content": LARGE}]
-            _, problem = await answers(chat, {**ask, key: said})
+            content: Any = LARGE if key == "input" else [{"role": "user", "content": LARGE}]
+            _, problem = await answers(chat, {**ask, key: content})
     assert problem is None
     [asked] = upstream.asks
-    assert asked.body[key] == said
+    assert asked.body[key] == content
     assert asked.headers["content-length"] == str(len(asked.raw))
     assert "transfer-encoding" not in asked.headers
     assert given == [len(asked.raw)]

@@ -43,7 +43,7 @@ def _step(line: Any) -> Step:
             return b"data: " + json.dumps(line).encode() + b"\n\n"
 
 
-async def told(folder: Path, lane: UpstreamPort[Json, Json]) -> list[Json]:
+async def sent_events(folder: Path, lane: UpstreamPort[Json, Json]) -> list[Json]:
     """What the client is told, or the problem it gets instead of a stream."""
     turn = new_turn(folder)
     upstream = lane.open(turn.ask)
@@ -66,9 +66,9 @@ async def told(folder: Path, lane: UpstreamPort[Json, Json]) -> list[Json]:
 async def test_both_lanes_tell_the_same(folder: Path) -> None:
     with Signing(script(folder)) as upstream:
         chat = HttpChat(upstream.url, api_key=KEY)
-        direct = await told(folder, chat)
+        direct = await sent_events(folder, chat)
         await chat.close()
-        through = await told(folder, LitellmChat(api_key=KEY, base_url=upstream.url))
+        through = await sent_events(folder, LitellmChat(api_key=KEY, base_url=upstream.url))
         asked = [ask.body for ask in upstream.asks]
     assert direct == through
     assert asked[0] == asked[1]

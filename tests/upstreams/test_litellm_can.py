@@ -42,7 +42,7 @@ WHOLE = ["groq", "openrouter", "gemini", "xai", "moonshot", "dashscope", "togeth
 """Providers for which every part arrives."""
 
 
-async def heard(provider: str, **settings: Any) -> Json:
+async def asked_body(provider: str, **settings: Any) -> Json:
     """The body that a provider's server gets."""
     with AnyServer([Status(400, {"error": {"message": "Enough."}})]) as ear:
         ask = asks(**settings) | {"model": MODELS.get(provider, "m")}
@@ -62,7 +62,7 @@ async def test_the_parts_that_litellm_loses_are_those_that_are_known(provider: s
     for kind, (part, data) in PARTS.items():
         content = [{"type": "text", "text": "What is this?"}, part]
         with changed(provider, translation=keeps, claude=None):
-            sent = str(await heard(provider, messages=[{"role": "user", "content": content}]))
+            sent = str(await asked_body(provider, messages=[{"role": "user", "content": content}]))
         if data not in sent:
             lost.add(kind)
     assert lost == known.translation.lost_parts
@@ -84,7 +84,7 @@ async def test_the_parts_that_litellm_loses_are_those_that_are_known(provider: s
     ],
 )
 async def test_what_litellm_loses_of_tools_is_known(provider: str, *, strict: bool, parallel: bool) -> None:
-    body = str(await heard(provider, tools=TOOLS, parallel_tool_calls=False))
+    body = str(await asked_body(provider, tools=TOOLS, parallel_tool_calls=False))
     can = await LitellmChat(provider).capabilities(MODELS.get(provider, "m"))
     assert ("'strict': True" in body, "parallel" in body) == (strict, parallel)
     assert (can.strict_tools is not False, can.parallel_calls is not False) == (strict, parallel)
@@ -116,7 +116,7 @@ async def test_a_schema_arrives_where_it_is_said_to(provider: str, mark: str | N
     """Where it would not, the model is told of it in words."""
     can = await LitellmChat(provider).capabilities(MODELS.get(provider, "m"))
     formats = can.formats(beside_tools=beside_tools)
-    body = str(await heard(provider, response_format=SCHEMA, **({"tools": TOOLS} if beside_tools else {})))
+    body = str(await asked_body(provider, response_format=SCHEMA, **({"tools": TOOLS} if beside_tools else {})))
     arrived = "the_mark" in body
     assert arrived == (formats is None or "json_schema" in formats)
     assert not arrived or str(mark) in body
@@ -128,7 +128,7 @@ async def test_a_schema_arrives_where_it_is_said_to(provider: str, mark: str | N
 )
 async def test_json_arrives_where_it_is_said_to(provider: str, mark: str | None) -> None:
     can = await LitellmChat(provider).capabilities(MODELS.get(provider, "m"))
-    body = str(await heard(provider, response_format={"type": "json_object"}))
+    body = str(await asked_body(provider, response_format={"type": "json_object"}))
     assert (str(mark) in body) == ("json_object" in (can.structured_output or ()))
 
 
@@ -168,6 +168,6 @@ async def test_references_in_schemas_are_replaced_where_it_is_said(
     for block in ("$defs", "definitions"):
         schema = {"type": "object", block: {"d": {"type": "string"}}, "properties": {"p": {"$ref": f"#/{block}/d"}}}
         tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
-        found.append("$ref" not in str(await heard(provider, tools=[tool])))
-    said = capabilities(provider, MODELS.get(provider, "m"), {}, None).replaces_references
-    assert found == [said == "all", said is not None]
+        found.append("$ref" not in str(await asked_body(provider, tools=[tool])))
+    content = capabilities(provider, MODELS.get(provider, "m"), {}, None).replaces_references
+    assert found == [content == "all", content is not None]

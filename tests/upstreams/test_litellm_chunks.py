@@ -73,7 +73,7 @@ def test_a_chunk_keeps_every_field_that_is_there() -> None:
     logprobs = Thing(model_dump=lambda **_: {"content": []})
     fields = {"thought_signature": "x"}
     call = Thing(index=1, id="c1", function=Thing(name="f", arguments="{}"), provider_specific_fields=fields)
-    said = {
+    content = {
         "content": "a",
         "refusal": "b",
         "reasoning_content": "c",
@@ -81,10 +81,10 @@ def test_a_chunk_keeps_every_field_that_is_there() -> None:
         "thinking_blocks": [{"type": "thinking"}],
         "provider_specific_fields": {"citation": {}},
     }
-    delta = Thing(**said, tool_calls=[call])
+    delta = Thing(**content, tool_calls=[call])
     usage = Thing(prompt_tokens=1, completion_tokens=2, total_tokens=3, cache_read_input_tokens=4)
     chunk = Thing(choices=[Thing(index=2, delta=delta, finish_reason="stop", logprobs=logprobs)], usage=usage)
-    told_call = {
+    sent_call = {
         "index": 1,
         "id": "c1",
         "function": {"name": "f", "arguments": "{}"},
@@ -94,7 +94,7 @@ def test_a_chunk_keeps_every_field_that_is_there() -> None:
         "choices": [
             {
                 "index": 2,
-                "delta": said | {"tool_calls": [told_call]},
+                "delta": content | {"tool_calls": [sent_call]},
                 "finish_reason": "stop",
                 "logprobs": {"content": []},
             }

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.chat_answers import heard, turn
+from tests.support.chat_answers import client_events, turn
 from tests.support.servers import Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
@@ -17,8 +17,8 @@ async def output(provider: str, script: Sequence[Step]) -> list[dict[str, object
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
         chunks, problem = await answers(chat, asks(provider))
     assert problem is None
-    told: list[dict[str, object]] = heard(turn(), *chunks)[-1]["response"]["output"]
-    return told
+    events: list[dict[str, object]] = client_events(turn(), *chunks)[-1]["response"]["output"]
+    return events
 
 
 def message(text: str, *cited: tuple[int, int]) -> dict[str, object]:

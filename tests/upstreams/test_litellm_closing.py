@@ -11,11 +11,11 @@ import pytest
 
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import says, talk
+from tests.support.script import says, text_turn
 from tests.support.servers import Hang, Latch, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.support.upstream_asks import KEY, answers, asks, said, server
+from tests.support.upstream_asks import KEY, answer_of, answers, asks, server
 
 TALKING: dict[str | None, list[Step]] = {
     None: [says("Hi"), Hang()],
@@ -36,9 +36,9 @@ async def test_a_consumer_that_stops_closes_the_upstream(provider: str | None) -
 
 
 @pytest.mark.parametrize("provider", TALKING)
-@pytest.mark.parametrize("spoken", [True, False], ids=["in mid-stream", "before the first payload"])
-async def test_a_consumer_that_is_cancelled_closes_the_upstream(provider: str | None, *, spoken: bool) -> None:
-    with server(provider, TALKING[provider] if spoken else [Hang()]) as upstream:
+@pytest.mark.parametrize("chat_turn", [True, False], ids=["in mid-stream", "before the first payload"])
+async def test_a_consumer_that_is_cancelled_closes_the_upstream(provider: str | None, *, chat_turn: bool) -> None:
+    with server(provider, TALKING[provider] if chat_turn else [Hang()]) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
         consumer = asyncio.create_task(answers(chat, asks(provider)))
         while not upstream.asks:  # noqa: ASYNC110 — the server lives in a thread of its own
@@ -54,15 +54,15 @@ async def test_payloads_come_as_they_are_spoken() -> None:
     gate = Latch()
     with server(None, [says("Hel"), gate, says("lo")]) as upstream:
         payloads = LitellmChat(base_url=upstream.url).open(asks())
-        assert said([await anext(payloads)]) == {"text": "Hel"}
+        assert answer_of([await anext(payloads)]) == {"text": "Hel"}
         gate.open()
-        assert said([await anext(payloads)]) == {"text": "lo"}
+        assert answer_of([await anext(payloads)]) == {"text": "lo"}
         await payloads.aclose()
 
 
 async def test_connections_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "SETTLE_UNKNOWN", connections.SETTLE)
-    with server(None, talk("Hi")) as upstream:
+    with server(None, text_turn("Hi")) as upstream:
         for key in ("a", "b", "c"):
             _, problem = await answers(LitellmChat(api_key=key, base_url=upstream.url), asks())
             assert problem is None
@@ -72,12 +72,12 @@ async def test_connections_are_used_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 async def test_many_asks_at_a_time_do_not_mix() -> None:
     def script(ask: Any) -> list[Step]:
-        return list(talk(ask.body["model"]))
+        return list(text_turn(ask.body["model"]))
 
     with server(None, script) as upstream:
         chat = LitellmChat(base_url=upstream.url)
-        told = await asyncio.gather(*(answers(chat, asks() | {"model": f"m{seat}"}) for seat in range(20)))
-    assert [said(chunks)["text"] for chunks, _ in told] == [f"m{seat}" for seat in range(20)]
+        result = await asyncio.gather(*(answers(chat, asks() | {"model": f"m{index}"}) for index in range(20)))
+    assert [answer_of(chunks)["text"] for chunks, _ in result] == [f"m{index}" for index in range(20)]
 
 
 def test_litellm_is_imported_late_once_and_without_holding_up_the_loop() -> None:
@@ -86,7 +86,7 @@ def test_litellm_is_imported_late_once_and_without_holding_up_the_loop() -> None
 import asyncio, sys, time, os
 from app.upstreams import connections, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream
 from tests.support.upstream_asks import answers, asks
 
@@ -113,7 +113,7 @@ async def main():
     before = time.monotonic()
     await asyncio.to_thread(litellm_chat.warm)
     stalled, warming = longest, time.monotonic() - before
-    with ChatUpstream(talk("Hi")) as upstream:
+    with ChatUpstream(text_turn("Hi")) as upstream:
         chat = LitellmChat(base_url=upstream.url)
         told = await asyncio.gather(*(answers(chat, asks()) for _ in range(5)))
     ticking = False
@@ -161,10 +161,10 @@ async def test_asks_that_come_before_litellm_is_there_wait_for_one_import(monkey
 
     monkeypatch.setattr(litellm_chat, "_loaded", [])
     monkeypatch.setattr(litellm_chat, "import_module", importing)
-    with server(None, talk("Hi")) as upstream:
+    with server(None, text_turn("Hi")) as upstream:
         chat = LitellmChat(base_url=upstream.url)
         assert await chat.dropped(asks(user="u")) == []
-        told = await asyncio.gather(*(answers(chat, asks()) for _ in range(4)))
+        result = await asyncio.gather(*(answers(chat, asks()) for _ in range(4)))
     handlers = "litellm.llms.custom_httpx"
     assert imports == ["litellm", f"{handlers}.http_handler", f"{handlers}.aiohttp_transport"]
-    assert [said(chunks)["text"] for chunks, _ in told] == ["Hi"] * 4
+    assert [answer_of(chunks)["text"] for chunks, _ in result] == ["Hi"] * 4

@@ -11,7 +11,7 @@ from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.native_responses import NativeResponses
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream, Pause
 from tests.support.upstream_asks import KEY, answers, asks
 
@@ -49,7 +49,7 @@ async def test_the_other_lanes_do_so_too(black_hole: str) -> None:
 
 
 async def test_a_server_that_was_reached_may_take_longer_than_that() -> None:
-    with ChatUpstream([Pause(0.4), *talk("Hi")]) as upstream:
+    with ChatUpstream([Pause(0.4), *text_turn("Hi")]) as upstream:
         for provider in (None, "openai"):
             chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=30, connect=0.2)
             chunks, problem = await answers(chat, asks(provider))

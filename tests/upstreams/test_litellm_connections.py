@@ -11,7 +11,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams import connections
 from app.upstreams.port import Keep
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import (
     Ask,
     ChatUpstream,
@@ -50,8 +50,8 @@ async def test_a_server_that_closes_behind_every_answer_fails_no_request(lane: s
             async def one_client() -> list[Any]:
                 return [(await answers(chat, dict(ask)))[1] for _ in range(6)]
 
-            told = await asyncio.gather(*(one_client() for _ in range(48)))
-    assert [problem for problems in told for problem in problems if problem is not None] == []
+            result = await asyncio.gather(*(one_client() for _ in range(48)))
+    assert [problem for problems in result for problem in problems if problem is not None] == []
     assert len(upstream.asks) == 48 * 6, "none is sent twice either"
 
 
@@ -74,12 +74,12 @@ async def test_a_server_that_reads_a_request_and_dies_is_not_sent_it_again(lane:
     upstream.closing = False
     with upstream:
         async with client(lane, upstream.url) as (chat, ask):
-            told = []
+            result = []
             for _ in range(2):
-                told.append((await answers(chat, dict(ask)))[1])
+                result.append((await answers(chat, dict(ask)))[1])
                 await settled()
     assert (upstream.connections, len(upstream.asks)) == (1, 2)
-    assert [problem and (problem.code, problem.message) for problem in told] == [None, ("upstream_error", BROKE)]
+    assert [problem and (problem.code, problem.message) for problem in result] == [None, ("upstream_error", BROKE)]
 
 
 @pytest.mark.usefixtures("_quick")
@@ -124,7 +124,7 @@ async def test_an_idle_connection_that_the_server_has_closed_is_noticed_before_i
 ) -> None:
     """Where the system does not say what was acknowledged, so that nothing can be sent a second time."""
     monkeypatch.setattr(connections, "_acknowledged", lambda _transport: None)
-    with Closable(talk("Hi")) as upstream:
+    with Closable(text_turn("Hi")) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             assert (await answers(chat, dict(ask)))[1] is None
             await settled()
@@ -140,7 +140,7 @@ async def test_a_request_that_nobody_can_have_read_is_sent_until_the_connection_
 ) -> None:
     """As if all idle connections had been closed at the very moment of writing."""
     gate = Latch()
-    with Closable([gate, *talk("Hi")]) as upstream:
+    with Closable([gate, *text_turn("Hi")]) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             running = [asyncio.create_task(answers(chat, dict(ask))) for _ in range(3)]
             await settled(lambda: len(upstream.asks) == 3)
@@ -157,7 +157,7 @@ async def test_a_request_that_nobody_can_have_read_is_sent_until_the_connection_
 async def test_idle_connections_are_bounded_in_number_and_in_time() -> None:
     for lane in ("chat", "as is"):
         gate = Latch()
-        with Closable([gate, *talk("Hi")]) as upstream:
+        with Closable([gate, *text_turn("Hi")]) as upstream:
             async with client(lane, upstream.url, keep=Keep(connections=2, seconds=0.3)) as (chat, ask):
                 running = [asyncio.create_task(answers(chat, dict(ask))) for _ in range(6)]
                 await settled(lambda: len(upstream.asks) == 6)
@@ -194,7 +194,7 @@ async def test_some_interim_replies_are_read_over() -> None:
             writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 20)
             return await super()._play(ask, script, writer)
 
-    with Polite(talk("Hi")) as upstream:
+    with Polite(text_turn("Hi")) as upstream:
         async with client("chat", upstream.url) as (chat, ask):
             for _ in range(8):  # more of them on one connection than one answer may have
                 assert (await answers(chat, dict(ask)))[1] is None

@@ -143,7 +143,7 @@ async def test_no_two_efforts_of_a_gemini_come_to_the_same(model: str) -> None:
         chat = LitellmChat("gemini", api_key=KEY, base_url=ear.url)
         for effort in known:
             await answers(chat, asks(reasoning_effort=effort) | {"model": model})
-        told = [ask.body["generationConfig"]["thinkingConfig"] for ask in ear.asks]
-    assert len(told) == len(known)
-    alike = [{key: value for key, value in one.items() if key != "includeThoughts"} for one in told]
-    assert [one for seat, one in enumerate(alike) if one in alike[:seat]] == []
+        result = [ask.body["generationConfig"]["thinkingConfig"] for ask in ear.asks]
+    assert len(result) == len(known)
+    alike = [{key: value for key, value in one.items() if key != "includeThoughts"} for one in result]
+    assert [one for index, one in enumerate(alike) if one in alike[:index]] == []

@@ -181,13 +181,13 @@ async def test_missing_settings_of_a_provider_are_told_and_logged_by_class(
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("expected", "shown"),
     [
         ("half a \ud83d", "half a \ufffd"),
         ("\ude00 late", "\ufffd late"),
         ('{"message": "\\ud83d\\ude00 \\ud83d"}', "😀 \ufffd"),
     ],
 )
-def test_a_message_with_half_characters_can_be_written(told: str, shown: str) -> None:
-    assert short(told) == shown
-    assert short(told).encode()
+def test_a_message_with_half_characters_can_be_written(expected: str, shown: str) -> None:
+    assert short(expected) == shown
+    assert short(expected).encode()

@@ -140,11 +140,11 @@ async def test_an_error_with_status_200_is_an_error() -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_silence_in_mid_stream_is_a_timeout(provider: str | None) -> None:
-    spoken: list[Step] = {
+    chat_turn: list[Step] = {
         "anthropic": claude.begins(),
         "gemini": [candidate({"text": "Hi"})],
     }.get(str(provider), [says("Hi")])  # type: ignore[assignment]  # a list of dicts is a list of steps
-    assert await fail(provider, *spoken, Latch(), patience=0.3) == SLOW
+    assert await fail(provider, *chat_turn, Latch(), patience=0.3) == SLOW
 
 
 @pytest.mark.parametrize(
@@ -221,13 +221,13 @@ async def test_what_providers_say_in_their_own_way_is_known_on_every_lane(
 
 
 async def test_openais_400_for_a_model_that_does_not_exist_is_an_unknown_model() -> None:
-    told = {"message": "The requested model 'nope' does not exist.", "type": "invalid_request_error"}
-    step = Status(400, {"error": {**told, "param": "model", "code": "model_not_found"}})
+    result = {"message": "The requested model 'nope' does not exist.", "type": "invalid_request_error"}
+    step = Status(400, {"error": {**result, "param": "model", "code": "model_not_found"}})
     with ResponsesUpstream([step]) as upstream:
         native = NativeResponses(upstream.url, api_key=KEY)
         _, problem = await answers(native, {"model": "nope", "input": "Hi", "stream": True, "store": False})
         await native.close()
-    assert problem == Problem(code="model_not_found", message=told["message"], param="model")
+    assert problem == Problem(code="model_not_found", message=result["message"], param="model")
 
 
 async def test_an_empty_error_in_every_chunk_is_none() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.litellm_streams import Json, hear, usage
+from tests.support.litellm_streams import Json, read_answer, usage
 from tests.support.servers import Step
 from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import TOOLS
@@ -37,15 +37,15 @@ from tests.support.upstream_asks import TOOLS
     ],
 )
 async def test_gemini_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
-    assert await hear("gemini", script, tools=TOOLS) == expected
+    assert await read_answer("gemini", script, tools=TOOLS) == expected
 
 
 async def test_geminis_calls_carry_their_signature() -> None:
     """Gemini wants it back with the call."""
     first = {"functionCall": {"name": "weather", "args": {"city": "Rome"}}, "thoughtSignature": "c2ln"}
     second = {"functionCall": {"name": "weather", "args": {}}}
-    heard = await hear("gemini", [candidate(first), candidate(second, finish="STOP")], tools=TOOLS)
-    ids = [call.pop(1) for call in heard["calls"]]
-    assert heard == {"calls": [[0, "weather", '{"city": "Rome"}'], [1, "weather", "{}"]], "finish": "tool_calls"}
+    received = await read_answer("gemini", [candidate(first), candidate(second, finish="STOP")], tools=TOOLS)
+    ids = [call.pop(1) for call in received["calls"]]
+    assert received == {"calls": [[0, "weather", '{"city": "Rome"}'], [1, "weather", "{}"]], "finish": "tool_calls"}
     assert ids[0].endswith("__thought__c2ln")
     assert ids[0] != ids[1]

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.litellm_streams import Json, hear, usage
-from tests.support.script import calls, chunk, counts, delta, more, refuses, says, stops, talk, thinks, turn
+from tests.support.litellm_streams import Json, read_answer, usage
+from tests.support.script import calls, chunk, counts, delta, more, refuses, says, stops, text_turn, thinks, turn
 from tests.support.servers import Cut, End, Pause, Status, Step
 from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
-from tests.support.upstream_asks import KEY, TOOLS, Lenient, answers, asks, said, server
+from tests.support.upstream_asks import KEY, TOOLS, Lenient, answer_of, answers, asks, server
 
 CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 
@@ -20,7 +20,7 @@ CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        pytest.param(talk("Hel", "lo"), {"text": "Hello", "finish": "stop", "usage": CHAT_USAGE}, id="text"),
+        pytest.param(text_turn("Hel", "lo"), {"text": "Hello", "finish": "stop", "usage": CHAT_USAGE}, id="text"),
         pytest.param(
             turn(thinks("hm"), says("Hi")),
             {"reasoning": "hm", "text": "Hi", "finish": "stop", "usage": CHAT_USAGE},
@@ -84,8 +84,8 @@ CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
     ],
 )  # fmt: skip
 async def test_a_chat_server_is_heard_as_it_spoke(provider: str | None, script: list[Step], expected: Json) -> None:
-    heard = await hear(provider, script, tools=TOOLS)
-    assert heard == expected
+    received = await read_answer(provider, script, tools=TOOLS)
+    assert received == expected
 
 
 async def test_a_plain_chat_server_is_passed_on_chunk_by_chunk() -> None:
@@ -102,7 +102,7 @@ async def test_a_whole_answer_is_read_as_the_one_chunk_it_amounts_to(provider: s
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     message = {"role": "assistant", "content": "Hi", "tool_calls": [call]}
     body = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": CHAT_USAGE}
-    assert await hear(provider, [Status(200, body)]) == {
+    assert await read_answer(provider, [Status(200, body)]) == {
         "text": "Hi",
         "calls": [[0, "c1", "weather", "{}"]],
         "finish": "tool_calls",
@@ -158,7 +158,7 @@ READ = {"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_t
     ],
 )
 async def test_claude_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
-    assert await hear("anthropic", script, tools=TOOLS) == expected
+    assert await read_answer("anthropic", script, tools=TOOLS) == expected
 
 
 async def test_claudes_thoughts_come_with_their_signature() -> None:
@@ -168,13 +168,13 @@ async def test_claudes_thoughts_come_with_their_signature() -> None:
         chat = LitellmChat("anthropic", api_key=KEY, base_url=upstream.url)
         chunks, problem = await answers(chat, asks("anthropic", reasoning_effort="low"))
     assert problem is None
-    assert {key: value for key, value in said(chunks).items() if key != "usage"} == {
+    assert {key: value for key, value in answer_of(chunks).items() if key != "usage"} == {
         "reasoning": "hm!",
         "text": "Hi",
         "finish": "stop",
     }
-    deltas = [choice["delta"] for told in chunks for choice in told["choices"]]
-    blocks = [block for told in deltas for block in told.get("thinking_blocks", [])]
+    deltas = [choice["delta"] for entry in chunks for choice in entry["choices"]]
+    blocks = [block for entry in deltas for block in entry.get("thinking_blocks", [])]
     assert (blocks[-1]["type"], blocks[-1]["signature"]) == ("thinking", "c2ln")
 
 
@@ -184,8 +184,8 @@ async def test_claudes_thoughts_come_with_their_signature() -> None:
 async def test_claudes_thoughts_are_counted_by_claude_or_not_at_all(details: Any, counted: int) -> None:
     """Left alone, litellm would guess."""
     script = [*claude.begins(), *claude.thinking(0, "hm and so on"), *claude.ends(output_tokens=9, **details)]
-    heard = await hear("anthropic", [*script], reasoning_effort="low")
-    assert heard["usage"] == usage(1, 9, reasoning=counted)
+    received = await read_answer("anthropic", [*script], reasoning_effort="low")
+    assert received["usage"] == usage(1, 9, reasoning=counted)
 
 
 @pytest.mark.parametrize(
@@ -201,13 +201,13 @@ async def test_a_connection_that_breaks_is_told(provider: str | None, script: li
     with server(provider, script) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
         chunks, problem = await answers(chat, asks(provider))
-    assert said(chunks)["text"] == "Hi"
+    assert answer_of(chunks)["text"] == "Hi"
     assert problem is not None
     assert (problem.code, problem.message) == ("upstream_error", "The connection to the upstream broke off.")
 
 
 async def test_usage_without_details_is_told_as_it_came() -> None:
-    assert (await hear(None, [says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1)]))["usage"] == {
+    assert (await read_answer(None, [says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1)]))["usage"] == {
         "prompt_tokens": 3,
         "completion_tokens": 4,
         "total_tokens": 7,
@@ -217,7 +217,7 @@ async def test_usage_without_details_is_told_as_it_came() -> None:
 
 
 async def test_a_chunk_without_choices_is_no_trouble() -> None:
-    assert await hear("groq", [chunk(), says("Hi"), stops()]) == {"text": "Hi", "finish": "stop"}
+    assert await read_answer("groq", [chunk(), says("Hi"), stops()]) == {"text": "Hi", "finish": "stop"}
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ async def test_dialects_of_chat_are_read_without_loss(provider: str) -> None:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=5)
         chunks, problem = await answers(chat, asks(provider))
     assert problem is None
-    assert said(chunks) == {
+    assert answer_of(chunks) == {
         "reasoning": "hm",
         "text": "a [DONE] b\u2028c",
         "calls": [[0, "c1", "weather", "{}"], [1, "c2", "weather", "{}"]],

@@ -6,7 +6,7 @@ import pytest
 
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import talk
+from tests.support.script import text_turn
 from tests.support.servers import anthropic as claude
 from tests.support.upstream_asks import KEY, TOOLS, answers, asks, server
 
@@ -24,7 +24,7 @@ THOUGHT: Final[Json] = {**CALLED, "thinking_blocks": [{"type": "thinking", "thin
 
 async def sent(provider: str, *messages: Json, effort: str) -> Json:
     """The body as it reached the provider."""
-    script = [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()] if provider == "anthropic" else talk("Hi")
+    script = [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()] if provider == "anthropic" else text_turn("Hi")
     with server(provider, script) as upstream:
         upstream.may_violate = True  # `thinking` is DeepSeek's own
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
@@ -52,8 +52,8 @@ async def test_claude_thinks_on_where_it_began_with_thoughts(
 ) -> None:
     """A loop is one turn to it: it refuses to think in one begun without, and to be shown thoughts where it may not."""
     body = await sent("anthropic", *messages, effort=effort)
-    said = [message["content"][0]["type"] for message in body["messages"] if message["role"] == "assistant"]
-    assert ("thinking" in body, said) == (thinks, first)
+    items = [message["content"][0]["type"] for message in body["messages"] if message["role"] == "assistant"]
+    assert ("thinking" in body, items) == (thinks, first)
 
 
 async def test_a_loop_that_claude_cannot_think_in_is_told() -> None:

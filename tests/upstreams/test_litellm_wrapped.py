@@ -7,7 +7,7 @@ import pytest
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import calls, more, says, stops, thinks, turn
 from tests.support.servers import Step
-from tests.support.upstream_asks import KEY, Lenient, answers, asks, said
+from tests.support.upstream_asks import KEY, Lenient, answer_of, answers, asks
 
 
 # litellm looks at every attribute of its own models, deprecated ones too
@@ -40,9 +40,9 @@ async def test_an_unknown_provider_is_heard_all_the_same(script: list[Step], exp
         chat = LitellmChat("databricks", api_key=KEY, base_url=upstream.url)
         chunks, problem = await answers(chat, asks())
     assert problem is None
-    told = said(chunks)
-    usage = told.pop("usage", None)
-    assert told == expected
+    result = answer_of(chunks)
+    usage = result.pop("usage", None)
+    assert result == expected
     counted = any(step.get("usage") for step in script if isinstance(step, dict))
     assert (usage is not None) == counted
     assert usage is None or (usage["prompt_tokens"], usage["completion_tokens"]) == (7, 5)

@@ -25,14 +25,14 @@ def as_it_must(how: str) -> Problem:
     return Problem(code="upstream_error", message=f"The upstream sent an invalid answer: {how}.")
 
 
-async def hear(*script: Step, patience: float = 5) -> tuple[list[Json], Problem | None]:
+async def read_answer(*script: Step, patience: float = 5) -> tuple[list[Json], Problem | None]:
     """Every event, and what went wrong in the end."""
     with ResponsesUpstream(script) as upstream:
         native = NativeResponses(upstream.url, api_key=KEY, timeout=patience)
-        heard = await answers(native, ASK)
+        received = await answers(native, ASK)
         await native.close()
         assert len(upstream.asks) == 1, "nothing is retried here"
-    return heard
+    return received
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ async def hear(*script: Step, patience: float = 5) -> tuple[list[Json], Problem 
     ids=["plain", "with [DONE]", "with rubbish behind its end", "with a comment", "with keepalives"],
 )
 async def test_every_event_is_yielded_and_the_last_one_ends_it(script: list[Step]) -> None:
-    assert await hear(*script) == (HELLO, None)
+    assert await read_answer(*script) == (HELLO, None)
 
 
 async def test_events_are_found_wherever_their_bytes_are_cut() -> None:
@@ -55,7 +55,7 @@ async def test_events_are_found_wherever_their_bytes_are_cut() -> None:
     pieces: list[Step] = []
     for start in range(0, len(body), 97):
         pieces += [body[start : start + 97], Pause(0)]
-    assert await hear(*pieces) == (HELLO, None)
+    assert await read_answer(*pieces) == (HELLO, None)
 
 
 async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_again(
@@ -75,7 +75,7 @@ async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_ag
 
 @pytest.mark.parametrize(("step", "expected"), REFUSALS)
 async def test_what_an_upstream_refuses_is_told_in_our_words(step: Step, expected: Problem) -> None:
-    assert await hear(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
+    assert await read_answer(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
 
 
 WITH_STATUS = "The upstream failed with status"
@@ -116,7 +116,7 @@ async def test_a_client_that_spoke_the_upstreams_language_is_answered_in_it(
     status: int, body: Json, expected: Problem
 ) -> None:
     """Its code and the path of the fault, without keys and addresses; a code that lies about its status is none."""
-    assert await hear(Status(status, body)) == ([], expected)
+    assert await read_answer(Status(status, body)) == ([], expected)
 
 
 async def test_an_upstream_that_is_not_there_is_told_so() -> None:
@@ -125,7 +125,7 @@ async def test_an_upstream_that_is_not_there_is_told_so() -> None:
     await native.close()
 
 
-TOLD = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "param": None, "sequence_number": 2}
+ERROR_EVENT = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "param": None, "sequence_number": 2}
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ TOLD = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "para
         ([*HELLO[:4], Cut()], HELLO[:4], BROKE),
         ([*HELLO[:4], Latch()], HELLO[:4], SLOW),
         ([*HELLO[:4], End()], HELLO[:4], None),
-        ([*HELLO[:2], TOLD], HELLO[:2], busy(5)),
-        ([TOLD], [], busy(5)),
+        ([*HELLO[:2], ERROR_EVENT], HELLO[:2], busy(5)),
+        ([ERROR_EVENT], [], busy(5)),
         ([{"type": "error", "error": {"code": 503, "message": "no"}}], [], OUT),
         ([Status(200, error("slow down", "rate_limit_exceeded"))], [], busy(5)),
         ([Status(200, b"<html>")], [], as_it_must("the answer is not a stream of events")),
@@ -151,12 +151,12 @@ TOLD = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "para
 )  # fmt: skip
 async def test_a_stream_that_breaks_is_told(script: list[Step], events: list[Json], expected: Problem | None) -> None:
     """One that merely ends is not: whether it was whole the dialect knows."""
-    assert await hear(*script, patience=0.5) == (events, expected)
+    assert await read_answer(*script, patience=0.5) == (events, expected)
 
 
 async def test_why_the_upstream_failed_is_cleaned() -> None:
-    told = ends(status="failed", error={"code": "server_error", "message": f"{KEY} at 10.0.0.7:80 died"})
-    events, problem = await hear(*begins(), told)
+    result = ends(status="failed", error={"code": "server_error", "message": f"{KEY} at 10.0.0.7:80 died"})
+    events, problem = await read_answer(*begins(), result)
     assert problem is None
     assert events[-1]["response"]["error"] == {"code": "server_error", "message": "… at … died"}
 
@@ -206,8 +206,8 @@ async def test_an_error_keeps_its_code_and_the_failure_behind_it_is_read(
 ) -> None:
     """OpenAI says `error`, then `response.failed`. Agents repeat what they take for a server's fault."""
     monkeypatch.setattr(native_responses, "AFTER_AN_ERROR", 0.2)
-    heard, problem = await hear(*script)
-    assert ([event["type"] for event in heard], problem) == ([event["type"] for event in events], expected)
+    received, problem = await read_answer(*script)
+    assert ([event["type"] for event in received], problem) == ([event["type"] for event in events], expected)
     if events[-1]["type"] == "response.failed":
-        assert heard[-1]["response"]["error"]["code"] == "insufficient_quota"
-        assert KEY not in json.dumps(heard)
+        assert received[-1]["response"]["error"]["code"] == "insufficient_quota"
+        assert KEY not in json.dumps(received)

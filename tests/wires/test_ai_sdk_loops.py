@@ -42,8 +42,8 @@ def report(everything: Wired) -> dict[str, Any]:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    told: dict[str, Any] = json.loads(ran.stdout)
-    return {name: (told[name], list(wire.violations), len(wire.asks)) for name, wire in everything.wires.items()}
+    result: dict[str, Any] = json.loads(ran.stdout)
+    return {name: (result[name], list(wire.violations), len(wire.asks)) for name, wire in everything.wires.items()}
 
 
 @pytest.mark.parametrize("lane", LANES)

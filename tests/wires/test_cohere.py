@@ -8,7 +8,7 @@ import pytest
 
 from app.providers.cohere import address
 from tests.support.demo_behaviours import WEATHER
-from tests.support.provider_answers import answered, counted, told
+from tests.support.provider_answers import answered, counted, essentials
 from tests.support.provider_lanes import LANES, Wired, wired
 from tests.support.servers import Cut, Says, Status, Step
 from tests.support.servers.cohere import CohereUpstream, usage
@@ -93,14 +93,14 @@ ANSWERS: Final[dict[str, tuple[list[Step], Json]]] = {
 @pytest.mark.parametrize(("steps", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_told_as_it_was_said(everything: Wired, steps: list[Step], expected: Json) -> None:
     response = answered(everything, "cohere", steps, tools=[WEATHER])
-    assert told(response) == expected
+    assert essentials(response) == expected
     assert counted(response) == (20, 8, 12, 0, False)
 
 
 def test_an_answer_that_was_cut_is_told_as_cut(everything: Wired) -> None:
     for end in ([], [Cut()]):
         response = answered(everything, "cohere", [text("Hi"), *end])
-        assert told(response) == {"status": "failed", "output": [{"text": "Hi"}], "error": "server_error"}
+        assert essentials(response) == {"status": "failed", "output": [{"text": "Hi"}], "error": "server_error"}
 
 
 def test_citations_stand_at_their_text_and_those_without_an_address_are_counted(everything: Wired) -> None:
@@ -150,7 +150,7 @@ def test_both_names_of_the_provider_reach_it(provider: str) -> None:
     lane = LANES["cohere"]._replace(upstream={"via": "litellm", "provider": provider})
     with wired({"cohere": lane}) as here:
         assert isinstance(here.wires["cohere"], CohereUpstream)
-        assert told(answered(here, "cohere", [text("Hi"), ends()]))["output"] == [{"text": "Hi"}]
+        assert essentials(answered(here, "cohere", [text("Hi"), ends()]))["output"] == [{"text": "Hi"}]
 
 
 @pytest.mark.parametrize(

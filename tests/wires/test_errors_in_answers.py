@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.provider_answers import CHATS, COUNTED, Json, answered, counted, told, usage_of
+from tests.support.provider_answers import CHATS, COUNTED, Json, answered, counted, essentials, usage_of
 from tests.support.provider_lanes import Wired
 from tests.support.script import chunk, says
 from tests.support.servers import Step
@@ -77,7 +77,7 @@ def test_an_error_inside_an_answer_means_the_same_on_every_lane(
     """What was said and counted before it, or beside it, is kept."""
     response = answered(everything, lane, steps)
     assert (response["status"], response["error"]) == ("failed", error)
-    assert told(response)["output"] == [{"text": "Hi"}]
+    assert essentials(response)["output"] == [{"text": "Hi"}]
     assert counted(response) == (43, 0, 10, 0, False)
 
 

@@ -10,7 +10,7 @@ from app.providers.gemini import in_steps
 from app.providers.lookup import provider_of
 from app.providers.provider import AskFacts
 from app.upstreams.litellm_ask import arguments
-from tests.support.provider_answers import answered, told
+from tests.support.provider_answers import answered, essentials
 from tests.support.provider_lanes import Lane, Wired, wired
 from tests.support.servers import Answer, Calls, Says, Thinks
 from tests.support.servers.gemini import GeminiUpstream, answers
@@ -141,9 +141,9 @@ def test_a_step_of_many_calls_is_told_in_parts_that_lose_nothing(model: str) -> 
     assert given == [
         user,
         *(
-            told
+            entry
             for number, part in enumerate(parts)
-            for told in (
+            for entry in (
                 {"role": "assistant", "content": None if number else "a", "tool_calls": calls[part]},
                 *outputs[part],
             )
@@ -177,4 +177,4 @@ REASONS: Final[dict[str, tuple[list[Any], Json]]] = {
 @pytest.mark.parametrize(("steps", "expected"), REASONS.values(), ids=REASONS)
 def test_the_reason_of_the_end_is_told_as_gemini_gave_it(older: Wired, steps: list[Any], expected: Json) -> None:
     """Blocked, or failed: never completed with nothing said."""
-    assert told(answered(older, "older", steps)) == expected
+    assert essentials(answered(older, "older", steps)) == expected

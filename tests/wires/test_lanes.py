@@ -17,7 +17,7 @@ TABLES: Final = [tomllib.loads(text) for text in re.findall(r"^```toml\n(.*?)^``
 OF_NO_MATTER: Final = ("api_key", "base_url", "name", "upstream")
 
 
-def told(via: str, **wanted: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def sent_options(via: str, **wanted: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The upstream on this page that has all of this, and its model, without what is the reader's own."""
     return [
         (_settings(upstream), _settings(model))
@@ -35,7 +35,7 @@ def _settings(table: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("lane", DIRECT)
 def test_a_server_that_is_spoken_to_directly_is_configured_as_the_page_says(lane: str) -> None:
     _, upstream, model = LANES[lane]
-    assert (upstream, model) in told("chat", provider=upstream["provider"])
+    assert (upstream, model) in sent_options("chat", provider=upstream["provider"])
 
 
 def test_the_page_names_every_provider_that_may_be_asked_directly() -> None:
@@ -54,4 +54,4 @@ def test_the_page_names_every_provider_that_may_be_asked_directly() -> None:
 @pytest.mark.parametrize("lane", ["cohere", "deepseek", "anthropic", "gemini", "mistral"])
 def test_a_provider_behind_litellm_is_configured_as_the_page_says(lane: str) -> None:
     _, upstream, model = LANES[lane]
-    assert ({"provider": upstream["provider"]}, model) in told("litellm", provider=upstream["provider"])
+    assert ({"provider": upstream["provider"]}, model) in sent_options("litellm", provider=upstream["provider"])

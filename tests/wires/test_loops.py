@@ -66,7 +66,7 @@ def thoughts_of(response: Response) -> str:
     return "".join(part.text for item in items for part in item.summary)
 
 
-def told(answer: Answer, lane: str) -> str:
+def lane_error(answer: Answer, lane: str) -> str:
     """What a client is told of this answer's thoughts. OpenAI's chat completions tell none."""
     return "" if lane.startswith("openai") else "".join(word.text for word in answer if isinstance(word, Thinks))
 
@@ -86,7 +86,7 @@ def test_a_tool_loop_brings_back_all_that_the_provider_needs(
     fourth = loop.ask({"role": "user", "content": "Thanks."})
 
     answers = [(FIRST, first), (SECOND, second), (THIRD, third), (FOURTH, fourth)]
-    assert [thoughts_of(response) for _, response in answers] == [told(answer, lane) for answer, _ in answers]
+    assert [thoughts_of(response) for _, response in answers] == [lane_error(answer, lane) for answer, _ in answers]
     assert [response.output_text for _, response in answers] == [
         "Let me look.",
         "",

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.support.demo_behaviours import WEATHER
-from tests.support.provider_answers import CHATS, COUNTED, Json, answered, counted, told, usage_of
+from tests.support.provider_answers import CHATS, COUNTED, Json, answered, counted, essentials, usage_of
 from tests.support.provider_lanes import Wired
 from tests.support.script import Chunk, calls, chunk, delta, more, says, stops
 from tests.support.servers import End, Says, Status, Step
@@ -63,7 +63,7 @@ DETAILS: Final[dict[str, list[Chunk]]] = {
 @pytest.mark.parametrize("details", DETAILS.values(), ids=DETAILS)
 def test_thoughts_in_details_alone_are_told(everything: Wired, lane: str, details: list[Chunk]) -> None:
     response = answered(everything, lane, [*details, says("405"), stops()])
-    assert told(response) == {"status": "completed", "output": [{"thought": "15 * 27 = 405"}, {"text": "405"}]}
+    assert essentials(response) == {"status": "completed", "output": [{"thought": "15 * 27 = 405"}, {"text": "405"}]}
 
 
 IN_A_CHOICE: Final = chunk({"index": 0, "delta": {"role": "assistant", "content": ""}}, usage=usage_of(43, 10))
@@ -136,7 +136,7 @@ ENDINGS: Final[dict[str, tuple[list[Step], Json]]] = {
 def test_an_orderly_end_needs_no_finish_reason(everything: Wired, lane: str, steps: list[Step], expected: Json) -> None:
     """Snowflake's Claude never gives one, Novita behind OpenRouter none behind a call. A cut is still a cut."""
     response = answered(everything, lane, steps, tools=[WEATHER])
-    assert told(response) == expected
+    assert essentials(response) == expected
     if expected["status"] == "completed":
         assert counted(response) == (43, 0, 10, 0, False)
 
@@ -188,7 +188,7 @@ def test_a_whole_answer_where_a_stream_was_asked_for_is_read(
     everything: Wired, lane: str, choice: Json, expected: Json
 ) -> None:
     response = answered(everything, lane, [Status(200, {**WHOLE, "choices": [choice], "error": None})], tools=[WEATHER])
-    assert told(response) == expected
+    assert essentials(response) == expected
     assert counted(response) == (43, 0, 10, 0, False)
 
 

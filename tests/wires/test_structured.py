@@ -33,7 +33,7 @@ class Report(BaseModel):
 
 ROME: Final = Report(city="Rome", degrees=21)
 JSON: Final = '{"city": "Rome", "degrees": 21}'
-IN_WORDS: Final = frozenset({"cohere", "deepseek", "an older model at groq"})
+INSTRUCTED_ONLY: Final = frozenset({"cohere", "deepseek", "an older model at groq"})
 """Lanes whose server holds an answer to an object only."""
 FORCED: Final = frozenset({"an older claude"})
 """Lanes on which litellm forces a tool that stands for the format."""
@@ -71,8 +71,8 @@ def wire(structured: Wired, lane: str) -> Iterator[ModelUpstream]:
     assert wire.violations == []
 
 
-def in_words(lane: str) -> bool:
-    return lane.removesuffix(", directly") in IN_WORDS or lane in WORDS_ALONE
+def instructed_only(lane: str) -> bool:
+    return lane.removesuffix(", directly") in INSTRUCTED_ONLY or lane in WORDS_ALONE
 
 
 def words(body: Json) -> str:
@@ -92,7 +92,7 @@ def test_a_type_of_python_is_what_comes_back(client: OpenAI, wire: ModelUpstream
     assert [item.type for item in response.output] == ["message"]
     [ask] = wire.asks
     assert "degrees" in json.dumps(ask.body)
-    assert ("degrees" in words(ask.body)) == in_words(lane)
+    assert ("degrees" in words(ask.body)) == instructed_only(lane)
     assert (FORMAT_TOOL in json.dumps(ask.body)) == (lane in FORCED)
 
 
@@ -102,9 +102,9 @@ def test_the_caller_is_told_where_the_schema_is_only_an_instruction(
     raw = client.responses.with_raw_response.parse(model=lane, input="How is Rome?", text_format=Report)
     [ask] = wire.asks
     warnings = json.loads(raw.headers.get("x-am-warnings", "[]"))
-    told = "'text.format: json_schema' is sent to the model as an instruction: its server does not enforce it."
-    assert warnings == ([told] if in_words(lane) else [])
-    if in_words(lane) and lane not in WORDS_ALONE:
+    result = "'text.format: json_schema' is sent to the model as an instruction: its server does not enforce it."
+    assert warnings == ([result] if instructed_only(lane) else [])
+    if instructed_only(lane) and lane not in WORDS_ALONE:
         assert ask.body["response_format"] == {"type": "json_object"}
 
 
@@ -135,7 +135,7 @@ def test_a_format_and_tools_go_together(client: OpenAI, wire: ModelUpstream, lan
     raw = client.responses.with_raw_response.parse(input=history, **settings)
     assert raw.parse().output_parsed == ROME
     enforced = "its server does not enforce it together with tools" in raw.headers.get("x-am-warnings", "")
-    assert enforced == (in_words(lane) or lane in NOT_BESIDE_TOOLS)
+    assert enforced == (instructed_only(lane) or lane in NOT_BESIDE_TOOLS)
     assert not any(FORMAT_TOOL in json.dumps(ask.body) for ask in wire.asks)
 
 
@@ -146,9 +146,9 @@ def test_any_object_is_asked_for_everywhere(client: OpenAI, wire: ModelUpstream,
     with client.responses.with_streaming_response.create(**settings, stream=stream) as raw:
         assert raw.read().decode().replace("\\", "").count(JSON)
     [ask] = wire.asks
-    told = "is sent to the model as an instruction" in raw.headers.get("x-am-warnings", "")
-    assert told == (lane in {"anthropic", "an older claude"} | WORDS_ALONE)
-    assert ("Answer with one JSON object" in words(ask.body)) == told
+    reported = "is sent to the model as an instruction" in raw.headers.get("x-am-warnings", "")
+    assert reported == (lane in {"anthropic", "an older claude"} | WORDS_ALONE)
+    assert ("Answer with one JSON object" in words(ask.body)) == reported
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def report(structured: Wired) -> Json:
     modules = modules_with("ai", "@ai-sdk/openai", "zod")
     for wire in structured.wires.values():
         wire.say([Says(JSON)])
-    told = subprocess.run(
+    completed = subprocess.run(
         [NODE, str(Path(__file__).with_name("ai_sdk.mjs")), str(modules), f"{structured.url}/v1"],
         input=json.dumps(list(STRUCTURED)),
         check=True,
@@ -165,7 +165,7 @@ def report(structured: Wired) -> Json:
         text=True,
         timeout=50,
     )
-    result: Json = json.loads(told.stdout)
+    result: Json = json.loads(completed.stdout)
     return result
 
 

@@ -150,8 +150,8 @@ def _post(wire: ModelUpstream, client: Client, body: Json, **headers: str) -> ht
 def test_what_was_said_can_be_said_again(kind: type[ModelUpstream]) -> None:
     client = CLIENTS[kind]
     with kind().say(THOUGHTFUL, [Says("Fine.")]) as wire:
-        said = client.said(_post(wire, client, client.body()).json())
-        answer = _post(wire, client, client.body(said, *client.outputs(said)))
+        reply = client.said(_post(wire, client, client.body()).json())
+        answer = _post(wire, client, client.body(reply, *client.outputs(reply)))
     assert answer.status_code == 200
     assert "Fine." in answer.text
 
@@ -171,8 +171,8 @@ def test_calls_without_outputs_are_refused(kind: type[ModelUpstream]) -> None:
     client = CLIENTS[kind]
     with kind().say(THOUGHTFUL, [Says("Fine.")]) as wire:
         wire.may_violate = True
-        said = client.said(_post(wire, client, client.body()).json())
-        assert _post(wire, client, client.body(said)).status_code == 400
+        reply = client.said(_post(wire, client, client.body()).json())
+        assert _post(wire, client, client.body(reply)).status_code == 400
 
 
 class Altered(NamedTuple):
@@ -183,8 +183,8 @@ class Altered(NamedTuple):
     to: Any = None
     status: int = 400
 
-    def __call__(self, said: Json) -> None:
-        held: Any = said
+    def __call__(self, text: Json) -> None:
+        held: Any = text
         for step in self.path[:-1]:
             held = held[step]
         last: Any = self.path[-1]
@@ -236,10 +236,10 @@ def test_what_was_altered_is_refused(altered: Altered) -> None:
     client = CLIENTS[altered.kind]
     with altered.kind().say(THOUGHTFUL, [Says("Fine.")]) as wire:
         wire.may_violate = True
-        said = client.said(_post(wire, client, client.body()).json())
-        outputs = client.outputs(said)
-        altered(said)
-        answer = _post(wire, client, client.body(said, *outputs))
+        reply = client.said(_post(wire, client, client.body()).json())
+        outputs = client.outputs(reply)
+        altered(reply)
+        answer = _post(wire, client, client.body(reply, *outputs))
     assert answer.status_code == altered.status
     assert wire.violations
 
@@ -255,5 +255,5 @@ def test_pieces_of_openrouters_details_count_as_the_whole() -> None:
         pieces = [piece for delta in deltas for piece in delta.get("reasoning_details", [])]
         assert len(pieces) > 3
         calls = wire.said[next(iter(wire.said))]["calls"]
-        said = {"role": "assistant", "content": "Let me look.", "reasoning_details": pieces, "tool_calls": calls}
-        assert _post(wire, client, client.body(said, *client.outputs(said))).status_code == 200
+        content = {"role": "assistant", "content": "Let me look.", "reasoning_details": pieces, "tool_calls": calls}
+        assert _post(wire, client, client.body(content, *client.outputs(content))).status_code == 200

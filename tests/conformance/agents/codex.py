@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.conformance import lines
-from tests.conformance.cells import Call, Told, Tools
+from tests.conformance.cells import Call, Outcome, Tools
 from tests.support.codex import Codex, Ran
 
 BEFORE: Final = "one\ntwo\nthree\n"
@@ -37,7 +37,7 @@ TOOLS: Final = Tools(
 )
 
 
-def drive(codex: Codex, url: str, cell: str, model: str) -> Told:
+def drive(codex: Codex, url: str, cell: str, model: str) -> Outcome:
     """One cell: what a user has at the end."""
     retries = 2 if cell == "wait" else 0
     codex.set_up(
@@ -56,31 +56,31 @@ def drive(codex: Codex, url: str, cell: str, model: str) -> Told:
     return _view(cell, ran, codex.work)
 
 
-def _view(cell: str, ran: Ran, work: Path) -> Told:
+def _view(cell: str, ran: Ran, work: Path) -> Outcome:
     """What a cell looks at."""
     text = ran.said[-1] if ran.said else ""
-    told: Told = {"text": text}
+    result: Outcome = {"text": text}
     match cell:
         case "reasoning":
-            told |= {"reasoning": "".join(item["text"] for item in ran.items("reasoning"))}
+            result |= {"reasoning": "".join(item["text"] for item in ran.items("reasoning"))}
         case "parallel":
             printed = [item["aggregated_output"].strip() for item in ran.items("command_execution")]
-            told |= {"calls": [city for city in lines.CITIES if lines.degrees(city) in printed]}
+            result |= {"calls": [city for city in lines.CITIES if lines.degrees(city) in printed]}
         case "custom":
-            told |= {"file": (work / EDITED).read_text("utf-8")}
+            result |= {"file": (work / EDITED).read_text("utf-8")}
         case "namespace" | "search":
-            told |= {"calls": _cities(ran)}
+            result |= {"calls": _cities(ran)}
         case "schema":
-            told = {"parsed": json.loads(text)}
+            result = {"parsed": json.loads(text)}
         case "refusal":
-            told = {"refusal": text}
+            result = {"refusal": text}
         case "incomplete":
-            told |= {"ended": ran.events[-1]["type"]}
+            result |= {"ended": ran.events[-1]["type"]}
         case "failed_before" | "failed_in" | "cut":
-            told |= {"error": "".join(ran.errors), "ended": ran.events[-1]["type"]}
+            result |= {"error": "".join(ran.errors), "ended": ran.events[-1]["type"]}
         case _:
             pass
-    return told
+    return result
 
 
 def _cities(ran: Ran) -> list[str]:

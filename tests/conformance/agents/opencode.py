@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tests.conformance import lines
 from tests.conformance.agents.codex import TAKEN
-from tests.conformance.cells import Call, Told, Tools
+from tests.conformance.cells import Call, Outcome, Tools
 from tests.support.codex import MCP_SERVER
 
 TITLES: Final = "opencode-titles"
@@ -66,7 +66,7 @@ class Opencode:
         spaces = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
         self._environ = {**environ, **ALONE, **spaces, "HOME": str(home)}
 
-    def run(self, model: str, *flags: str) -> Told:
+    def run(self, model: str, *flags: str) -> Outcome:
         """One prompt: its texts, thoughts, tool calls and errors."""
         work = self._home / model
         work.mkdir(parents=True)
@@ -82,41 +82,41 @@ class Opencode:
             timeout=150,
             check=False,
         )
-        told: Told = {"texts": [], "thoughts": [], "tools": [], "errors": [], "ended": None}
+        result: Outcome = {"texts": [], "thoughts": [], "tools": [], "errors": [], "ended": None}
         for line in ran.stdout.splitlines():
             match json.loads(line):
                 case {"type": "text", "part": part}:
-                    told["texts"].append(part["text"])
+                    result["texts"].append(part["text"])
                 case {"type": "reasoning", "part": part}:
-                    told["thoughts"].append(part["text"])
+                    result["thoughts"].append(part["text"])
                 case {"type": "tool_use", "part": part}:
-                    told["tools"].append((part["tool"], part["state"].get("output", "")))
+                    result["tools"].append((part["tool"], part["state"].get("output", "")))
                 case {"type": "error", "error": error}:
-                    told["errors"].append(json.dumps(error, ensure_ascii=False))
+                    result["errors"].append(json.dumps(error, ensure_ascii=False))
                 case {"type": "step_finish", "part": part}:
-                    told["ended"] = part["reason"]
+                    result["ended"] = part["reason"]
                 case _:
                     pass
-        if not any(told.values()):
+        if not any(result.values()):
             raise RuntimeError(f"it said nothing: {ran.stdout[-500:]} {ran.stderr[-1500:]}")
-        return told
+        return result
 
 
-def drive(opencode: Opencode, cell: str, model: str) -> Told:
+def drive(opencode: Opencode, cell: str, model: str) -> Outcome:
     """One cell: what a user has at the end."""
-    told = opencode.run(model, *(("-f", TAKEN) if cell == "picture" else ()))
-    text = told["texts"][-1] if told["texts"] else ""
-    said = [output for _, output in told["tools"]]
+    result = opencode.run(model, *(("-f", TAKEN) if cell == "picture" else ()))
+    text = result["texts"][-1] if result["texts"] else ""
+    items = [output for _, output in result["tools"]]
     match cell:
         case "reasoning":
-            return {"reasoning": "".join(told["thoughts"]), "text": text}
+            return {"reasoning": "".join(result["thoughts"]), "text": text}
         case "parallel" | "namespace":
-            return {"calls": [c for c in lines.CITIES if any(lines.degrees(c) in out for out in said)], "text": text}
+            return {"calls": [c for c in lines.CITIES if any(lines.degrees(c) in out for out in items)], "text": text}
         case "refusal":
             return {"refusal": text}
         case "incomplete":
-            return {"text": text, "ended": told["ended"]}
+            return {"text": text, "ended": result["ended"]}
         case "failed_before" | "failed_in" | "cut":
-            return {"text": text, "error": "".join(told["errors"])}
+            return {"text": text, "error": "".join(result["errors"])}
         case _:
             return {"text": text}

@@ -52,8 +52,8 @@ def text(url: str, model: str) -> Outcome:
 
 def reasoning(url: str, model: str) -> Outcome:
     message = ask(chat(url, model, reasoning={"effort": "low", "summary": "auto"}))
-    said = [block["reasoning"] for block in message.content_blocks if block["type"] == "reasoning"]
-    return {"reasoning": "".join(said), "text": message.text}
+    items = [block["reasoning"] for block in message.content_blocks if block["type"] == "reasoning"]
+    return {"reasoning": "".join(items), "text": message.text}
 
 
 def _answering(made: list[str], name: str) -> Any:
@@ -75,9 +75,9 @@ def custom(url: str, model: str) -> Outcome:
     made: list[str] = []
 
     @custom_tool  # type: ignore[untyped-decorator]  # as above
-    def run_code(said: str) -> str:
+    def run_code(content: str) -> str:
         """Runs a program."""
-        made.append(said)
+        made.append(content)
         return lines.RAN
 
     def answer(message: Any) -> list[Any]:
@@ -118,8 +118,8 @@ def picture_back(url: str, model: str) -> Outcome:
 
 def refusal(url: str, model: str) -> Outcome:
     message = ask(chat(url, model))
-    said = [block.get("refusal", "") for block in message.content if isinstance(block, dict)]
-    return {"refusal": "".join(said) or message.additional_kwargs.get("refusal")}
+    items = [block.get("refusal", "") for block in message.content if isinstance(block, dict)]
+    return {"refusal": "".join(items) or message.additional_kwargs.get("refusal")}
 
 
 def incomplete(url: str, model: str) -> Outcome:
@@ -136,14 +136,14 @@ def failed_before(url: str, model: str) -> Outcome:
 
 
 def failed_in(url: str, model: str) -> Outcome:
-    heard = ""
+    received_text = ""
     try:
         for piece in chat(url, model).stream(lines.PROMPT):
-            heard += piece.text
+            received_text += piece.text
     except Exception as error:  # noqa: BLE001 — whatever it raises is what a program catches
-        told = f"{error} {vars(error)}"
-        return {"text": heard, "error": told, "code": "server_error" if "server_error" in told else None}
-    return {"text": heard}
+        result = f"{error} {vars(error)}"
+        return {"text": received_text, "error": result, "code": "server_error" if "server_error" in result else None}
+    return {"text": received_text}
 
 
 def wait(url: str, model: str) -> Outcome:

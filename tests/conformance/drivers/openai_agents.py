@@ -41,17 +41,17 @@ async def run(url: str, model: str, prompt: Any = lines.PROMPT, retries: int = 0
 
 async def text(url: str, model: str) -> Outcome:
     result, raw = await run(url, model)
-    heard = "".join(event.delta for event in raw if event.type == "response.output_text.delta")
+    received_text = "".join(event.delta for event in raw if event.type == "response.output_text.delta")
     read = result.final_output
-    return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
+    return {"text": read if received_text == read else f"{received_text!r} is not {read!r}"}
 
 
 async def reasoning(url: str, model: str) -> Outcome:
     settings = ModelSettings(reasoning=Reasoning(effort="low", summary="auto"), store=False)
     result, _ = await run(url, model, model_settings=settings)
     thought, message = result.new_items
-    said = "".join(part.text for part in thought.raw_item.summary)
-    return {"reasoning": said, "text": message.raw_item.content[0].text}
+    answer_text = "".join(part.text for part in thought.raw_item.summary)
+    return {"reasoning": answer_text, "text": message.raw_item.content[0].text}
 
 
 async def parallel(url: str, model: str) -> Outcome:
@@ -70,8 +70,8 @@ async def parallel(url: str, model: str) -> Outcome:
 async def custom(url: str, model: str) -> Outcome:
     made: list[str] = []
 
-    async def run_code(_context: Any, said: str) -> str:
-        made.append(said)
+    async def run_code(_context: Any, content: str) -> str:
+        made.append(content)
         return lines.RAN
 
     tool = CustomTool(name=lines.RUN, description="Runs a program.", on_invoke_tool=run_code, format={"type": "text"})
@@ -117,29 +117,29 @@ async def picture_back(url: str, model: str) -> Outcome:
     return {"text": result.final_output}
 
 
-async def heard_until(url: str, model: str) -> tuple[str, BaseException]:
+async def text_until_error(url: str, model: str) -> tuple[str, BaseException]:
     """What was said until the run raised, and what it raised."""
-    heard = ""
+    received_text = ""
     async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0) as client:
         agent = Agent("clerk", model=OpenAIResponsesModel(model, client))
         result = Runner.run_streamed(agent, lines.PROMPT, run_config=QUIET)
         try:
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
-                    heard += event.data.delta
+                    received_text += event.data.delta
         except Exception as error:  # noqa: BLE001 — whatever it raises is what a program catches
-            return heard, error
+            return received_text, error
     raise AssertionError("the run did not raise")
 
 
 async def refusal(url: str, model: str) -> Outcome:
-    _, error = await heard_until(url, model)
+    _, error = await text_until_error(url, model)
     return {"refusal": getattr(error, "refusal", repr(error))}
 
 
 async def incomplete(url: str, model: str) -> Outcome:
-    heard, error = await heard_until(url, model)
-    return {"text": heard, "ended": str(error)}
+    received, error = await text_until_error(url, model)
+    return {"text": received, "ended": str(error)}
 
 
 async def failed_before(url: str, model: str) -> Outcome:
@@ -151,9 +151,9 @@ async def failed_before(url: str, model: str) -> Outcome:
 
 
 async def failed_in(url: str, model: str) -> Outcome:
-    heard, error = await heard_until(url, model)
-    told = str(error)
-    return {"text": heard, "error": told, "code": "server_error" if "server_error" in told else None}
+    received, error = await text_until_error(url, model)
+    result = str(error)
+    return {"text": received, "error": result, "code": "server_error" if "server_error" in result else None}
 
 
 async def wait(url: str, model: str) -> Outcome:

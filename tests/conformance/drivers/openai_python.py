@@ -29,16 +29,16 @@ def ask(url: str, model: str, retries: int = 0, **fields: Any) -> Any:
     """The final response, as the helper gathers it."""
     with client(url, retries).responses.stream(
         model=model, **{"input": lines.PROMPT, "store": False, **fields}
-    ) as told:
-        return told.get_final_response()
+    ) as events:
+        return events.get_final_response()
 
 
 def text(url: str, model: str) -> Outcome:
     """Heard by its deltas and read from its end: the same."""
-    with client(url).responses.stream(model=model, input=lines.PROMPT) as told:
-        heard = "".join(event.delta for event in told if event.type == "response.output_text.delta")
-        read = told.get_final_response().output_text
-    return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
+    with client(url).responses.stream(model=model, input=lines.PROMPT) as events:
+        received_text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+        read = events.get_final_response().output_text
+    return {"text": read if received_text == read else f"{received_text!r} is not {read!r}"}
 
 
 def reasoning(url: str, model: str) -> Outcome:
@@ -102,25 +102,25 @@ def namespace(url: str, model: str) -> Outcome:
 
 
 def search(url: str, model: str) -> Outcome:
-    told: Outcome = {"calls": []}
+    result: Outcome = {"calls": []}
 
     def answer(item: Any) -> Any:
         if item.type == "tool_search_call":
-            told["query"] = item.arguments["query"]
+            result["query"] = item.arguments["query"]
             found = {"type": "tool_search_output", "call_id": item.call_id, "tools": [WEATHER]}
             return {**found, "execution": "client", "status": "completed"}
         if item.type != "function_call" or item.name != lines.WEATHER:
             return None
-        told["calls"].append(json.loads(item.arguments)["city"])
-        return output(item, lines.degrees(told["calls"][-1]))
+        result["calls"].append(json.loads(item.arguments)["city"])
+        return output(item, lines.degrees(result["calls"][-1]))
 
     tool = {"type": "tool_search", "execution": "client", "description": "Finds tools.", "parameters": lines.QUERY}
-    return {"text": loop(url, model, [tool], answer).output_text, **told}
+    return {"text": loop(url, model, [tool], answer).output_text, **result}
 
 
 def schema(url: str, model: str) -> Outcome:
-    with client(url).responses.stream(model=model, input=lines.PROMPT, text_format=Weather) as told:
-        parsed = told.get_final_response().output_parsed
+    with client(url).responses.stream(model=model, input=lines.PROMPT, text_format=Weather) as events:
+        parsed = events.get_final_response().output_parsed
     return {"parsed": parsed and parsed.model_dump()}
 
 
@@ -150,8 +150,8 @@ def refusal(url: str, model: str) -> Outcome:
 
 def last(url: str, model: str) -> Any:
     """The response of the last event: `get_final_response` gives out nothing but what is completed."""
-    with client(url).responses.stream(model=model, input=lines.PROMPT) as told:
-        return [event.response for event in told if hasattr(event, "response")][-1]
+    with client(url).responses.stream(model=model, input=lines.PROMPT) as events:
+        return [event.response for event in events if hasattr(event, "response")][-1]
 
 
 def incomplete(url: str, model: str) -> Outcome:

@@ -36,20 +36,20 @@ def agent(url: str, model: str, retries: int = 0, **fields: Any) -> Any:
 async def run(url: str, model: str, prompt: Any = lines.PROMPT, retries: int = 0, **fields: Any) -> Any:
     """The result of a whole run, every model request streamed."""
 
-    async def hear(_context: Any, events: Any) -> None:
+    async def read_events(_context: Any, events: Any) -> None:
         async for _ in events:
             pass
 
-    return await agent(url, model, retries, **fields).run(prompt, event_stream_handler=hear)
+    return await agent(url, model, retries, **fields).run(prompt, event_stream_handler=read_events)
 
 
 async def text(url: str, model: str) -> Outcome:
-    heard = ""
-    async with agent(url, model).run_stream(lines.PROMPT) as told:
-        async for piece in told.stream_text(delta=True, debounce_by=None):
-            heard += piece
-        read = await told.get_output()
-    return {"text": read if heard == read else f"{heard!r} is not {read!r}"}
+    received_text = ""
+    async with agent(url, model).run_stream(lines.PROMPT) as events:
+        async for piece in events.stream_text(delta=True, debounce_by=None):
+            received_text += piece
+        read = await events.get_output()
+    return {"text": read if received_text == read else f"{received_text!r} is not {read!r}"}
 
 
 async def reasoning(url: str, model: str) -> Outcome:
@@ -70,19 +70,19 @@ async def parallel(url: str, model: str) -> Outcome:
 
 
 async def search(url: str, model: str) -> Outcome:
-    told: Outcome = {"calls": []}
+    received: Outcome = {"calls": []}
 
     def get_weather(city: str) -> str:
-        told["calls"].append(city)
+        received["calls"].append(city)
         return lines.degrees(city)
 
     def find(_context: Any, queries: Sequence[str], _tools: Sequence[ToolDefinition]) -> list[str]:
-        told["query"] = queries[0]
+        received["query"] = queries[0]
         return [lines.WEATHER]
 
     tools = [Tool(get_weather, defer_loading=True)]
     result = await run(url, model, tools=tools, capabilities=[ToolSearch(strategy=find)])
-    return {**told, "text": result.output}
+    return {**received, "text": result.output}
 
 
 async def schema(url: str, model: str) -> Outcome:
@@ -129,22 +129,22 @@ async def failed_before(url: str, model: str) -> Outcome:
 
 
 async def failed_in(url: str, model: str) -> Outcome:
-    heard = ""
+    received_text = ""
 
-    async def hear(_context: Any, events: Any) -> None:
-        nonlocal heard
+    async def read_events(_context: Any, events: Any) -> None:
+        nonlocal received_text
         async for event in events:
             if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-                heard += event.part.content
+                received_text += event.part.content
             if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-                heard += event.delta.content_delta
+                received_text += event.delta.content_delta
 
     try:
-        await agent(url, model).run(lines.PROMPT, event_stream_handler=hear)
+        await agent(url, model).run(lines.PROMPT, event_stream_handler=read_events)
     except Exception as error:  # noqa: BLE001 — whatever it raises is what a program catches
-        told = f"{error} {vars(error)}"
-        return {"text": heard, "error": told, "code": "server_error" if "server_error" in told else None}
-    return {"text": heard}
+        result = f"{error} {vars(error)}"
+        return {"text": received_text, "error": result, "code": "server_error" if "server_error" in result else None}
+    return {"text": received_text}
 
 
 async def wait(url: str, model: str) -> Outcome:

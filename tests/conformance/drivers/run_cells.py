@@ -23,14 +23,14 @@ def thrown(error: BaseException) -> Outcome:
 def run_cells(drives: dict[str, Drive], caught: Callable[[BaseException], Outcome] = thrown) -> None:
     """Try every cell of the task."""
     task = json.load(sys.stdin)
-    told: dict[str, Outcome] = {}
+    result: dict[str, Outcome] = {}
     for cell, model in task["cells"].items():
         try:
             given = drives[cell](f"{task['url']}/v1", model)
-            told[cell] = asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given
+            result[cell] = asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given
         except Exception as error:  # noqa: BLE001 — whatever a client throws is what its user sees
-            told[cell] = caught(error)
-    json.dump(told, sys.stdout)
+            result[cell] = caught(error)
+    json.dump(result, sys.stdout)
 
 
 async def _awaited(given: Any) -> Any:

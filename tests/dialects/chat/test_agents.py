@@ -14,14 +14,14 @@ from tests.support.chat_requests import (
     call,
     output,
     refuse_what_a_strict_server_refuses,
-    told_call,
-    told_calls,
-    told_output,
+    sent_call,
+    sent_calls,
+    sent_output,
     user,
 )
 
 DEFAULT = ChatOptions()
-HEARD = {"role": "user", "content": "Hi"}
+USER_HI = {"role": "user", "content": "Hi"}
 
 
 def ask(*items: Any, options: ChatOptions = DEFAULT, **fields: Any) -> Asked:
@@ -35,14 +35,14 @@ def messages(*items: Any, options: ChatOptions = DEFAULT) -> list[dict[str, Any]
     """The messages behind the user's word, which must need no warning."""
     asked = ask(*items, options=options)
     assert asked.warnings == []
-    assert asked.body["messages"][0] == HEARD
-    told: list[dict[str, Any]] = asked.body["messages"][1:]
-    return told
+    assert asked.body["messages"][0] == USER_HI
+    sent_messages: list[dict[str, Any]] = asked.body["messages"][1:]
+    return sent_messages
 
 
 def test_calls_of_every_kind_gather_in_one_message_with_their_outputs_behind_it() -> None:
     """As a strict chat server wants them; an old Codex answers its local shell as if it were a function."""
-    told = messages(
+    sent_messages = messages(
         assistant("Let me see."),
         {"type": "custom_tool_call", "call_id": "a", "name": "exec", "input": "1+1", "namespace": "functions"},
         {"type": "local_shell_call", "id": "b", "action": {"type": "exec", "command": ["ls"], "env": {}}},
@@ -57,29 +57,29 @@ def test_calls_of_every_kind_gather_in_one_message_with_their_outputs_behind_it(
         {"type": "shell_call_output", "call_id": "c", "output": "none"},
         {"type": "function_call_output", "call_id": "d", "output": "4"},
     )
-    assert told == [
-        told_calls(
-            told_call("a", "functions__exec", '{"input":"1+1"}'),
-            told_call("b", "local_shell", '{"command":["ls"]}'),
-            told_call("c", "shell", '{"commands":["ls"],"timeout_ms":1000}'),
-            told_call("d", "X__f", '{"a" :1}'),
+    assert sent_messages == [
+        sent_calls(
+            sent_call("a", "functions__exec", '{"input":"1+1"}'),
+            sent_call("b", "local_shell", '{"command":["ls"]}'),
+            sent_call("c", "shell", '{"commands":["ls"],"timeout_ms":1000}'),
+            sent_call("d", "X__f", '{"a" :1}'),
             content="Let me see.",
         ),
-        told_output("a", "2\n!"),
-        told_output("b", "a.txt"),
-        told_output("c", "none"),
-        told_output("d", "4"),
+        sent_output("a", "2\n!"),
+        sent_output("b", "a.txt"),
+        sent_output("c", "none"),
+        sent_output("d", "4"),
     ]
 
 
 def test_an_image_in_a_custom_tools_output_stands_behind_the_outputs() -> None:
     """Tool messages hold text only; `original` is a word of Codex."""
     image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "original"}
-    told = messages(
+    sent_messages = messages(
         {"type": "custom_tool_call", "call_id": "a", "name": "exec", "input": "look()"},
         {"type": "custom_tool_call_output", "call_id": "a", "output": [image]},
     )
-    assert told[-1] == {
+    assert sent_messages[-1] == {
         "role": "user",
         "content": [
             {"type": "text", "text": "From the output of the call 'a':"},
@@ -90,18 +90,18 @@ def test_an_image_in_a_custom_tools_output_stands_behind_the_outputs() -> None:
 
 def test_a_hosted_search_for_tools_is_sent_back_without_a_call_id() -> None:
     """The API's own server gave it none."""
-    told = messages(
+    sent_messages = messages(
         {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {"query": "x"}},
         {"type": "tool_search_output", "call_id": None, "execution": "server", "tools": []},
     )
-    assert told == [
-        told_calls(told_call("call", "tool_search", '{"query":"x"}')),
-        told_output("call", "No tool was found."),
+    assert sent_messages == [
+        sent_calls(sent_call("call", "tool_search", '{"query":"x"}')),
+        sent_output("call", "No tool was found."),
     ]
 
 
 @pytest.mark.parametrize(
-    ("item", "told"),
+    ("item", "expected"),
     [
         (
             {"author": "/root/a", "content": [{"type": "encrypted_content", "encrypted_content": "Done."}]},
@@ -110,9 +110,9 @@ def test_a_hosted_search_for_tools_is_sent_back_without_a_call_id() -> None:
         ({"content": "Done."}, "Message from another agent:\nDone."),
     ],
 )
-def test_what_another_agent_says_is_told_as_a_message(item: dict[str, Any], told: str) -> None:
+def test_what_another_agent_says_is_told_as_a_message(item: dict[str, Any], expected: str) -> None:
     """Its sealed text is plain, for nobody sealed it here."""
-    assert messages({"type": "agent_message", **item}) == [{"role": "user", "content": told}]
+    assert messages({"type": "agent_message", **item}) == [{"role": "user", "content": expected}]
 
 
 def test_an_agents_message_without_words_is_left_out_with_a_warning() -> None:
@@ -135,13 +135,13 @@ def test_the_last_update_of_the_configuration_holds(updates: list[Any], reasonin
     items = [{"type": "configuration_update", "reasoning": update} for update in updates]
     asked = ask(*items, reasoning=reasoning)
     assert (asked.body.get("reasoning_effort"), asked.warnings) == (effort, [])
-    assert asked.body["messages"] == [HEARD]
+    assert asked.body["messages"] == [USER_HI]
 
 
 def test_the_phase_of_a_message_is_no_business_of_a_chat_server() -> None:
     """Codex marks comments and final answers; none of them is lost."""
-    said = [assistant("Looking.") | {"phase": "commentary"}, assistant("Found.") | {"phase": "final_answer"}]
-    assert messages(*said) == [{"role": "assistant", "content": "Looking.\n\nFound."}]
+    items = [assistant("Looking.") | {"phase": "commentary"}, assistant("Found.") | {"phase": "final_answer"}]
+    assert messages(*items) == [{"role": "assistant", "content": "Looking.\n\nFound."}]
 
 
 def test_a_turn_that_sums_up_a_history_of_calls_offers_no_tools() -> None:
@@ -160,7 +160,7 @@ def test_a_turn_that_sums_up_a_history_of_calls_offers_no_tools() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "told"),
+    ("tool", "expected"),
     [
         ({"type": "web_search"}, {}),
         (
@@ -177,10 +177,10 @@ def test_a_turn_that_sums_up_a_history_of_calls_offers_no_tools() -> None:
         ),
     ],
 )
-def test_a_model_that_searches_the_web_itself_is_asked_to(tool: dict[str, Any], told: dict[str, Any]) -> None:
+def test_a_model_that_searches_the_web_itself_is_asked_to(tool: dict[str, Any], expected: dict[str, Any]) -> None:
     """In the words of chat completions, beside the functions."""
     asked = ask(tools=[tool], options=ChatOptions(model=ModelOptions(web_search=True)))
-    assert asked.body["web_search_options"] == told
+    assert asked.body["web_search_options"] == expected
     assert "tools" not in asked.body
     assert "web_search_options" not in ask(options=ChatOptions(model=ModelOptions(web_search=True))).body
 
@@ -189,7 +189,7 @@ IDS = ("call_1", "toolu_01", "hist_tool_7", "x", "é.1", "a" * 200, "abcDEF123",
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "expected"),
     [
         ("keep", ["call_1", "toolu_01", "hist_tool_7", "x", "é.1", "a" * 200, "abcDEF123", "call", "x_2"]),
         (
@@ -236,14 +236,14 @@ IDS = ("call_1", "toolu_01", "hist_tool_7", "x", "é.1", "a" * 200, "abcDEF123",
         ),
     ],
 )
-def test_call_ids_are_mapped_as_the_upstream_wants_them(kind: CallIds, told: list[str]) -> None:
+def test_call_ids_are_mapped_as_the_upstream_wants_them(kind: CallIds, expected: list[str]) -> None:
     """Calls and outputs alike, the same in every turn."""
     items = [item for index, each in enumerate(IDS) for item in (call(each, f"f{index}"), output(each, f"<{index}>"))]
     asked = ask(*items, options=ChatOptions(call_ids=kind))
     calls = [entry["id"] for message in asked.body["messages"] for entry in message.get("tool_calls", [])]
     outputs = [message["tool_call_id"] for message in asked.body["messages"] if message["role"] == "tool"]
-    assert calls == told
-    assert outputs == told
+    assert calls == expected
+    assert outputs == expected
     assert [message["content"] for message in asked.body["messages"] if message["role"] == "tool"] == [
         f"<{index}>" for index in range(len(IDS))
     ]
@@ -251,5 +251,5 @@ def test_call_ids_are_mapped_as_the_upstream_wants_them(kind: CallIds, told: lis
 
 def test_ids_that_are_told_alike_are_told_apart_by_another_attempt() -> None:
     """Two ids of nine letters cannot meet: a taken one is tried again."""
-    told = {id_for("x", "alphanumeric9", attempt) for attempt in range(1, 5)}
-    assert len(told) == 4
+    result = {id_for("x", "alphanumeric9", attempt) for attempt in range(1, 5)}
+    assert len(result) == 4

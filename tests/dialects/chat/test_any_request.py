@@ -236,8 +236,8 @@ def test_any_history_is_told_whole_and_in_an_order_that_a_strict_server_accepts(
     """Every word that was said and every output is there; only thoughts that led nowhere are not."""
     asked = ask(input=items)
     refuse_what_a_strict_server_refuses(asked.body)
-    told = json.dumps(asked.body["messages"])
-    lost = [item for item in items if item["type"] != "reasoning" and words_of(item) not in told]
+    messages = json.dumps(asked.body["messages"])
+    lost = [item for item in items if item["type"] != "reasoning" and words_of(item) not in messages]
     assert lost == []
 
 

@@ -8,7 +8,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ONLY_AUDIO
 from app.options import Hint, ModelOptions
 from app.protocol.problems import ProblemError
-from tests.support.chat_answers import heard, turn
+from tests.support.chat_answers import client_events, turn
 from tests.support.chat_requests import ask, assistant, call, output, user
 from tests.support.script import counts, delta, says, stops
 from tests.support.warning_sentences import sentences
@@ -72,7 +72,7 @@ def test_what_a_model_says_aloud_is_told_as_text() -> None:
         delta(audio={"transcript": "lo", "data": "AAAA"}),
         stops(),
     ]
-    (message,) = heard(turn(), *chunks)[-1]["response"]["output"]
+    (message,) = client_events(turn(), *chunks)[-1]["response"]["output"]
     assert message["content"][0]["text"] == "Hello"
 
 
@@ -80,21 +80,21 @@ SOUND = delta(audio={"id": "a1", "data": "AAAA"})
 
 
 def test_sound_beside_its_words_is_not_missed() -> None:
-    said = turn()
-    heard(said, SOUND, delta(audio={"transcript": "Hello"}), SOUND, stops())
-    assert (sentences(said.late_warnings), said.notes) == ([], {"usage": "estimated"})
+    chat_turn = turn()
+    client_events(chat_turn, SOUND, delta(audio={"transcript": "Hello"}), SOUND, stops())
+    assert (sentences(chat_turn.late_warnings), chat_turn.notes) == ([], {"usage": "estimated"})
 
 
 def test_sound_that_comes_beside_an_answer_is_left_out_with_a_warning() -> None:
-    said = turn()
-    heard(said, says("Listen:"), SOUND, stops(), counts(1, 1))
-    assert sentences(said.late_warnings) == ["Sound that the model made was left out: no words came with it."]
-    assert said.notes == {"sound_left_out": True}
+    chat_turn = turn()
+    client_events(chat_turn, says("Listen:"), SOUND, stops(), counts(1, 1))
+    assert sentences(chat_turn.late_warnings) == ["Sound that the model made was left out: no words came with it."]
+    assert chat_turn.notes == {"sound_left_out": True}
 
 
 def test_an_answer_in_nothing_but_sound_fails_and_says_why() -> None:
     """An empty answer that is called complete would be a lie. Asking again would not help."""
-    last = heard(turn(), SOUND, SOUND, stops())[-1]
+    last = client_events(turn(), SOUND, SOUND, stops())[-1]
     assert last["response"]["error"] == {"code": "invalid_prompt", "message": ONLY_AUDIO.message}
 
 

@@ -36,9 +36,9 @@ def test_braces_that_make_no_object_are_looked_at_once(begin: str) -> None:
     """Where the name is on every fragment, each fragment that ends in a brace could be the last one of an object."""
     first, next_one = calls(0, "f", id=None, arguments=begin), more(0, '{"a":"' + "b" * 10_000 + '"}', name="f")
 
-    def read(told: list[dict[str, Any]]) -> None:
+    def read(events: list[dict[str, Any]]) -> None:
         reader = ChunkReader()
-        for each in told:
+        for each in events:
             reader.read(each)
 
     assert_linear(begin[:5], lambda n: [first, *[next_one] * n], read, 150)
@@ -51,8 +51,8 @@ NESTED = r'{"a\\": "}\\\"{", "b\"}": {"c": "\u007d"}, "d": {}}'
 def test_an_object_is_whole_wherever_it_is_cut(cut: int) -> None:
     """The next fragment of the same name is another call then, and none before."""
     reader = CallReader()
-    told = [NESTED[:cut], NESTED[cut:], "{}"]
-    deltas = [delta for text in told for delta in reader.read(fragment(0, "", "f", text))]
+    result = [NESTED[:cut], NESTED[cut:], "{}"]
+    deltas = [delta for text in result for delta in reader.read(fragment(0, "", "f", text))]
     arguments: dict[int, str] = {}
     for delta in deltas:
         if isinstance(delta, CallArguments):

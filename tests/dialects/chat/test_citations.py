@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.dialects.chat.citations import LOOKED_AT, MARKERS, MOST, Citations
-from tests.support.chat_answers import heard, turn
+from tests.support.chat_answers import client_events, turn
 from tests.support.script import Chunk, calls, cites, delta, says, stops, thinks
 
 A, B = "https://a.example", "https://b.example"
@@ -101,12 +101,12 @@ def test_a_citation_stands_at_the_text_it_is_about(
 ) -> None:
     """In the final text of its own part. What cannot be placed is left out and counted for the log."""
     talk = turn(tools=[{"type": "function", "name": "f", "parameters": {}}])
-    events = heard(talk, *chunks, stops())
+    events = client_events(talk, *chunks, stops())
     parts = [part for item in events[-1]["response"]["output"] if item["type"] == "message" for part in item["content"]]
     cited = [
-        (told["url"], part["text"][told["start_index"] : told["end_index"]])
+        (entry["url"], part["text"][entry["start_index"] : entry["end_index"]])
         for part in parts
-        for told in part["annotations"]
+        for entry in part["annotations"]
     ]
     assert cited == expected
     assert talk.notes.get("citations_left_out", 0) == left_out

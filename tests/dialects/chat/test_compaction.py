@@ -7,7 +7,18 @@ from app.compaction.window import Window, opened_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import assistant, call, output, user
-from tests.support.compacting_turns import OPEN, SAID, USAGE, Json, asked, compaction, heard, new_turn, outcome, told
+from tests.support.compacting_turns import (
+    HISTORY,
+    OPEN,
+    USAGE,
+    Json,
+    asked,
+    client_events,
+    compaction,
+    new_turn,
+    outcome,
+    summary_text,
+)
 from tests.support.emitters import ReadableSealer
 from tests.support.script import says, stops, thinks
 from tests.support.warning_sentences import sentences
@@ -18,15 +29,15 @@ TRIGGER: Json = {"type": "compaction_trigger"}
 def test_a_trigger_asks_for_a_summary_and_nothing_else() -> None:
     """What shapes an answer does not shape a summary; tools stay where prompt caches have them, not to be called."""
     turn = new_turn(
-        [*SAID, TRIGGER],
+        [*HISTORY, TRIGGER],
         instructions="Be brief.",
         max_output_tokens=16,
         tools=[{"type": "function", "name": "f", "parameters": {}}],
         tool_choice="required",
         text={"format": {"type": "json_object"}},
     )
-    said = [("system", "Be brief."), ("user", "Do it."), ("assistant", "Done."), ("user", "Well done.")]
-    assert asked(turn) == [*said, ("user", SUM_UP)]
+    items = [("system", "Be brief."), ("user", "Do it."), ("assistant", "Done."), ("user", "Well done.")]
+    assert asked(turn) == [*items, ("user", SUM_UP)]
     assert turn.ask["tool_choice"] == "none"
     assert [tool["function"]["name"] for tool in turn.ask["tools"]] == ["f"]
     assert turn.ask.keys().isdisjoint({"max_tokens", "response_format"})
@@ -35,8 +46,8 @@ def test_a_trigger_asks_for_a_summary_and_nothing_else() -> None:
 
 def test_a_trigger_is_answered_with_one_item() -> None:
     """What the model thinks on the way is not told: the client counts items."""
-    events = heard(
-        new_turn([*SAID, TRIGGER]), [thinks("hm"), says("1. The user wants it "), says("done."), stops(), USAGE]
+    events = client_events(
+        new_turn([*HISTORY, TRIGGER]), [thinks("hm"), says("1. The user wants it "), says("done."), stops(), USAGE]
     )
     assert [event["type"] for event in events] == [
         "response.created",
@@ -69,17 +80,17 @@ def test_a_trigger_is_answered_with_one_item() -> None:
     ],
 )
 def test_how_a_summary_may_end(answer: list[Json], expected: tuple[str, list[str], str]) -> None:
-    assert outcome(heard(new_turn([*SAID, TRIGGER]), answer)) == expected
+    assert outcome(client_events(new_turn([*HISTORY, TRIGGER]), answer)) == expected
 
 
 def test_a_summary_that_was_cut_says_so_to_whoever_reads_it() -> None:
-    [item] = heard(new_turn([*SAID, TRIGGER]), [says("Half of"), stops("length")])[-1]["response"]["output"]
+    [item] = client_events(new_turn([*HISTORY, TRIGGER]), [says("Half of"), stops("length")])[-1]["response"]["output"]
     assert opened_window(item["encrypted_content"], ReadableSealer(), "input[0]") == Window(summary=f"Half of\n\n{CUT}")
 
 
 def test_what_a_model_refuses_to_sum_up_is_told_in_its_words() -> None:
     refusal = {"choices": [{"delta": {"refusal": "I will not."}}]}
-    status, items, message = outcome(heard(new_turn([*SAID, TRIGGER]), [refusal, stops()]))
+    status, items, message = outcome(client_events(new_turn([*HISTORY, TRIGGER]), [refusal, stops()]))
     assert (status, items, message) == ("failed", [], "The model refused to sum the conversation up: I will not.")
 
 
@@ -95,12 +106,12 @@ def test_nothing_cannot_be_summed_up(items: list[Json]) -> None:
 
 def test_where_nothing_is_sealed_nothing_can_be_summed_up() -> None:
     with pytest.raises(ProblemError) as raised:
-        new_turn([*SAID, TRIGGER], ChatOptions())
+        new_turn([*HISTORY, TRIGGER], ChatOptions())
     assert raised.value.problem.code == "unsupported_parameter"
 
 
 def test_a_trigger_that_is_not_the_end_is_left_out_aloud() -> None:
-    turn = new_turn([TRIGGER, *SAID])
+    turn = new_turn([TRIGGER, *HISTORY])
     assert sentences(turn.warnings) == ["input[0] was left out: it has its effect only at the end of 'input'."]
     assert asked(turn)[-1] == ("user", "Well done.")
 
@@ -108,7 +119,7 @@ def test_a_trigger_that_is_not_the_end_is_left_out_aloud() -> None:
 @pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
 def test_a_compaction_item_is_told_as_what_it_holds(kind: str) -> None:
     turn = new_turn([user("Do it."), compaction("Notes.") | {"type": kind, "id": "cmp_1"}, user("Go on.")])
-    assert asked(turn) == [("user", "Do it."), told("Notes."), ("user", "Go on.")]
+    assert asked(turn) == [("user", "Do it."), summary_text("Notes."), ("user", "Go on.")]
     assert sentences(turn.warnings) == []
 
 
@@ -118,7 +129,13 @@ def test_what_a_summary_covers_is_not_told_again() -> None:
         {"role": "developer", "content": "Be kind."}, user("Do it."), compaction("Early notes."), assistant("On it."),
         call("a"), output("a"), user("Well?"), compaction("Notes."), user("Go on."),
     ]  # fmt: skip
-    expected = [("system", "Be kind."), ("user", "Do it."), ("user", "Well?"), told("Notes."), ("user", "Go on.")]
+    expected = [
+        ("system", "Be kind."),
+        ("user", "Do it."),
+        ("user", "Well?"),
+        summary_text("Notes."),
+        ("user", "Go on."),
+    ]
     assert asked(new_turn(history)) == expected
 
 
@@ -127,7 +144,7 @@ def test_a_whole_window_takes_the_place_of_all_that_was_before_it() -> None:
     turn = new_turn([user("Forgotten."), assistant("Forgotten."), compaction("Notes.", **window), user("Go on.")])
     assert asked(turn) == [
         ("user", "Do it."),
-        told("Notes."),
+        summary_text("Notes."),
         ("assistant", None),
         ("tool", "done"),
         ("user", "Go on."),

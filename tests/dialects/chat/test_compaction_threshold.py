@@ -15,19 +15,19 @@ from app.dialects.chat.turn import ChatTurn
 from app.sealing import EnvelopeSealer
 from tests.support.chat_requests import assistant, call, output, user
 from tests.support.compacting_turns import (
+    HISTORY,
     OPEN,
-    SAID,
     USAGE,
     Json,
     Turn,
     asked,
+    client_events,
     compaction,
-    heard,
     new_turn,
     outcome,
     read,
     second_turn,
-    told,
+    summary_text,
 )
 from tests.support.emitters import ReadableSealer
 from tests.support.script import says, stops
@@ -45,7 +45,7 @@ LOOP = [user("Do it."), assistant("Looking."), call("a"), output("a", LONG), cal
 
 
 def test_a_conversation_that_is_short_enough_is_left_alone() -> None:
-    turn = managed(SAID)
+    turn = managed(HISTORY)
     assert asked(turn)[-1] == ("user", "Well done.")
     assert isinstance(turn, ChatTurn)
     assert sentences(turn.warnings) == []
@@ -60,13 +60,13 @@ def test_a_conversation_that_is_too_long_is_summed_up_first_and_then_answered() 
     assert isinstance(turn, SummaryTurn)
     assert [type(event).__name__ for event in turn.finish()] == ["OutputItemAdded", "OutputItemDone"]
     assert asked(second_turn(turn)) == [
-        ("system", "Be brief."), ("user", "Do it."), told("Notes."), ("user", "Well done."),
+        ("system", "Be brief."), ("user", "Do it."), summary_text("Notes."), ("user", "Well done."),
     ]  # fmt: skip
 
 
 def test_both_asks_are_counted_and_the_item_comes_first() -> None:
     turn = managed([user("Do it."), assistant(LONG), user("Well done.")])
-    events = heard(turn, [says("Notes."), stops(), USAGE], [says("Thanks."), stops(), USAGE])
+    events = client_events(turn, [says("Notes."), stops(), USAGE], [says("Thanks."), stops(), USAGE])
     assert outcome(events) == ("completed", ["compaction", "message"], "")
     assert events[-1]["response"]["usage"]["total_tokens"] == 24
     assert turn.notes == {"compaction": "threshold"}
@@ -74,14 +74,14 @@ def test_both_asks_are_counted_and_the_item_comes_first() -> None:
 
 def test_the_item_alone_is_enough_to_go_on_with() -> None:
     """Whether or not the client throws away what came before it."""
-    said = [{"role": "developer", "content": "Be kind."}, user("Do it."), assistant(LONG), user("Well done.")]
-    events = heard(managed(said), [says("Notes."), stops()], [says("Thanks."), stops()])
+    messages = [{"role": "developer", "content": "Be kind."}, user("Do it."), assistant(LONG), user("Well done.")]
+    events = client_events(managed(messages), [says("Notes."), stops()], [says("Thanks."), stops()])
     output_items = events[-1]["response"]["output"]
     expected = [
-        ("system", "Be kind."), ("user", "Do it."), told("Notes."), ("user", "Well done."), ("assistant", "Thanks."),
-        ("user", "And now?"),
+        ("system", "Be kind."), ("user", "Do it."), summary_text("Notes."), ("user", "Well done."),
+        ("assistant", "Thanks."), ("user", "And now?"),
     ]  # fmt: skip
-    for history in ([], said):
+    for history in ([], messages):
         turn = new_turn([*history, *output_items, user("And now?")])
         assert asked(turn) == expected
         assert sentences(turn.warnings) == []
@@ -95,14 +95,14 @@ def test_the_last_step_of_a_tool_loop_is_kept_to_the_letter() -> None:
     assert isinstance(turn, SummaryTurn)
     turn.finish()
     assert asked(second_turn(turn)) == [
-        ("user", "Do it."), told("Notes."), ("assistant", None), ("tool", "B."),
+        ("user", "Do it."), summary_text("Notes."), ("assistant", None), ("tool", "B."),
     ]  # fmt: skip
 
 
 def test_a_last_step_that_is_too_long_itself_is_summed_up_as_well() -> None:
     turn = managed(LOOP[:4])
     assert [role for role, _ in asked(turn)] == ["user", "assistant", "tool", "user"]
-    events = heard(turn, [says("Notes."), stops()], [says("Thanks."), stops()])
+    events = client_events(turn, [says("Notes."), stops()], [says("Thanks."), stops()])
     assert outcome(events)[1] == ["compaction", "message"]
 
 
@@ -111,7 +111,7 @@ def test_a_last_step_of_too_many_calls_is_summed_up_as_well(count: int, kept: in
     calls = [call(f"c{n}") for n in range(count)]
     before = [user(LONG * 70), call("before"), output("before")]
     turn = managed([*before, *calls, *[output(f"c{n}") for n in range(count)]], threshold=150_000)
-    item, _ = heard(turn, [says("So."), stops()], [says("Yes."), stops()])[-1]["response"]["output"]
+    item, _ = client_events(turn, [says("So."), stops()], [says("Yes."), stops()])[-1]["response"]["output"]
     window = opened_window(item["encrypted_content"], ReadableSealer(), "input[0]")
     assert window is not None
     assert (window.summary, len(window.after)) == ("So.", kept)
@@ -146,7 +146,7 @@ def test_other_ways_to_manage_a_context_are_warned_of(entry: Json) -> None:
 @pytest.mark.parametrize("answer", [[stops()], [says("Half")], [{"error": {"message": "x", "code": "y"}}]])
 def test_a_turn_whose_conversation_could_not_be_summed_up_fails(answer: list[Json]) -> None:
     turn = managed([user("Do it."), assistant(LONG), user("Well done.")])
-    events = heard(turn, answer)
+    events = client_events(turn, answer)
     assert events[-1]["response"]["status"] == "failed"
 
 
@@ -173,13 +173,13 @@ def test_any_conversation_goes_on_from_its_item_alone_as_from_the_whole(
     options = ChatOptions(sealer=sealer)
     items = [user("Go."), assistant("So be it."), *history, user(prompt)]
     wanted = [{"type": "compaction", "compact_threshold": 1}]
-    events = heard(
+    events = client_events(
         new_turn(items, options, context_management=wanted), [says(summary), stops()], [says("Yes."), stops()]
     )
     item, answer = events[-1]["response"]["output"]
     alone, behind = (new_turn([*before, item, answer, user("More.")], options) for before in ([], items))
     assert asked(alone) == asked(behind)
-    assert told(summary.strip()) in asked(alone)
+    assert summary_text(summary.strip()) in asked(alone)
     forged = {**item, "encrypted_content": item["encrypted_content"][:-2] + "AA"}
     if forged != item:
         assert new_turn([user("Hi"), forged], options).warnings

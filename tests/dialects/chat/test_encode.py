@@ -8,7 +8,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from tests.support.chat_requests import ask, call, output
 
 F = {"type": "function", "name": "f"}
-TOLD_F = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+SENT_F = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
 BARE = {
     "model": "m",
     "messages": [{"role": "user", "content": "Hi"}],
@@ -62,12 +62,12 @@ def test_the_shortest_request_asks_for_a_stream_with_usage() -> None:
         ),
         ({"tools": []}, {}),
         ({"tools": [], "tool_choice": "auto", "parallel_tool_calls": True}, {}),
-        ({"tools": [F]}, {"tools": [TOLD_F]}),
-        ({"tools": [F], "tool_choice": "auto"}, {"tools": [TOLD_F]}),
-        ({"tools": [F], "tool_choice": "none"}, {"tools": [TOLD_F], "tool_choice": "none"}),
+        ({"tools": [F]}, {"tools": [SENT_F]}),
+        ({"tools": [F], "tool_choice": "auto"}, {"tools": [SENT_F]}),
+        ({"tools": [F], "tool_choice": "none"}, {"tools": [SENT_F], "tool_choice": "none"}),
         (
             {"tools": [F], "parallel_tool_calls": False},
-            {"tools": [TOLD_F], "parallel_tool_calls": False},
+            {"tools": [SENT_F], "parallel_tool_calls": False},
         ),
         ({"metadata": {"a": "b"}}, {}),
         ({"service_tier": "default", "store": True, "max_tool_calls": 2}, {}),

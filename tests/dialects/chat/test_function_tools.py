@@ -11,7 +11,7 @@ from app.dialects.chat.function_tools import to_tools
 from tests.support.chat_requests import ask, call, output
 
 F = FunctionSpec(name="f")
-TOLD_F: dict[str, Any] = {
+SENT_F: dict[str, Any] = {
     "type": "function",
     "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
 }
@@ -37,7 +37,7 @@ def test_a_function_is_declared_with_what_is_known_of_it(spec: FunctionSpec, fun
 
 
 @pytest.mark.parametrize(
-    ("choice", "told"),
+    ("choice", "expected"),
     [
         (Choice("auto"), {}),
         (Choice("none"), {"tool_choice": "none"}),
@@ -45,9 +45,9 @@ def test_a_function_is_declared_with_what_is_known_of_it(spec: FunctionSpec, fun
         (Choice("required", "f"), {"tool_choice": {"type": "function", "function": {"name": "f"}}}),
     ],
 )
-def test_the_choice_is_told_beside_the_tools(choice: Choice, told: dict[str, Any]) -> None:
+def test_the_choice_is_told_beside_the_tools(choice: Choice, expected: dict[str, Any]) -> None:
     """All tools stay declared, whatever may be called: prompt caches depend on it."""
-    assert to_tools([F], choice) == {"tools": [TOLD_F], **told}
+    assert to_tools([F], choice) == {"tools": [SENT_F], **expected}
 
 
 def test_without_tools_nothing_is_told() -> None:

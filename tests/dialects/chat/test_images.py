@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
-from tests.support.chat_answers import heard, turn
+from tests.support.chat_answers import client_events, turn
 from tests.support.event_lines import event_lines
 from tests.support.script import Chunk, calls, delta, more, says, stops, thinks
 
@@ -27,7 +27,7 @@ def made(result: str, kind: str | None = "png", number: int = 2) -> dict[str, An
 
 def test_an_image_is_told_by_the_events_of_its_making() -> None:
     """The item of its `done` is the one of the final response."""
-    events = heard(turn(), IMAGE, stops())
+    events = client_events(turn(), IMAGE, stops())
     spot = {"output_index": 0, "item_id": "ig_AM-2"}
     assert [event for event in events if "response" not in event] == [
         {
@@ -48,9 +48,9 @@ def test_it_closes_words_and_thoughts_and_stands_beside_calls() -> None:
     chunks = [
         thinks("hm"), says("Here:"), IMAGE, says("and"), calls(0, "f", id="c1"), IMAGE, more(0, "{}"), stops()
     ]  # fmt: skip
-    events = heard(turn(), *chunks)
-    told = [line for line in event_lines(events) if "added" in line or "done" in line]
-    assert [line for line in told if "text" not in line] == [
+    events = client_events(turn(), *chunks)
+    result = [line for line in event_lines(events) if "added" in line or "done" in line]
+    assert [line for line in result if "text" not in line] == [
         "0 added reasoning",
         "0 done reasoning completed",
         "1 added message",
@@ -78,17 +78,19 @@ def test_it_closes_words_and_thoughts_and_stands_beside_calls() -> None:
     ],
 )
 def test_what_it_is_its_bytes_say_and_if_they_do_not_its_address(chunk: Chunk, item: dict[str, Any]) -> None:
-    assert heard(turn(), chunk, stops())[-1]["response"]["output"] == [item]
+    assert client_events(turn(), chunk, stops())[-1]["response"]["output"] == [item]
 
 
 def test_one_that_lies_elsewhere_is_shown_by_its_address() -> None:
-    output = heard(turn(), draws("https://a.example/cat.png"), stops())[-1]["response"]["output"]
+    output = client_events(turn(), draws("https://a.example/cat.png"), stops())[-1]["response"]["output"]
     assert output[0]["content"][0]["text"] == "![image](https://a.example/cat.png)"
 
 
 @pytest.mark.parametrize("odd", [None, 7, [7], [{"image_url": None}], [{"image_url": {"url": ""}}], [{}]])
 def test_what_is_no_image_says_nothing(odd: Any) -> None:
-    assert heard(turn(), says("Hi"), delta(images=odd), stops())[-1]["response"]["output"][0]["type"] == "message"
+    assert (
+        client_events(turn(), says("Hi"), delta(images=odd), stops())[-1]["response"]["output"][0]["type"] == "message"
+    )
 
 
 def test_a_model_that_writes_images_is_asked_for_them_and_its_tool_is_no_surprise() -> None:

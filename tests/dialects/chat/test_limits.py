@@ -81,7 +81,7 @@ def test_a_call_that_the_client_insists_on_is_refused_even_by_a_lenient_server(c
 
 
 @pytest.mark.parametrize(
-    ("can", "asked", "told", "warnings"),
+    ("can", "asked", "expected", "warnings"),
     [
         (None, False, False, []),
         (True, False, False, []),
@@ -94,11 +94,11 @@ def test_a_call_that_the_client_insists_on_is_refused_even_by_a_lenient_server(c
 def test_one_call_at_a_time_is_asked_where_a_model_can_be_told(
     can: bool | None,  # noqa: FBT001 — one of three
     asked: bool | None,  # noqa: FBT001 — one of three
-    told: bool | None,  # noqa: FBT001 — one of three
+    expected: bool | None,  # noqa: FBT001 — one of three
     warnings: list[str],
 ) -> None:
     got = ask(ChatOptions(can=Capabilities(parallel_calls=can)), tools=[F], parallel_tool_calls=asked)
-    assert (got.body.get("parallel_tool_calls"), got.warnings) == (told, warnings)
+    assert (got.body.get("parallel_tool_calls"), got.warnings) == (expected, warnings)
 
 
 def test_strictness_that_is_lost_is_warned_of_once() -> None:

@@ -7,7 +7,7 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
 from app.options import ModelOptions
-from tests.support.chat_answers import heard, turn
+from tests.support.chat_answers import client_events, turn
 from tests.support.script import says, stops
 
 TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
@@ -27,11 +27,11 @@ def test_they_are_told_when_they_were_asked_for_and_only_then(fields: dict[str, 
     """In the delta, in the done text and in the final part; the upstream sends them either way."""
     talk = turn(**fields)
     assert talk.ask.get("logprobs", False) is wanted
-    events = heard(talk, says("Hi", logprobs={"content": [TOKEN]}), stops())
-    told = [TOKEN] if wanted else []
-    assert [event["logprobs"] for event in events if "logprobs" in event] == [told, told]
+    events = client_events(talk, says("Hi", logprobs={"content": [TOKEN]}), stops())
+    result = [TOKEN] if wanted else []
+    assert [event["logprobs"] for event in events if "logprobs" in event] == [result, result]
     part = events[-1]["response"]["output"][0]["content"][0]
-    assert part.get("logprobs", []) == told
+    assert part.get("logprobs", []) == result
     assert ("logprobs" in part) is wanted
 
 
@@ -40,7 +40,7 @@ def test_they_come_with_content_in_parts_too() -> None:
     talk = turn(top_logprobs=1)
     chunk = says("", logprobs={"content": [TOKEN]})
     chunk["choices"][0]["delta"]["content"] = [{"type": "text", "text": "Hi"}, {"type": "text", "text": " you"}]
-    events = heard(talk, chunk, stops())
+    events = client_events(talk, chunk, stops())
     assert events[-1]["response"]["output"][0]["content"][0]["logprobs"] == [TOKEN]
 
 
@@ -49,7 +49,7 @@ def token(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "told"),
+    ("pieces", "expected"),
     [
         ([["Hi"], [" you"]], ["Hi", " you"]),
         ([["<"], ["i>"], ["Hi"]], ["<", "i>", "Hi"]),
@@ -62,13 +62,13 @@ def token(text: str) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_text_that_may_have_been_a_thought_keeps_them(pieces: list[list[str]], told: list[str]) -> None:
+def test_text_that_may_have_been_a_thought_keeps_them(pieces: list[list[str]], expected: list[str]) -> None:
     """Those of thoughts have no place in any event. A token of which a part is text is told."""
     talk = turn(ChatOptions(model=ModelOptions(think_tags=True)), top_logprobs=1)
     chunks = [says("".join(tokens), logprobs={"content": [token(text) for text in tokens]}) for tokens in pieces]
-    output = heard(talk, *chunks, stops())[-1]["response"]["output"]
+    output = client_events(talk, *chunks, stops())[-1]["response"]["output"]
     parts = [part for item in output if item["type"] == "message" for part in item["content"]]
-    assert [entry["token"] for part in parts for entry in part.get("logprobs", [])] == told
+    assert [entry["token"] for part in parts for entry in part.get("logprobs", [])] == expected
 
 
 def test_white_space_is_not_held_back_forever() -> None:

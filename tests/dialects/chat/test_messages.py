@@ -13,14 +13,14 @@ from tests.support.chat_requests import (
     messages,
     output,
     refusal,
-    told_call,
-    told_calls,
-    told_output,
+    sent_call,
+    sent_calls,
+    sent_output,
     user,
 )
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
-HEARD = {"role": "user", "content": "Hi"}
+USER_HI = {"role": "user", "content": "Hi"}
 
 
 def text(words: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def text(words: str) -> dict[str, str]:
     return {"type": "input_text", "text": words}
 
 
-def told_text(words: str) -> dict[str, str]:
+def sent_text(words: str) -> dict[str, str]:
     """A text part, as chat servers know it."""
     return {"type": "text", "text": words}
 
@@ -38,26 +38,26 @@ def image(url: str, **more: object) -> dict[str, Any]:
     return {"type": "input_image", "image_url": url, **more}
 
 
-def told_image(**image_url: str) -> dict[str, Any]:
+def sent_image(**image_url: str) -> dict[str, Any]:
     """An image part, as chat servers know it."""
     return {"type": "image_url", "image_url": image_url}
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (["Hi"], "Hi"),
         ([text("Hi")], "Hi"),
         ([text("Hi"), text("there")], "Hi\nthere"),
         ([{"type": "text", "text": "Hi"}, {"type": "refusal", "refusal": "No."}], "Hi\nNo."),
-        ([image(PIXEL)], [told_image(url=PIXEL)]),
+        ([image(PIXEL)], [sent_image(url=PIXEL)]),
         (
             [text("Look"), image("https://example.com/a.png", detail="low"), text("")],
-            [told_text("Look"), told_image(url="https://example.com/a.png", detail="low")],
+            [sent_text("Look"), sent_image(url="https://example.com/a.png", detail="low")],
         ),
-        ([image(PIXEL, detail="auto")], [told_image(url=PIXEL)]),
-        ([image(PIXEL, detail="original")], [told_image(url=PIXEL, detail="high")]),
-        ([image("DATA:image/png;BASE64,iVBORw0KGgo=")], [told_image(url="DATA:image/png;BASE64,iVBORw0KGgo=")]),
+        ([image(PIXEL, detail="auto")], [sent_image(url=PIXEL)]),
+        ([image(PIXEL, detail="original")], [sent_image(url=PIXEL, detail="high")]),
+        ([image("DATA:image/png;BASE64,iVBORw0KGgo=")], [sent_image(url="DATA:image/png;BASE64,iVBORw0KGgo=")]),
         (
             [{"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}],
             [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}}],
@@ -76,9 +76,9 @@ def told_image(**image_url: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_user_says_text_images_files_and_sound(content: list[Any], told: object) -> None:
+def test_a_user_says_text_images_files_and_sound(content: list[Any], expected: object) -> None:
     """Text alone is a string: some servers read nothing else."""
-    assert messages(user(*content)) == [{"role": "user", "content": told}]
+    assert messages(user(*content)) == [{"role": "user", "content": expected}]
 
 
 def test_a_file_url_is_told_as_a_link() -> None:
@@ -125,7 +125,7 @@ def test_private_addresses_can_be_allowed() -> None:
     """Where images lie beside the server."""
     options = ChatOptions(server=ServerOptions(allow_private_urls=True))
     assert messages(user(image("http://10.0.0.1/a")), options=options) == [
-        {"role": "user", "content": [told_image(url="http://10.0.0.1/a")]}
+        {"role": "user", "content": [sent_image(url="http://10.0.0.1/a")]}
     ]
 
 
@@ -133,34 +133,34 @@ def test_an_assistants_parts_are_one_text() -> None:
     """A refusal is part of what it said."""
     item = assistant("Hm.")
     item["content"].append({"type": "refusal", "refusal": "No."})
-    assert messages(item, user("Hi")) == [{"role": "assistant", "content": "Hm.\nNo."}, HEARD]
+    assert messages(item, user("Hi")) == [{"role": "assistant", "content": "Hm.\nNo."}, USER_HI]
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "expected"),
     [
         (
             "keep",
             [
                 {"role": "system", "content": "One."},
                 {"role": "system", "content": "Two."},
-                HEARD,
+                USER_HI,
                 {"role": "system", "content": "Three."},
             ],
         ),
-        ("merge_head", [{"role": "system", "content": "One.\n\nTwo.\n\nThree."}, HEARD]),
+        ("merge_head", [{"role": "system", "content": "One.\n\nTwo.\n\nThree."}, USER_HI]),
         (
             "as_user",
             [
                 {"role": "user", "content": "One."},
                 {"role": "user", "content": "Two."},
-                HEARD,
+                USER_HI,
                 {"role": "user", "content": "Three."},
             ],
         ),
     ],
 )
-def test_system_messages_follow_the_models_policy(policy: Any, told: object) -> None:
+def test_system_messages_follow_the_models_policy(policy: Any, expected: object) -> None:
     """The instructions come first; developers speak as the system, whose role every server knows."""
     items = [
         {"role": "developer", "content": "Two."},
@@ -168,7 +168,7 @@ def test_system_messages_follow_the_models_policy(policy: Any, told: object) -> 
         {"role": "system", "content": [text("Three.")]},
     ]
     asked = ask(ChatOptions(model=ModelOptions(system_messages=policy)), instructions="One.", input=items)
-    assert (asked.body["messages"], asked.warnings) == (told, [])
+    assert (asked.body["messages"], asked.warnings) == (expected, [])
 
 
 def test_merging_system_messages_keeps_a_turn_together() -> None:
@@ -176,8 +176,8 @@ def test_merging_system_messages_keeps_a_turn_together() -> None:
     items = [call("c"), {"role": "developer", "content": "Psst."}, output("c")]
     assert messages(*items, options=ChatOptions(model=ModelOptions(system_messages="merge_head"))) == [
         {"role": "system", "content": "Psst."},
-        told_calls(told_call("c")),
-        told_output("c"),
+        sent_calls(sent_call("c")),
+        sent_output("c"),
     ]
 
 
@@ -195,18 +195,18 @@ def test_merging_system_messages_keeps_a_turn_together() -> None:
 def test_empty_messages_are_left_out_with_a_warning(item: object) -> None:
     """Chat servers refuse them."""
     asked = ask(input=[item, user("Hi")])
-    assert (asked.body["messages"], asked.warnings) == ([HEARD], ["input[0] was left out: it is empty."])
+    assert (asked.body["messages"], asked.warnings) == ([USER_HI], ["input[0] was left out: it is empty."])
 
 
 @pytest.mark.parametrize(
-    ("blank", "told"),
+    ("blank", "expected"),
     [("", ""), (" \n", " \n"), ([user("")], ""), ([user(text(""))], ""), ([user(""), user(text(" "))], " ")],
     ids=repr,
 )
-def test_an_empty_prompt_is_the_servers_to_answer(blank: object, told: str) -> None:
+def test_an_empty_prompt_is_the_servers_to_answer(blank: object, expected: str) -> None:
     """Some do. It is only left out beside something else."""
     asked = ask(input=blank)
-    assert (asked.body["messages"], asked.warnings) == ([{"role": "user", "content": told}], [])
+    assert (asked.body["messages"], asked.warnings) == ([{"role": "user", "content": expected}], [])
     assert ask(input=blank, instructions="Greet.").body["messages"] == [{"role": "system", "content": "Greet."}]
 
 

@@ -7,11 +7,11 @@ import pytest
 from app.prompt.item_reader import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
 from tests.support.chat_requests import ask, assistant, messages, refusal, user
 
-HEARD = {"role": "user", "content": "Hi"}
+USER_HI = {"role": "user", "content": "Hi"}
 
 
 @pytest.mark.parametrize(
-    ("item", "told"),
+    ("item", "expected"),
     [
         (
             {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "cats"}},
@@ -23,10 +23,10 @@ HEARD = {"role": "user", "content": "Hi"}
         ),
     ],
 )
-def test_hosted_tools_of_the_past_are_told_as_text(item: dict[str, Any], told: str) -> None:
+def test_hosted_tools_of_the_past_are_told_as_text(item: dict[str, Any], expected: str) -> None:
     """What the assistant did is not lost, and its pictures do not flood the model."""
     asked = ask(input=[user("Hi"), item, assistant("Cats.")])
-    assert asked.body["messages"] == [HEARD, {"role": "assistant", "content": f"{told}\n\nCats."}]
+    assert asked.body["messages"] == [USER_HI, {"role": "assistant", "content": f"{expected}\n\nCats."}]
     assert asked.warnings == [f"input[1] is sent as text: this model does not know '{item['type']}'."]
 
 
@@ -39,7 +39,7 @@ def test_every_listed_item_is_told_or_skipped_with_a_warning() -> None:
     for kind in SKIPPED:
         asked = ask(input=[user("Hi"), {"type": kind}])
         assert asked.warnings == [f"input[1] was left out: '{kind}' cannot be sent to this model."]
-        assert asked.body["messages"] == [HEARD]
+        assert asked.body["messages"] == [USER_HI]
 
 
 def test_context_is_cut_to_a_bearable_length() -> None:
@@ -69,13 +69,13 @@ def test_reasoning_in_its_own_words_goes_before_its_summary() -> None:
 def test_reasoning_that_nobody_here_can_read_is_left_out_with_a_warning() -> None:
     """It was encrypted by another server."""
     asked = ask(input=[user("Hi"), {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}])
-    assert asked.body["messages"] == [HEARD]
+    assert asked.body["messages"] == [USER_HI]
     assert asked.warnings == [f"input[1] was left out: {UNREADABLE}"]
 
 
 def test_empty_reasoning_says_nothing() -> None:
     """There is nothing to warn of."""
-    assert messages(user("Hi"), {"type": "reasoning", "summary": []}) == [HEARD]
+    assert messages(user("Hi"), {"type": "reasoning", "summary": []}) == [USER_HI]
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -21,7 +21,7 @@ NATIVE = {
     "json_schema": {"name": "answer", "schema": SCHEMA, "description": "An A.", "strict": True},
 }
 JSON = "Answer with one JSON object and nothing else: no words before or after it, no code fence."
-TOLD = (
+INSTRUCTION = (
     f"{JSON}\nIt must be valid by this JSON schema, named 'answer' (An A.):\n"
     '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}'
 )
@@ -45,8 +45,8 @@ def test_a_schema_goes_whole_to_a_server_that_enforces_it(known: ChatOptions) ->
 @pytest.mark.parametrize(
     ("known", "text", "response_format", "instruction", "kind"),
     [
-        (options("json_object"), BY_SCHEMA, {"type": "json_object"}, TOLD, "json_schema"),
-        (options(), BY_SCHEMA, None, TOLD, "json_schema"),
+        (options("json_object"), BY_SCHEMA, {"type": "json_object"}, INSTRUCTION, "json_schema"),
+        (options(), BY_SCHEMA, None, INSTRUCTION, "json_schema"),
         (options(), ANY_OBJECT, None, JSON, "json_object"),
         (options("json_schema"), ANY_OBJECT, None, JSON, "json_object"),
     ],

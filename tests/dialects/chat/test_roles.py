@@ -10,8 +10,8 @@ from app.dialects.chat.roles import must_alternate
 from app.options import ModelOptions
 from app.providers.capabilities import Capabilities
 from app.settings import Model, Settings, Upstream
-from tests.support.chat_requests import ask, assistant, call, output, told_call, told_calls, told_output, user
-from tests.support.script import talk
+from tests.support.chat_requests import ask, assistant, call, output, sent_call, sent_calls, sent_output, user
+from tests.support.script import text_turn
 from tests.support.servers import Ask, ChatUpstream
 from tests.support.serving import serving
 
@@ -66,7 +66,7 @@ CODEX = [
     ],
 )
 def test_what_codex_says_is_taken_by_a_server_that_wants_turns(model: Json) -> None:
-    with TakesTurns(talk("Ciao")) as upstream:
+    with TakesTurns(text_turn("Ciao")) as upstream:
         there = Upstream(via="chat", base_url=upstream.url)
         with serving(Settings(upstreams={"u": there}, models={"m": Model(upstream="u", **model)})) as url:
             body = {"model": "m", "instructions": "Be brief.", "input": CODEX}
@@ -75,7 +75,7 @@ def test_what_codex_says_is_taken_by_a_server_that_wants_turns(model: Json) -> N
 
 
 @pytest.mark.parametrize(
-    ("items", "told", "warnings"),
+    ("items", "expected_message", "warnings"),
     [
         ([user("Hi")], [SYSTEM, HI], []),
         ([user("Hi"), assistant("Hello"), user("Bye")], [SYSTEM, HI, HELLO, BYE], []),
@@ -97,14 +97,16 @@ def test_what_codex_says_is_taken_by_a_server_that_wants_turns(model: Json) -> N
         ),
         (
             [user("Hi"), call("c"), output("c"), user("Bye"), user("Hi")],
-            [SYSTEM, HI, told_calls(told_call("c")), told_output("c"), {"role": "user", "content": "Bye\n\nHi"}],
+            [SYSTEM, HI, sent_calls(sent_call("c")), sent_output("c"), {"role": "user", "content": "Bye\n\nHi"}],
             [],
         ),
     ],
 )
-def test_consecutive_messages_of_one_side_become_one(items: list[Json], told: list[Json], warnings: list[str]) -> None:
+def test_consecutive_messages_of_one_side_become_one(
+    items: list[Json], expected_message: list[Json], warnings: list[str]
+) -> None:
     asked = ask(TURNS, instructions="Be brief.", input=items)
-    assert (asked.body["messages"], asked.warnings) == (told, warnings)
+    assert (asked.body["messages"], asked.warnings) == (expected_message, warnings)
 
 
 def test_without_the_setting_everything_is_told_as_it_was_said() -> None:

@@ -14,7 +14,7 @@ def psf(fields: Any) -> Json:
     return {PSF: fields}
 
 
-TALKS: dict[str, tuple[list[Json], Json]] = {
+CONVERSATIONS: dict[str, tuple[list[Json], Json]] = {
     "DeepSeek: thoughts to the letter, broken off by text": (
         [delta(reasoning_content=" h"), delta(reasoning_content="m\n"), delta(content="ok"), calls(0, "c")],
         {"content": "ok", "reasoning_content": " hm\n", "tool_calls": [call("c")]},
@@ -182,9 +182,9 @@ TALKS: dict[str, tuple[list[Json], Json]] = {
 }
 
 
-@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_the_same_upstream_is_told_its_own_message_again(name: str) -> None:
-    chunks, message = TALKS[name]
+    chunks, message = CONVERSATIONS[name]
     output = answered(chunks)
     assert all(len(item.get("call_id", "")) <= 64 for item in output)
     messages, warnings = asked_again(output)
@@ -192,23 +192,23 @@ def test_the_same_upstream_is_told_its_own_message_again(name: str) -> None:
     assert warnings == []
 
 
-@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_another_upstream_is_told_what_can_be_read(name: str) -> None:
     """Text, thoughts and calls, and no field that only the first would know."""
-    chunks, message = TALKS[name]
+    chunks, message = CONVERSATIONS[name]
     output = answered(chunks)
     for elsewhere in (replace(HOME, origin="litellm gemini"), replace(HOME, origin="litellm gemini", one_maker=False)):
-        [told], warnings = asked_again(output, elsewhere)
+        [result], warnings = asked_again(output, elsewhere)
         wanted: Json = {key: message[key] for key in ("content", "reasoning_content") if key in message}
         if "tool_calls" in message:
             wanted["tool_calls"] = [
                 {key: made[key] for key in ("id", "type", "function")} for made in message["tool_calls"]
             ]
-        if "reasoning_content" in told:  # thoughts of somebody else are set apart from each other
-            told["reasoning_content"] = told["reasoning_content"].replace("\n\n", "")
-        assert told == {"role": "assistant"} | wanted
+        if "reasoning_content" in result:  # thoughts of somebody else are set apart from each other
+            result["reasoning_content"] = result["reasoning_content"].replace("\n\n", "")
+        assert result == {"role": "assistant"} | wanted
         left_out = [
-            f"input[{seat}] was left out: {UNREADABLE}" for seat, item in enumerate(output, 1) if is_closed(item)
+            f"input[{index}] was left out: {UNREADABLE}" for index, item in enumerate(output, 1) if is_closed(item)
         ]
         assert warnings == left_out
 

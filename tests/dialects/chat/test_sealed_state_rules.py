@@ -48,8 +48,8 @@ def test_what_cannot_be_opened_is_ignored_with_a_warning(shown: bool) -> None:  
     [thought, message] = answered([delta(reasoning_content="hm", thinking_blocks=[SIGNED]), delta(content="ok")])
     for forged in ("gAAA", "AM1.AAAA", "reasonin {}"):
         thought |= {"encrypted_content": forged, "summary": thought["summary"] if shown else []}
-        [told], [warning] = asked_again([thought, message])
-        assert told == {"role": "assistant", "content": "ok"} | ({"reasoning_content": "hm"} if shown else {})
+        [result], [warning] = asked_again([thought, message])
+        assert result == {"role": "assistant", "content": "ok"} | ({"reasoning_content": "hm"} if shown else {})
         ignored = f"input[1].encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
         assert warning == (ignored if shown else f"input[1] was left out: {UNREADABLE}")
 
@@ -83,15 +83,15 @@ def test_a_thought_that_is_not_shown_is_carried_all_the_same() -> None:
     [thought, message] = answered(chunks, options, include=[])
     assert (thought["summary"], "content" in thought) == ([], False)
     for again in (options, replace(options, origin="elsewhere")):
-        told = {"role": "assistant", "content": "ok", "reasoning_content": " hm"}
-        assert asked_again([thought, message], again) == ([told], [])
+        result = {"role": "assistant", "content": "ok", "reasoning_content": " hm"}
+        assert asked_again([thought, message], again) == ([result], [])
     assert answered(chunks, replace(options, seal_always=False), include=[]) == [{**message, "id": "msg_AM-2"}]
 
 
 def test_thoughts_that_are_not_wanted_back_take_their_fields_with_them_but_not_those_of_calls() -> None:
     chunks = [delta(reasoning_content="hm", thinking_blocks=[SIGNED]), calls(0, "c", thought_signature="Sig")]
-    [told], warnings = asked_again(answered(chunks), replace(HOME, model=ModelOptions(give_back_reasoning=False)))
-    assert told == {"role": "assistant", "content": None, "tool_calls": [call("c", thought_signature="Sig")]}
+    [result], warnings = asked_again(answered(chunks), replace(HOME, model=ModelOptions(give_back_reasoning=False)))
+    assert result == {"role": "assistant", "content": None, "tool_calls": [call("c", thought_signature="Sig")]}
     assert warnings == []
 
 
@@ -125,7 +125,7 @@ letters = st.text("abcXYZ019+/=", min_size=1, max_size=12)
 
 
 @st.composite
-def messages_said(draw: st.DrawFn) -> Json:
+def past_messages(draw: st.DrawFn) -> Json:
     """A message as Anthropic, Gemini and OpenRouter all together might say it."""
     blocks = draw(
         st.lists(
@@ -184,7 +184,7 @@ def streamed(message: Json, size: int) -> Iterable[Json]:
             yield delta(tool_calls=[{"index": index, "function": {"arguments": text}}])
 
 
-@given(messages_said(), st.integers(1, 4), st.booleans())
+@given(past_messages(), st.integers(1, 4), st.booleans())
 def test_whatever_an_upstream_said_is_told_to_it_again(message: Json, size: int, raw: bool) -> None:  # noqa: FBT001 — drawn
     """Through real envelopes, and through a client that keeps neither ids nor what raw reasoning says."""
     sealer = EnvelopeSealer(["k" * 32], chance=lambda size: b"\x07" * size, now=lambda: 1_700_000_000).for_owner("")

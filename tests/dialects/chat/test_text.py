@@ -26,8 +26,8 @@ def test_a_text_cut_into_any_pieces_of_utf_16_comes_out_whole(text: str, data: s
 @given(st.text(st.characters(), max_size=20), st.sampled_from(["\ud83d", "\ude00"]))
 def test_whatever_arrives_can_be_written_as_utf_8(text: str, half: str) -> None:
     joiner = SurrogateJoiner()
-    told = joiner.add(text + half) + joiner.add(text) + joiner.rest()
-    assert told.encode()
+    result = joiner.add(text + half) + joiner.add(text) + joiner.rest()
+    assert result.encode()
 
 
 def test_a_lone_half_becomes_the_replacement_character_everywhere() -> None:
@@ -60,6 +60,6 @@ def test_thoughts_are_told_from_text_wherever_the_stream_is_cut(
     for start, end in zip([0, *places], [*places, len(written)], strict=True):
         deltas += tags.split(TextDelta(written[start:end]))
     deltas += tags.rest()
-    said = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+    answer_text = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
     thoughts = "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta))
-    assert (thoughts, said) == (thought, text)
+    assert (thoughts, answer_text) == (thought, text)

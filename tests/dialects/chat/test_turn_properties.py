@@ -107,7 +107,7 @@ def test_any_chunks_make_a_sound_stream(sent: list[Any], reason: str | None, opt
             events += turn.keep_alive()
     if not turn.over:
         events += turn.end()
-    told = [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
-    check(told)
-    judge(told)
-    assert {name for _, name, _ in check_consumed(told).calls} <= {"f", "g"}
+    result = [msgspec.json.decode(msgspec.json.encode(event)) for event in events]
+    check(result)
+    judge(result)
+    assert {name for _, name, _ in check_consumed(result).calls} <= {"f", "g"}

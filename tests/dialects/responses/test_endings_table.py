@@ -7,7 +7,7 @@ from app.emitter.for_codex import client_rules
 from app.emitter.rules import CUT, ItemKind
 from app.protocol.problems import Problem
 from tests.support.grammar import check
-from tests.support.relay_turns import Json, heard, new_turn, plain
+from tests.support.relay_turns import Json, client_events, new_turn, plain
 from tests.support.servers.responses import begins, call, ends, hosted, items, message, reasoning
 
 OPEN: dict[str, tuple[ItemKind, list[Json]]] = {
@@ -33,9 +33,9 @@ def test_what_is_open_ends_as_the_table_says(
         error = {"code": "server_error", "message": "It broke."} if status == "failed" else None
         details = {"reason": "max_output_tokens"} if status == "incomplete" else None
         last = ends(status=status, error=error, incomplete_details=details)
-        events = heard(turn, [*begins(), *before, last])
+        events = client_events(turn, [*begins(), *before, last])
     else:
-        events = heard(turn, [*begins(), *before]) + plain(turn.fail(CUT))
+        events = client_events(turn, [*begins(), *before]) + plain(turn.fail(CUT))
     if kind is not ItemKind.NOT_ENDED:  # the stream stays without the end that the upstream did not send
         check(events, completed_may_be_incomplete=for_codex)
     done = [event["item"]["status"] for event in events if event["type"] == "response.output_item.done"]

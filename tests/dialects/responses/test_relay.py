@@ -17,15 +17,15 @@ from tests.support.judges import judge
 from tests.support.relay_turns import (
     BROKE,
     CREATED_AT,
+    FULL_ANSWER,
     HELLO,
-    WHOLE,
     Json,
-    heard,
+    begun_answer,
+    client_events,
     last,
     marked,
     new_turn,
     plain,
-    spoken,
 )
 from tests.support.servers.responses import (
     answer,
@@ -40,16 +40,16 @@ from tests.support.servers.responses import (
 
 
 def test_an_answer_passes_with_our_mark_and_the_public_name() -> None:
-    told = heard(new_turn(), answer(*WHOLE))
-    assert told == marked(answer(*WHOLE))
-    check(told)
-    judge(told)
-    check_consumed(told)
+    events = client_events(new_turn(), answer(*FULL_ANSWER))
+    assert events == marked(answer(*FULL_ANSWER))
+    check(events)
+    judge(events)
+    check_consumed(events)
 
 
 def test_where_ids_are_kept_only_the_model_is_renamed() -> None:
-    expected = json.loads(json.dumps(answer(*WHOLE)).replace("gpt-5-2025-08-07", "public"))
-    assert heard(new_turn(ids="keep"), answer(*WHOLE)) == expected
+    expected = json.loads(json.dumps(answer(*FULL_ANSWER)).replace("gpt-5-2025-08-07", "public"))
+    assert client_events(new_turn(ids="keep"), answer(*FULL_ANSWER)) == expected
 
 
 def of_every_kind() -> list[Json]:
@@ -81,7 +81,7 @@ def test_events_of_every_kind_pass_whole() -> None:
     last["response"]["output"] = [done]
     events = numbered([*begins(), *of_every_kind(), last])
     assert len(events) > 50
-    assert heard(new_turn(), events) == marked(events)
+    assert client_events(new_turn(), events) == marked(events)
 
 
 def test_hosted_tools_pass_with_all_their_events() -> None:
@@ -90,20 +90,20 @@ def test_hosted_tools_pass_with_all_their_events() -> None:
     code = hosted("code_interpreter_call", "ci_1", "in_progress", "interpreting", "completed", code="1", outputs=[])
     code.between.insert(1, {"type": "response.code_interpreter_call_code.delta", "delta": "1"})
     events = answer(search, image, code, HELLO)
-    assert heard(new_turn(), events) == marked(events)
+    assert client_events(new_turn(), events) == marked(events)
 
 
 def test_numbers_are_ours_whatever_the_upstream_counts() -> None:
     events = [{**event, "sequence_number": 7} for event in answer(HELLO)]
     del events[3]["sequence_number"]
-    assert [event["sequence_number"] for event in heard(new_turn(), events)] == list(range(len(events)))
+    assert [event["sequence_number"] for event in client_events(new_turn(), events)] == list(range(len(events)))
 
 
 def test_half_characters_pass_as_they_came() -> None:
     """Some servers split an emoji between two deltas; JSON can say that, UTF-8 cannot."""
     events = answer(message("msg_1", "\ud83d", "\ude00"))
-    told = heard(new_turn(), events)
-    assert [event["delta"] for event in told if event["type"].endswith(".delta")] == ["\ud83d", "\ude00"]
+    received = client_events(new_turn(), events)
+    assert [event["delta"] for event in received if event["type"].endswith(".delta")] == ["\ud83d", "\ude00"]
 
 
 # Signs of life
@@ -111,9 +111,9 @@ def test_half_characters_pass_as_they_came() -> None:
 
 NUDGES: list[tuple[list[Json], Json]] = [
     (begins(), {"type": "response.in_progress"}),
-    (spoken(HELLO)[:3], {"type": "response.in_progress"}),
+    (begun_answer(HELLO)[:3], {"type": "response.in_progress"}),
     (
-        spoken(HELLO)[:5],
+        begun_answer(HELLO)[:5],
         {
             "type": "response.output_text.delta",
             "item_id": "msg_AM-1",
@@ -123,9 +123,9 @@ NUDGES: list[tuple[list[Json], Json]] = [
             "logprobs": [],
         },
     ),
-    (spoken(HELLO)[:7], {"type": "response.in_progress"}),
+    (begun_answer(HELLO)[:7], {"type": "response.in_progress"}),
     (
-        spoken(WHOLE[0])[:5],
+        begun_answer(FULL_ANSWER[0])[:5],
         {
             "type": "response.reasoning_summary_text.delta",
             "item_id": "rs_AM-0",
@@ -135,12 +135,12 @@ NUDGES: list[tuple[list[Json], Json]] = [
         },
     ),
     (
-        spoken(WHOLE[2])[:4],
+        begun_answer(FULL_ANSWER[2])[:4],
         {"type": "response.function_call_arguments.delta", "item_id": "fc_AM-2", "output_index": 0, "delta": ""},
     ),
-    (spoken(WHOLE[2])[:6], {"type": "response.in_progress"}),
-    (spoken(hosted("web_search_call", "ws_1", "searching"))[:4], {"type": "response.in_progress"}),
-    (spoken(HELLO), {"type": "response.in_progress"}),
+    (begun_answer(FULL_ANSWER[2])[:6], {"type": "response.in_progress"}),
+    (begun_answer(hosted("web_search_call", "ws_1", "searching"))[:4], {"type": "response.in_progress"}),
+    (begun_answer(HELLO), {"type": "response.in_progress"}),
 ]
 
 
@@ -150,21 +150,21 @@ def test_silence_is_filled_with_a_sign_of_life_that_fits(events: list[Json], sig
     done = [event["item"] for event in marked(events) if event["type"] == "response.output_item.done"]
     if sign["type"] == "response.in_progress":
         sign = {**sign, "response": marked(begins())[0]["response"] | {"output": done}}
-    told = heard(turn, events)
-    assert plain(turn.keep_alive()) == [{**sign, "sequence_number": len(told)}]
+    received = client_events(turn, events)
+    assert plain(turn.keep_alive()) == [{**sign, "sequence_number": len(received)}]
 
 
 def test_signs_of_life_anywhere_leave_a_stream_that_is_whole() -> None:
     """No number is missing, nothing is out of order, and the client hears the same."""
     turn = new_turn()
-    told = turn.begin()
-    for event in answer(*WHOLE):
-        told += turn.receive(deepcopy(event))
-        told += [] if turn.over else turn.keep_alive()
-    events = plain(told)
+    received = turn.begin()
+    for event in answer(*FULL_ANSWER):
+        received += turn.receive(deepcopy(event))
+        received += [] if turn.over else turn.keep_alive()
+    events = plain(received)
     check(events)
     judge(events)
-    assert check_consumed(events) == check_consumed(heard(new_turn(), answer(*WHOLE)))
+    assert check_consumed(events) == check_consumed(client_events(new_turn(), answer(*FULL_ANSWER)))
 
 
 # In the upstream's stead
@@ -177,7 +177,7 @@ def test_an_upstream_that_keeps_the_client_waiting_is_spoken_for() -> None:
     first = plain(turn.keep_alive())
     assert [event["type"] for event in first] == ["response.created", "response.in_progress"]
     assert first[0]["response"]["temperature"] == 0.5
-    rest = heard(turn, answer(HELLO, temperature=0.5, reasoning=None, text={"format": {"type": "text"}}))
+    rest = client_events(turn, answer(HELLO, temperature=0.5, reasoning=None, text={"format": {"type": "text"}}))
     assert [event["type"] for event in rest[:2]] == ["response.in_progress", "response.output_item.added"]
     last = rest[-1]["response"]
     assert (last["id"], last["created_at"]) == (first[0]["response"]["id"], CREATED_AT)
@@ -186,22 +186,22 @@ def test_an_upstream_that_keeps_the_client_waiting_is_spoken_for() -> None:
 
 def test_an_upstream_that_forgets_to_begin_is_spoken_for() -> None:
     events = numbered([*items(HELLO), ends(HELLO)])
-    told = heard(new_turn(), events)
-    assert [event["type"] for event in told[:3]] == [
+    received = client_events(new_turn(), events)
+    assert [event["type"] for event in received[:3]] == [
         "response.created",
         "response.in_progress",
         "response.output_item.added",
     ]
-    assert {event["response"]["id"] for event in told if "response" in event} == {"resp_AM-1"}
+    assert {event["response"]["id"] for event in received if "response" in event} == {"resp_AM-1"}
 
 
 def test_the_second_word_is_said_where_the_upstream_forgets_it() -> None:
     events = answer(HELLO)
-    assert heard(new_turn(), [events[0], *events[2:]]) == marked(events)
+    assert client_events(new_turn(), [events[0], *events[2:]]) == marked(events)
 
 
 def test_beginning_twice_is_beginning_once() -> None:
-    assert heard(new_turn(), [*begins()[:1], *answer(HELLO)]) == marked(answer(HELLO))
+    assert client_events(new_turn(), [*begins()[:1], *answer(HELLO)]) == marked(answer(HELLO))
 
 
 # Endings
@@ -211,19 +211,19 @@ NONSENSE = st.none() | st.integers(-1, 1) | st.sampled_from(["msg_1", "x", []]) 
 FIELDS = ["output_index", "content_index", "summary_index", "item", "part", "item_id", "delta", "text", "logprobs"]
 ODD = st.builds(
     lambda kind, fields: {"type": kind, **fields},
-    st.sampled_from([event["type"] for event in answer(*WHOLE)[2:-1]]),
+    st.sampled_from([event["type"] for event in answer(*FULL_ANSWER)[2:-1]]),
     st.dictionaries(st.sampled_from(FIELDS), NONSENSE),
 )
 
 
-@given(st.lists(st.one_of(ODD, st.sampled_from(answer(*WHOLE)[2:-1]))))
+@given(st.lists(st.one_of(ODD, st.sampled_from(answer(*FULL_ANSWER)[2:-1]))))
 def test_no_nonsense_of_an_upstream_breaks_the_relay(events: list[Json]) -> None:
     """It is passed on; the numbers are right, and the turn can be kept alive and ended."""
     turn = new_turn()
     events = [*events, {"type": "of.tomorrow"}]  # what may be the end of a cut call waits for something behind it
-    told = heard(turn, [*begins(), *events]) + plain(turn.keep_alive()) + plain(turn.fail(BROKE))
-    assert [event["sequence_number"] for event in told] == list(range(len(told)))
-    names = iter(event["type"] for event in told)
+    received = client_events(turn, [*begins(), *events]) + plain(turn.keep_alive()) + plain(turn.fail(BROKE))
+    assert [event["sequence_number"] for event in received] == list(range(len(received)))
+    names = iter(event["type"] for event in received)
     assert all(event["type"] in names for event in events), "all of them pass, in this order"
 
 
@@ -231,9 +231,11 @@ def test_no_nonsense_of_an_upstream_breaks_the_relay(events: list[Json]) -> None
 
 
 def test_the_last_event_holds_the_body_and_what_the_log_wants() -> None:
-    told = last(answer(HELLO))
-    assert json.loads(told.body) == marked(answer(HELLO))[-1]["response"]
-    assert told.response == Ending(status="completed", usage=Usage(input_tokens=7, output_tokens=5, total_tokens=12))
+    last_event = last(answer(HELLO))
+    assert json.loads(last_event.body) == marked(answer(HELLO))[-1]["response"]
+    assert last_event.response == Ending(
+        status="completed", usage=Usage(input_tokens=7, output_tokens=5, total_tokens=12)
+    )
     cut = last(answer(HELLO, status="incomplete", incomplete_details={"reason": "max_output_tokens"}, usage=None))
     assert cut.response == Ending(status="incomplete", incomplete_details=IncompleteDetails(reason="max_output_tokens"))
     broke = last(answer(status="failed", error={"code": "x", "message": "y"}, usage=None))
@@ -242,7 +244,7 @@ def test_the_last_event_holds_the_body_and_what_the_log_wants() -> None:
 
 def test_the_log_sees_when_the_first_item_came() -> None:
     turn = new_turn()
-    events = [event for raw in spoken(HELLO)[:3] for event in turn.receive(raw)]
+    events = [event for raw in begun_answer(HELLO)[:3] for event in turn.receive(raw)]
     assert [isinstance(event, RelayedItem) for event in events] == [False, False, True]
 
 

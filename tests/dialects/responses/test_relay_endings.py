@@ -11,19 +11,19 @@ from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.relay_turns import (
     BROKE,
+    FULL_ANSWER,
     HELLO,
-    WHOLE,
     Json,
+    begun_answer,
+    client_events,
     failed,
-    heard,
     last,
     marked,
     new_turn,
     plain,
-    spoken,
 )
 from tests.support.servers.responses import (
-    Said,
+    ScriptedItem,
     answer,
     begins,
     call,
@@ -38,7 +38,7 @@ BUSY = Problem(code="rate_limit_exceeded", message="Too much to do.", retry_afte
 
 def test_a_break_closes_the_text_that_was_open_and_fails() -> None:
     turn = new_turn()
-    before = heard(turn, spoken(HELLO)[:5])
+    before = client_events(turn, begun_answer(HELLO)[:5])
     part = {"type": "output_text", "text": "Hel", "annotations": []}
     item = {**HELLO.done, "id": "msg_AM-1", "status": "incomplete", "content": [part]}
     spot = {"item_id": "msg_AM-1", "output_index": 0, "content_index": 0}
@@ -58,13 +58,13 @@ def test_a_break_closes_the_text_that_was_open_and_fails() -> None:
 def test_a_call_that_is_open_is_forgotten_and_what_was_done_is_kept() -> None:
     """A client runs a call as soon as it is done."""
     turn = new_turn()
-    heard(turn, [*spoken(HELLO), *[{**event, "output_index": 1} for event in items(WHOLE[2])[:3]]])
+    client_events(turn, [*begun_answer(HELLO), *[{**event, "output_index": 1} for event in items(FULL_ANSWER[2])[:3]]])
     assert [event["type"] for event in plain(turn.fail(BROKE))] == ["response.failed"]
 
 
 def test_a_stream_that_ends_without_a_last_event_was_cut() -> None:
     turn = new_turn()
-    heard(turn, begins())
+    client_events(turn, begins())
     (last,) = plain(turn.end())
     assert last["response"]["error"] == {
         "code": "server_error",
@@ -74,7 +74,7 @@ def test_a_stream_that_ends_without_a_last_event_was_cut() -> None:
 
 LENGTHS = [
     length
-    for length, event in enumerate([{"type": ""}, *answer(*WHOLE)][:-1])
+    for length, event in enumerate([{"type": ""}, *answer(*FULL_ANSWER)][:-1])
     # a thought or a text of which nothing was said is closed too, though we ourselves would never have opened it
     if not event["type"].endswith(".added") or event.get("item", {}).get("type") == "function_call"
 ]
@@ -84,7 +84,7 @@ LENGTHS = [
 @pytest.mark.parametrize("silent", [True, False])
 def test_a_stream_that_is_cut_anywhere_fails_and_never_completes(length: int, *, silent: bool) -> None:
     turn = new_turn()
-    events = heard(turn, answer(*WHOLE)[:length])
+    events = client_events(turn, answer(*FULL_ANSWER)[:length])
     if silent:
         events += plain(turn.keep_alive())
     events += plain(turn.fail(BUSY))
@@ -102,10 +102,10 @@ def test_citations_and_probabilities_of_a_text_that_was_cut_are_kept() -> None:
     spot = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
     delta = {"type": "response.output_text.delta", **spot, "delta": "!", "logprobs": [{"token": "!"}]}
     turn = new_turn()
-    heard(turn, [*spoken(HELLO)[:5], {**cited, **spot}, delta])
-    told = plain(turn.fail(BROKE))
-    assert told[0]["logprobs"] == [{"token": "!"}]
-    assert told[2]["item"]["content"] == [
+    client_events(turn, [*begun_answer(HELLO)[:5], {**cited, **spot}, delta])
+    events = plain(turn.fail(BROKE))
+    assert events[0]["logprobs"] == [{"token": "!"}]
+    assert events[2]["item"]["content"] == [
         {
             "type": "output_text",
             "text": "Hel!",
@@ -118,8 +118,8 @@ def test_citations_and_probabilities_of_a_text_that_was_cut_are_kept() -> None:
 def test_a_failure_of_the_upstreams_own_passes_and_is_a_problem() -> None:
     error = {"code": "rate_limit_exceeded", "message": "Slow down."}
     turn = new_turn()
-    told = heard(turn, [*begins(), ends(status="failed", error=error)])
-    assert told[-1]["response"]["error"] == error
+    events = client_events(turn, [*begins(), ends(status="failed", error=error)])
+    assert events[-1]["response"]["error"] == error
     assert turn.problem == Problem(code="rate_limit_exceeded", message="Slow down.", retry_after=5)
 
 
@@ -129,9 +129,9 @@ def test_a_failure_of_the_upstreams_own_passes_and_is_a_problem() -> None:
 )
 def test_what_is_no_event_of_a_response_ends_the_turn(event: Json) -> None:
     turn = new_turn()
-    told = heard(turn, [*begins(), event])
-    assert told[-1]["type"] == "response.failed"
-    assert told[-1]["response"]["error"]["message"] == (
+    events = client_events(turn, [*begins(), event])
+    assert events[-1]["type"] == "response.failed"
+    assert events[-1]["response"]["error"]["message"] == (
         "The model's server sent something that is no event of a response."
     )
 
@@ -146,39 +146,42 @@ def test_an_end_in_an_unusual_form_is_no_trouble(fields: Json) -> None:
 def test_codex_keeps_an_answer_that_ends_incomplete() -> None:
     """It throws away what ends with `response.incomplete`."""
     events = answer(HELLO, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
-    told = last(events, for_codex=True)
-    assert (told.name, json.loads(told.data)["type"]) == (b"response.completed", "response.completed")
-    assert (told.response.status, json.loads(told.body)["status"]) == ("incomplete", "incomplete")
+    last_event = last(events, for_codex=True)
+    assert (last_event.name, json.loads(last_event.data)["type"]) == (b"response.completed", "response.completed")
+    assert (last_event.response.status, json.loads(last_event.body)["status"]) == ("incomplete", "incomplete")
 
 
-def cut_call(status: str = "incomplete") -> Said:
+def cut_call(status: str = "incomplete") -> ScriptedItem:
     """A call whose arguments end in the middle. Some servers call it completed, and say that its arguments are done."""
     between, born, done = call("fc_1", "call_1", "run", '{"a')
-    return Said(between, born, {**done, "status": status})
+    return ScriptedItem(between, born, {**done, "status": status})
 
 
 LIMIT = {"reason": "max_output_tokens"}
 
 
-@pytest.mark.parametrize("said", ["incomplete", "completed"])
+@pytest.mark.parametrize("content", ["incomplete", "completed"])
 @pytest.mark.parametrize("name", ["response.incomplete", "response.completed"], ids=["named", "misnamed"])
-def test_a_call_that_a_limit_cut_is_never_completed(said: str, name: str) -> None:
-    events = answer(HELLO, cut_call(said), status="incomplete", incomplete_details=LIMIT)
+def test_a_call_that_a_limit_cut_is_never_completed(content: str, name: str) -> None:
+    events = answer(HELLO, cut_call(content), status="incomplete", incomplete_details=LIMIT)
     events[-1]["type"] = name
-    told = heard(new_turn(), events)
-    assert told[-1]["type"] == "response.incomplete"
-    assert [item["status"] for item in told[-1]["response"]["output"]] == ["completed", "incomplete"]
-    assert (told[-2]["type"], told[-2]["item"]) == ("response.output_item.done", told[-1]["response"]["output"][1])
-    assert "response.function_call_arguments.done" not in [event["type"] for event in told]
-    check(told)
+    received = client_events(new_turn(), events)
+    assert received[-1]["type"] == "response.incomplete"
+    assert [item["status"] for item in received[-1]["response"]["output"]] == ["completed", "incomplete"]
+    assert (received[-2]["type"], received[-2]["item"]) == (
+        "response.output_item.done",
+        received[-1]["response"]["output"][1],
+    )
+    assert "response.function_call_arguments.done" not in [event["type"] for event in received]
+    check(received)
 
 
 @pytest.mark.parametrize("behind", [[], [message("msg_2", "Oops.")]], ids=["at the end", "in the middle"])
 @pytest.mark.parametrize("for_codex", [True, False])
-def test_broken_arguments_that_no_limit_cut_pass_as_they_are(behind: list[Said], *, for_codex: bool) -> None:
+def test_broken_arguments_that_no_limit_cut_pass_as_they_are(behind: list[ScriptedItem], *, for_codex: bool) -> None:
     """The model wrote them so. They wait until something else is told, which shows that nothing was cut."""
     events = answer(cut_call("completed"), *behind)
-    assert heard(new_turn(for_codex=for_codex), events) == marked(events)
+    assert client_events(new_turn(for_codex=for_codex), events) == marked(events)
 
 
 @pytest.mark.parametrize(
@@ -206,5 +209,5 @@ ZEROS = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 
 @pytest.mark.parametrize("usage", [ZEROS, {}, {**ZEROS, "input_tokens_details": {"cached_tokens": 0}}, None])
 def test_a_usage_of_zeros_is_no_count(usage: Json | None) -> None:
-    told = last(answer(HELLO, usage=usage))
-    assert (json.loads(told.body)["usage"], told.response) == (None, Ending(status="completed"))
+    last_event = last(answer(HELLO, usage=usage))
+    assert (json.loads(last_event.body)["usage"], last_event.response) == (None, Ending(status="completed"))

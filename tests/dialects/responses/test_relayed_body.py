@@ -9,7 +9,7 @@ from app.dialects.responses.relayed_body import UNREADABLE
 from app.options import ServerOptions
 from app.protocol.problems import ProblemError
 from tests.support.emitters import ReadableSealer
-from tests.support.relay_turns import heard, new_turn
+from tests.support.relay_turns import client_events, new_turn
 from tests.support.servers.responses import answer, reasoning
 from tests.support.warning_sentences import sentences
 
@@ -38,8 +38,8 @@ def test_the_body_is_passed_on_as_received_with_the_originals_of_our_ids() -> No
     """What nobody here knows, too; it is for the upstream to judge. Call ids and contents are the client's."""
     turn = new_turn(body=BODY)
     items = [dict(item) for item in BODY["input"]]
-    for seat, theirs in zip((1, 2, 3, 6), THEIRS, strict=True):
-        items[seat]["id"] = theirs
+    for index, theirs in zip((1, 2, 3, 6), THEIRS, strict=True):
+        items[index]["id"] = theirs
     items[5]["approval_request_id"] = "mcpr_7"
     assert turn.ask == {**BODY, "model": "theirs", "input": items, "stream": True}
     assert sentences(turn.warnings) == []
@@ -61,15 +61,15 @@ def test_what_this_server_sealed_for_another_model_is_left_out_and_what_others_s
         {**readable, "encrypted_content": None},
         {"type": "of_tomorrow", "encrypted_content": ours},
     ]
-    told = new_turn(body={"input": items}, sealer=ReadableSealer()).ask["input"]
-    assert told == [
+    chat_turn = new_turn(body={"input": items}, sealer=ReadableSealer()).ask["input"]
+    assert chat_turn == [
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
         {**theirs, "id": "rs_2"},
         {**readable, "id": "rs_1", "encrypted_content": None},
         {"type": "of_tomorrow", "encrypted_content": ours},
     ]
     kept = new_turn(body={"input": items}, sealer=ReadableSealer(), ids="keep").ask["input"]
-    assert kept == [told[0], theirs, items[3], items[4]]
+    assert kept == [chat_turn[0], theirs, items[3], items[4]]
 
 
 @pytest.mark.parametrize("sealer", [None, ReadableSealer()])
@@ -77,7 +77,7 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: ReadableS
     """Another upstream of ours, an AM Proxy whose keys are not here any more, or one that does not seal any longer."""
     [sealed] = [
         event["item"]
-        for event in heard(new_turn(origin="responses https://one.test/v1"), answer(reasoning("rs_1", "hm")))
+        for event in client_events(new_turn(origin="responses https://one.test/v1"), answer(reasoning("rs_1", "hm")))
         if event["type"] == "response.output_item.done"
     ]
     ours = [{**sealed, "encrypted_content": f"{version}of-a-key-that-is-gone"} for version in ("AM1.", "AM2.")]

@@ -9,9 +9,9 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.support.grammar import check
 from tests.support.judges import judge
-from tests.support.relay_turns import Json, heard, new_turn
+from tests.support.relay_turns import Json, client_events, new_turn
 from tests.support.servers import ResponsesUpstream
-from tests.support.servers.responses import Said, answer, call, hosted, message
+from tests.support.servers.responses import ScriptedItem, answer, call, hosted, message
 from tests.support.serving import serving
 from tests.support.warning_sentences import sentences
 
@@ -23,7 +23,7 @@ WEATHER_CALL, CLOCK_CALL, HELLO = (
     message("msg_3", "Hi"),
 )
 _ECHO = {"id": "ctc_4", "type": "custom_tool_call", "status": "in_progress", "call_id": "c4", "name": "echo"}
-ECHO_CALL = Said(
+ECHO_CALL = ScriptedItem(
     [
         {"type": "response.custom_tool_call_input.delta", "delta": "yes"},
         {"type": "response.custom_tool_call_input.done", "input": "yes"},
@@ -36,12 +36,12 @@ ANOTHER = "Calls that 'tool_choice' does not allow were left out: weather."
 NONE_MADE = "'tool_choice' demands a tool call, and the model made none that it allows."
 
 
-def told(choice: Any, *said: Said) -> tuple[list[str], list[str]]:
+def relayed_calls(choice: Any, *scripted: ScriptedItem) -> tuple[list[str], list[str]]:
     """The items that are told, each of them once and in the final response, and the warnings."""
     tools = [*TOOLS, {"type": "custom", "name": "echo"}]
     turn = new_turn(body={"tools": tools, "tool_choice": choice})
-    events = heard(turn, answer(*said))
-    if SEARCH_CALL not in said:  # only its own server knows what it looks like
+    events = client_events(turn, answer(*scripted))
+    if SEARCH_CALL not in scripted:  # only its own server knows what it looks like
         check(events)
         judge(events)
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
@@ -53,7 +53,7 @@ def told(choice: Any, *said: Said) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("choice", "said", "items", "warnings"),
+    ("choice", "content", "items", "warnings"),
     [
         (CLOCK, [WEATHER_CALL], [], [ANOTHER, NONE_MADE]),
         (CLOCK, [WEATHER_CALL, CLOCK_CALL], ["clock"], [ANOTHER]),
@@ -71,9 +71,9 @@ def told(choice: Any, *said: Said) -> tuple[list[str], list[str]]:
     ],
 )
 def test_a_call_that_the_client_does_not_allow_is_left_out_and_told(
-    choice: Any, said: list[Said], items: list[str], warnings: list[str]
+    choice: Any, content: list[ScriptedItem], items: list[str], warnings: list[str]
 ) -> None:
-    assert told(choice, *said) == (items, warnings)
+    assert relayed_calls(choice, *content) == (items, warnings)
 
 
 def without_positions(events: list[Json]) -> list[Json]:
@@ -99,5 +99,5 @@ def test_the_client_hears_of_it_and_of_nothing_else(*, stream: bool) -> None:
 
 def test_names_that_an_upstream_makes_up_are_bounded_in_the_warning() -> None:
     calls = [call(f"fc_{number}", f"c{number}", f"{number}" + "x" * 5000, "{}") for number in range(60)]
-    _, warnings = told(CLOCK, *calls)
+    _, warnings = relayed_calls(CLOCK, *calls)
     assert len(warnings[0]) < 2000

@@ -8,11 +8,11 @@ import pytest
 from app.protocol.problems import Problem
 from tests.support.consumer import check_consumed
 from tests.support.grammar import check
-from tests.support.relay_turns import CREATED_AT, Json, heard, new_turn, plain
-from tests.support.servers.responses import Said, answer, call, message, reasoning
+from tests.support.relay_turns import CREATED_AT, Json, client_events, new_turn, plain
+from tests.support.servers.responses import ScriptedItem, answer, call, message, reasoning
 from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 
-SAID = [
+ITEMS = [
     reasoning("rs_0", "h", "m"),
     message("msg_1", "Hel", "lo"),
     call("fc_2", "call_2", "weather", '{"city"', ":1}"),
@@ -33,13 +33,13 @@ def ids(events: list[Json]) -> dict[Any, set[str]]:
     found: dict[Any, set[str]] = {"response": set()}
     for event in events:
         index = event.get("output_index")
-        for told in (event.get("item_id"), event.get("item", {}).get("id")):
-            if told is not None:
-                found.setdefault(index, set()).add(told)
+        for entry in (event.get("item_id"), event.get("item", {}).get("id")):
+            if entry is not None:
+                found.setdefault(index, set()).add(entry)
         if "response" in event:
             found["response"].add(event["response"]["id"])
-            for seat, item in enumerate(event["response"]["output"]):
-                found.setdefault(seat, set()).add(item["id"])
+            for position, item in enumerate(event["response"]["output"]):
+                found.setdefault(position, set()).add(item["id"])
     return found
 
 
@@ -48,37 +48,37 @@ def ids(events: list[Json]) -> dict[Any, set[str]]:
 def test_the_same_answer_comes_out_whole_and_under_one_id(
     like: Callable[[list[Json]], list[Json]], ids_are: str
 ) -> None:
-    told = heard(new_turn(ids=ids_are), like(answer(*SAID)))
+    events = client_events(new_turn(ids=ids_are), like(answer(*ITEMS)))
     if ids_are == "am":
-        check(told)
-    assert pieces(told) == PIECES
-    found = ids(told)
+        check(events)
+    assert pieces(events) == PIECES
+    found = ids(events)
     assert [len(names) for names in found.values()] == [1] * 5
     assert len(set.union(*found.values())) == 5
-    assert all(event["response"]["created_at"] == CREATED_AT for event in told if "response" in event)
+    assert all(event["response"]["created_at"] == CREATED_AT for event in events if "response" in event)
 
 
 @pytest.mark.parametrize("like", SERVERS)
 def test_what_was_told_is_kept_when_the_server_dies(like: Callable[[list[Json]], list[Json]]) -> None:
-    events = like(answer(*SAID))
+    events = like(answer(*ITEMS))
     text = next(place for place, event in enumerate(events) if event["type"].endswith("output_text.delta"))
     turn = new_turn()
-    told = heard(turn, events[: text + 1]) + plain(turn.fail(BROKE))
-    check(told)
-    assert [item["type"] for item in told[-1]["response"]["output"]] == ["reasoning", "message"]
-    assert told[-1]["response"]["output"][1]["content"][0]["text"] == "Hel"
-    assert told[-1]["response"]["output"][1]["status"] == "incomplete"
+    received = client_events(turn, events[: text + 1]) + plain(turn.fail(BROKE))
+    check(received)
+    assert [item["type"] for item in received[-1]["response"]["output"]] == ["reasoning", "message"]
+    assert received[-1]["response"]["output"][1]["content"][0]["text"] == "Hel"
+    assert received[-1]["response"]["output"][1]["status"] == "incomplete"
 
 
 @pytest.mark.parametrize("like", [llama_cpp, copilot, vllm, codex_backend])
 def test_text_that_a_limit_cut_is_incomplete(like: Callable[[list[Json]], list[Json]]) -> None:
-    said = message("msg_1", "Hel")
-    said.done["status"] = "incomplete"
-    told = heard(
-        new_turn(), like(answer(said, status="incomplete", incomplete_details={"reason": "max_output_tokens"}))
+    item = message("msg_1", "Hel")
+    item.done["status"] = "incomplete"
+    events = client_events(
+        new_turn(), like(answer(item, status="incomplete", incomplete_details={"reason": "max_output_tokens"}))
     )
-    check(told)
-    assert (told[-1]["type"], told[-1]["response"]["status"]) == ("response.incomplete", "incomplete")
+    check(events)
+    assert (events[-1]["type"], events[-1]["response"]["status"]) == ("response.incomplete", "incomplete")
 
 
 @pytest.mark.parametrize("arguments", ['{"city', "", " \n"], ids=["half", "nothing", "white space"])
@@ -87,10 +87,10 @@ def test_a_call_that_is_told_as_done_and_was_cut_is_incomplete(arguments: str) -
     cut = call("fc_1", "call_1", "weather", arguments)
     cut.done["status"] = "incomplete"
     limit = {"reason": "max_output_tokens"}
-    told = heard(new_turn(), vllm(answer(cut, status="incomplete", incomplete_details=limit)))
-    check(told)
-    assert check_consumed(told).calls == []
-    assert [item["status"] for item in told[-1]["response"]["output"]] == ["incomplete"]
+    events = client_events(new_turn(), vllm(answer(cut, status="incomplete", incomplete_details=limit)))
+    check(events)
+    assert check_consumed(events).calls == []
+    assert [item["status"] for item in events[-1]["response"]["output"]] == ["incomplete"]
 
 
 def test_a_part_that_was_never_begun_is_begun_and_closed() -> None:
@@ -105,38 +105,38 @@ def test_a_part_that_was_never_begun_is_begun_and_closed() -> None:
         {"type": "response.output_item.done", "item": {**born, "status": "completed", "content": whole}},
     ]
     events[-1]["response"]["output"] = [{**born, "status": "completed", "content": whole}]
-    told = heard(new_turn(), events)
-    check(told)
-    assert check_consumed(told).pieces == [("thought", "hm")]
+    received = client_events(new_turn(), events)
+    check(received)
+    assert check_consumed(received).pieces == [("thought", "hm")]
 
 
 def test_prose_that_was_never_closed_is_closed_before_the_last_event() -> None:
     events = answer(message("msg_1", "Hel", "lo"))
     del events[5:9]
     events[-1]["response"]["output"] = []
-    told = heard(new_turn(), events)
-    check(told)
-    assert check_consumed(told).pieces == [("text", "Hel")]
-    assert told[-1]["response"]["output"][0]["status"] == "completed"
+    received = client_events(new_turn(), events)
+    check(received)
+    assert check_consumed(received).pieces == [("text", "Hel")]
+    assert received[-1]["response"]["output"][0]["status"] == "completed"
 
 
 def test_an_item_without_any_id_gets_one() -> None:
-    said = message("", "Hi")
-    events = answer(said)
+    item = message("", "Hi")
+    events = answer(item)
     for event in events:
         event.pop("item_id", None)
         event.get("item", {}).pop("id", None)
-    told = heard(new_turn(), events)
-    check(told)
-    assert check_consumed(told).pieces == [("text", "Hi")]
+    received = client_events(new_turn(), events)
+    check(received)
+    assert check_consumed(received).pieces == [("text", "Hi")]
 
 
 def test_a_response_without_an_id_gets_one() -> None:
     events = answer(message("msg_1", "Hi"))
     for event in events:
         event.get("response", {}).pop("id", None)
-    told = heard(new_turn(), events)
-    assert {event["response"]["id"] for event in told if "response" in event} == {"resp_AM-1"}
+    received = client_events(new_turn(), events)
+    assert {event["response"]["id"] for event in received if "response" in event} == {"resp_AM-1"}
 
 
 BARE = {"object": "response", "status": "in_progress"}
@@ -148,37 +148,37 @@ def test_what_the_first_response_leaves_out_is_supplied_from_the_request(first: 
     events = answer(message("msg_1", "Hi"))
     events[0]["response"], events[1]["response"] = dict(first), dict(first)
     events[-1]["response"] = {"status": "completed", "output": events[-1]["response"]["output"], "usage": None}
-    told = heard(new_turn(body={"temperature": 0.5}), events)
-    check(told)
-    assert [event["response"]["output"] for event in told[:2]] == [[], []]
-    assert {event["response"]["temperature"] for event in told if "response" in event} == {0.5}
-    assert told[-1]["response"]["completed_at"] == CREATED_AT
+    received = client_events(new_turn(body={"temperature": 0.5}), events)
+    check(received)
+    assert [event["response"]["output"] for event in received[:2]] == [[], []]
+    assert {event["response"]["temperature"] for event in received if "response" in event} == {0.5}
+    assert received[-1]["response"]["completed_at"] == CREATED_AT
 
 
 @pytest.mark.parametrize(
-    ("said", "key", "empty"),
+    ("content", "key", "empty"),
     [
         (message("msg_1", "Hi"), "content", []),
         (reasoning("rs_1", "hm"), "summary", []),
         (call("fc_1", "call_1", "weather", "{}"), "arguments", ""),
     ],
 )
-def test_an_item_begins_with_what_clients_append_to(said: Said, key: str, empty: Any) -> None:
-    del said.born[key]
-    told = heard(new_turn(), answer(said))
-    check(told)
-    assert told[2]["item"][key] == empty
+def test_an_item_begins_with_what_clients_append_to(content: ScriptedItem, key: str, empty: Any) -> None:
+    del content.born[key]
+    events = client_events(new_turn(), answer(content))
+    check(events)
+    assert events[2]["item"][key] == empty
 
 
 def final(output: list[Json], like: Callable[[list[Json]], list[Json]] = transformers) -> list[tuple[str, str]]:
     """Types and ids of the final response, where the server's own has this output."""
-    events = answer(*SAID)
+    events = answer(*ITEMS)
     events[-1]["response"]["output"] = output
-    told = heard(new_turn(), like(events))
-    check(told)
-    found = ids(told)
+    received = client_events(new_turn(), like(events))
+    check(received)
+    found = ids(received)
     assert [len(names) for names in found.values()] == [1] * 5
-    return [(item["type"], item.get("call_id", "")) for item in told[-1]["response"]["output"]]
+    return [(item["type"], item.get("call_id", "")) for item in received[-1]["response"]["output"]]
 
 
 ALL = [("reasoning", ""), ("message", ""), ("function_call", "call_2"), ("function_call", "call_3")]
@@ -189,15 +189,15 @@ ALL = [("reasoning", ""), ("message", ""), ("function_call", "call_2"), ("functi
 def test_items_that_the_final_response_leaves_out_are_added_in_their_order(
     kept: list[int], like: Callable[[list[Json]], list[Json]]
 ) -> None:
-    assert final([SAID[place].done for place in kept], like) == ALL
+    assert final([ITEMS[place].done for place in kept], like) == ALL
 
 
 def test_an_item_that_only_the_final_response_has_stays_where_it_is() -> None:
-    events = answer(*SAID)
-    output = [SAID[0].done, {"id": "x_1", "type": "of_tomorrow"}, SAID[2].done]
+    events = answer(*ITEMS)
+    output = [ITEMS[0].done, {"id": "x_1", "type": "of_tomorrow"}, ITEMS[2].done]
     events[-1]["response"]["output"] = output
-    told = heard(new_turn(), events)
-    assert [item["type"] for item in told[-1]["response"]["output"]] == [
+    received = client_events(new_turn(), events)
+    assert [item["type"] for item in received[-1]["response"]["output"]] == [
         "reasoning",
         "of_tomorrow",
         "message",
@@ -211,8 +211,8 @@ def test_an_item_that_only_the_final_response_has_stays_where_it_is() -> None:
 def test_a_final_response_of_nonsense_is_no_trouble(odd: Any, status: str) -> None:
     events = answer(message("msg_1", "Hi"), status=status)
     events[-1]["response"]["output"] = [odd, odd]
-    told = heard(new_turn(), events)
-    assert told[-1]["type"] == f"response.{status}"
-    assert [item["id"] for item in told[-1]["response"]["output"] if isinstance(item, dict) and "role" in item] == [
+    received = client_events(new_turn(), events)
+    assert received[-1]["type"] == f"response.{status}"
+    assert [item["id"] for item in received[-1]["response"]["output"] if isinstance(item, dict) and "role" in item] == [
         "msg_AM-1"
     ]

@@ -125,22 +125,22 @@ class AnthropicUpstream(ModelUpstream):
         thoughts = [held for blocks in self.said for held in blocks if held["type"] in _THOUGHTS]
         turns = [blocks for blocks in self.said if any(held["type"] == "tool_use" for held in blocks)]
         by_call = {held["id"]: blocks for blocks in turns for held in blocks if held["type"] == "tool_use"}
-        for seat, message in enumerate(body.get("messages") or []):
+        for position, message in enumerate(body.get("messages") or []):
             content = message.get("content")
             if message.get("role") != "assistant" or not isinstance(content, list):
                 continue
-            heard = [{key: value for key, value in held.items() if key != "cache_control"} for held in content]
+            received = [{key: value for key, value in held.items() if key != "cache_control"} for held in content]
             found += [
-                f"messages.{seat}.content.{place}: Invalid `signature` in `thinking` block: {shortened(held)}"
-                for place, held in enumerate(heard)
+                f"messages.{position}.content.{place}: Invalid `signature` in `thinking` block: {shortened(held)}"
+                for place, held in enumerate(received)
                 if held["type"] in _THOUGHTS and held not in thoughts
             ]
-            calls = [held["id"] for held in heard if held["type"] == "tool_use"]
-            said = next((by_call[call] for call in calls if call in by_call), heard)
+            calls = [held["id"] for held in received if held["type"] == "tool_use"]
+            items = next((by_call[call] for call in calls if call in by_call), received)
             if not _thinks(body):
-                said = [held for held in said if held["type"] not in _THOUGHTS]
-            if said != heard and not self.forgives:
-                found.append(f"messages.{seat} was said otherwise: {shortened(said)}, not {shortened(heard)}")
+                items = [held for held in items if held["type"] not in _THOUGHTS]
+            if items != received and not self.forgives:
+                found.append(f"messages.{position} was said otherwise: {shortened(items)}, not {shortened(received)}")
         if fault := _last_turn_fault(body):
             found.append(fault)
         return found
@@ -159,9 +159,9 @@ class AnthropicUpstream(ModelUpstream):
 
 def begins(**usage: int) -> list[Json]:
     """Open a message: what it cost to read the prompt, and a ping."""
-    told: Json = {"id": "msg_scripted", "type": "message", "role": "assistant", "content": [], "stop_reason": None}
-    told["usage"] = {"input_tokens": 1, "output_tokens": 1, **usage}
-    return [{"type": "message_start", "message": told}, {"type": "ping"}]
+    result: Json = {"id": "msg_scripted", "type": "message", "role": "assistant", "content": [], "stop_reason": None}
+    result["usage"] = {"input_tokens": 1, "output_tokens": 1, **usage}
+    return [{"type": "message_start", "message": result}, {"type": "ping"}]
 
 
 def block(index: int, kind: str, *deltas: Json, **start: Any) -> list[Json]:
@@ -193,9 +193,9 @@ def tool_use(index: int, name: str, call_id: str, *pieces: str) -> list[Json]:
 
 def ends(reason: str = "end_turn", **usage: Any) -> list[Json]:
     """Close the message: why, and what it cost."""
-    told = {"stop_reason": reason, "stop_sequence": None}
+    result = {"stop_reason": reason, "stop_sequence": None}
     return [
-        {"type": "message_delta", "delta": told, "usage": {"output_tokens": 1, **usage}},
+        {"type": "message_delta", "delta": result, "usage": {"output_tokens": 1, **usage}},
         {"type": "message_stop"},
     ]
 
@@ -226,24 +226,24 @@ def _message_faults(messages: list[Json]) -> list[str]:
         return ["the first message must be the user's"]
     found = []
     waiting: set[str] = set()
-    for seat, message in enumerate(messages):
+    for position, message in enumerate(messages):
         role = str(message.get("role"))
         blocks = _blocks(message)
         if role not in _BLOCKS:
-            found.append(f"messages[{seat}].role {role} is not known")
+            found.append(f"messages[{position}].role {role} is not known")
             continue
         if not blocks:
-            found.append(f"messages[{seat}].content is empty")
+            found.append(f"messages[{position}].content is empty")
         for held in blocks:
             if held.get("type") not in _BLOCKS[role]:
-                found.append(f"messages[{seat}]: block {held.get('type')} is not allowed for {role}")
+                found.append(f"messages[{position}]: block {held.get('type')} is not allowed for {role}")
             if held.get("type") == "text" and not held["text"].strip():
-                found.append(f"messages[{seat}]: a text block is blank")
+                found.append(f"messages[{position}]: a text block is blank")
             if held.get("type") == "tool_use" and not (_ID.match(held["id"]) and isinstance(held["input"], dict)):
-                found.append(f"messages[{seat}]: a tool_use block is malformed")
+                found.append(f"messages[{position}]: a tool_use block is malformed")
         answered = {held["tool_use_id"] for held in blocks if held.get("type") == "tool_result"}
         if answered != waiting:
-            found.append(f"messages[{seat}] answers {sorted(answered)}, but the open calls are {sorted(waiting)}")
+            found.append(f"messages[{position}] answers {sorted(answered)}, but the open calls are {sorted(waiting)}")
         waiting = {held["id"] for held in blocks if held.get("type") == "tool_use"}
     return [*found, f"the calls {sorted(waiting)} have no results"] if waiting else found
 

@@ -70,8 +70,8 @@ class ChatUpstream(ScriptedUpstream):
     def frame(self, step: Json, ask: Ask) -> bytes:
         """Fill in what every chunk has, and frame it."""
         if "error" not in step:
-            told = {"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "created": 1_700_000_000}
-            step = {**told, "model": ask.body["model"], **step}
+            result = {"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "created": 1_700_000_000}
+            step = {**result, "model": ask.body["model"], **step}
         return b"data: " + json.dumps(step).encode() + b"\n\n"
 
     def last_word(self) -> bytes:
@@ -99,12 +99,12 @@ def _setting_faults(body: Json, *, speaks_whole: bool) -> list[str]:
     return found + _format_faults(body.get("response_format"))
 
 
-def _format_faults(told: Any) -> list[str]:
-    if told is None or told in ({"type": "text"}, {"type": "json_object"}):
+def _format_faults(value: Any) -> list[str]:
+    if value is None or value in ({"type": "text"}, {"type": "json_object"}):
         return []
-    schema = told.get("json_schema") if isinstance(told, dict) and told.get("type") == "json_schema" else None
+    schema = value.get("json_schema") if isinstance(value, dict) and value.get("type") == "json_schema" else None
     if not isinstance(schema, dict) or not isinstance(schema.get("schema"), dict):
-        return [f"response_format is not known: {told}"]
+        return [f"response_format is not known: {value}"]
     return [] if _NAME.match(str(schema.get("name"))) else ["response_format.json_schema.name is missing or malformed"]
 
 
@@ -116,19 +116,19 @@ def _tool_faults(body: Json) -> list[str]:
         return ["tools must not be empty"]
     found = []
     names: list[str] = []
-    for seat, tool in enumerate(tools):
+    for index, tool in enumerate(tools):
         function = tool.get("function") if tool.get("type") == "function" else None
         if not isinstance(function, dict):
-            found.append(f"tools[{seat}] is not a function")
+            found.append(f"tools[{index}] is not a function")
             continue
         names.append(str(function.get("name")))
         if not _NAME.match(names[-1]):
-            found.append(f"tools[{seat}].function.name is malformed: {names[-1]}")
+            found.append(f"tools[{index}].function.name is malformed: {names[-1]}")
         parameters = function.get("parameters", {"type": "object"})
         if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
-            found.append(f"tools[{seat}].function.parameters is not the schema of an object")
+            found.append(f"tools[{index}].function.parameters is not the schema of an object")
         if extra := function.keys() - {"name", "description", "parameters", "strict"}:
-            found.append(f"tools[{seat}].function has unknown keys: {sorted(extra)}")
+            found.append(f"tools[{index}].function has unknown keys: {sorted(extra)}")
     if len(set(names)) < len(names):
         found.append("two tools have the same name")
     return found + _choice_faults(body.get("tool_choice", "auto"), names)
@@ -146,8 +146,8 @@ def message_faults(messages: list[Json]) -> list[str]:
     """Say what is wrong with this history: roles, pairing of calls and outputs, names, contents, arguments."""
     found = []
     waiting: list[str] = []
-    for seat, message in enumerate(messages):
-        where = f"messages[{seat}]"
+    for index, message in enumerate(messages):
+        where = f"messages[{index}]"
         role = str(message.get("role"))
         if role not in _MESSAGE_KEYS:
             found.append(f"{where}.role is not known: {role}")
@@ -178,20 +178,20 @@ def _call_faults(message: Json) -> list[str]:
     if not isinstance(calls, list) or not calls:
         return ["tool_calls must not be empty"]
     found = []
-    for seat, call in enumerate(calls):
+    for index, call in enumerate(calls):
         function = call.get("function") or {}
         if call.keys() != {"id", "type", "function"} or function.keys() != {"name", "arguments"}:
-            found.append(f"tool_calls[{seat}] is malformed: {call}")
+            found.append(f"tool_calls[{index}] is malformed: {call}")
         if not call.get("id"):
-            found.append(f"tool_calls[{seat}].id is empty")
+            found.append(f"tool_calls[{index}].id is empty")
         if not _NAME.match(str(function.get("name"))):
-            found.append(f"tool_calls[{seat}].function.name is malformed")
+            found.append(f"tool_calls[{index}].function.name is malformed")
         try:
             arguments = json.loads(function.get("arguments", ""))
         except (TypeError, ValueError):
             arguments = None
         if not isinstance(arguments, dict):
-            found.append(f"tool_calls[{seat}].function.arguments is not a JSON object")
+            found.append(f"tool_calls[{index}].function.arguments is not a JSON object")
     if len({call.get("id") for call in calls}) < len(calls):
         found.append("tool_calls has two calls with one id")
     return found
@@ -207,12 +207,12 @@ def _content_faults(message: Json, role: str) -> list[str]:
     if not isinstance(content, list) or not content:
         return ["content is neither text nor parts"]
     found = []
-    for seat, part in enumerate(content):
+    for index, part in enumerate(content):
         kind = part.get("type") if isinstance(part, dict) else None
         if kind not in _PARTS[role]:
-            found.append(f"content[{seat}].type {kind} is not allowed for {role}")
+            found.append(f"content[{index}].type {kind} is not allowed for {role}")
         elif not _part_holds(part, kind):
-            found.append(f"content[{seat}] is empty or malformed: {str(part)[:80]}")
+            found.append(f"content[{index}] is empty or malformed: {str(part)[:80]}")
     return found
 
 

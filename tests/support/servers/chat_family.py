@@ -87,7 +87,7 @@ class ChatModelUpstream(ModelUpstream, ChatUpstream):
         calls = [self._call(word) for word in answer if isinstance(word, Calls)]
         self._remember(answer, calls)
         text = "".join(word.text for word in answer if isinstance(word, Says))
-        message: Json = {"role": "assistant", "content": text or None, **self.whole_thoughts(answer)}
+        message: Json = {"role": "assistant", "content": text or None, **self.full_thoughts(answer)}
         if calls:
             message["tool_calls"] = calls
         choice = {"index": 0, "message": message, **self.finish(answer)}
@@ -100,7 +100,7 @@ class ChatModelUpstream(ModelUpstream, ChatUpstream):
             "usage": self.usage(),
         }
 
-    def whole_thoughts(self, answer: Answer) -> Json:
+    def full_thoughts(self, answer: Answer) -> Json:
         """Say how thoughts stand in a whole message. In most servers of this family: just as they must come back."""
         return self.must_come_back(answer)
 
@@ -126,9 +126,9 @@ class ChatModelUpstream(ModelUpstream, ChatUpstream):
         plain = {**ask.body, "messages": [self._plain(message) for message in messages or []]}
         found = super().faults(Ask(ask.path, ask.headers, plain, ask.raw))
         found += [f"unknown parameter {key}" for key in ask.body if key in self.unknown_settings]
-        for seat, message in enumerate(messages or []):
+        for position, message in enumerate(messages or []):
             if message.get("role") == "assistant":
-                found += [f"messages[{seat}]: {fault}" for fault in self.assistant_faults(message)]
+                found += [f"messages[{position}]: {fault}" for fault in self.assistant_faults(message)]
         return found
 
     def _plain(self, message: Json) -> Json:
@@ -142,14 +142,14 @@ class ChatModelUpstream(ModelUpstream, ChatUpstream):
         """Say what of this message is not as this server said it."""
         found = []
         for call in message.get("tool_calls") or []:
-            said = self.said.get(str(call.get("id")))
-            if said is None or self.forgives:
+            content = self.said.get(str(call.get("id")))
+            if content is None or self.forgives:
                 continue
-            if call not in said["calls"]:
+            if call not in content["calls"]:
                 found.append(f"the call {call} was made otherwise")
             found += [
                 f"{key} must come back as it was said: {shortened(value)}, not {shortened(message.get(key))}"
-                for key, value in said["wanted"].items()
+                for key, value in content["wanted"].items()
                 if self.normal(key, message.get(key)) != value
             ]
         return list(dict.fromkeys(found))

@@ -114,9 +114,9 @@ class CohereUpstream(ModelUpstream, ScriptedUpstream):
         calls = message.get("tool_calls") or []
         found = ["tool_plan without tool_calls"] if "tool_plan" in message and not calls else []
         for call in calls:
-            said, thoughts = self.said.get(str(call.get("id")), (call, ""))
-            if call != said:
-                found.append(f"the call {call} was made otherwise: {said}")
+            content, thoughts = self.said.get(str(call.get("id")), (call, ""))
+            if call != content:
+                found.append(f"the call {call} was made otherwise: {content}")
             if thoughts and not self.forgives and message.get("tool_plan") != thoughts:
                 found.append(
                     f"tool_plan must come back: {shortened(thoughts)}, not {shortened(message.get('tool_plan'))}"

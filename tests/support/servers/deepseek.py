@@ -44,8 +44,8 @@ class DeepSeekUpstream(ChatModelUpstream):
         if ask.body.get("thinking") == {"type": "disabled"}:
             return found
         return found + [
-            f"messages[{seat}]: {MISSING}"
-            for seat, message in enumerate(ask.body.get("messages") or [])
+            f"messages[{index}]: {MISSING}"
+            for index, message in enumerate(ask.body.get("messages") or [])
             if message.get("tool_calls") and not isinstance(message.get("reasoning_content"), str)
         ]
 

@@ -120,14 +120,14 @@ class GeminiUpstream(ModelUpstream):
         if not contents:
             found.append("contents must not be empty")
         calls = 0
-        for seat, content in enumerate(contents):
+        for index, content in enumerate(contents):
             parts = content.get("parts") or []
             if content.get("role") not in {"user", "model"} or not parts:
-                found.append(f"contents[{seat}] has a wrong role or no parts")
-            found += [f"contents[{seat}] has an unknown part: {part}" for part in parts if not _PARTS & part.keys()]
+                found.append(f"contents[{index}] has a wrong role or no parts")
+            found += [f"contents[{index}] has an unknown part: {part}" for part in parts if not _PARTS & part.keys()]
             answers = _count(parts, "functionResponse", "function_response")
             if answers != calls:
-                found.append(f"contents[{seat}] has {answers} function responses for {calls} calls")
+                found.append(f"contents[{index}] has {answers} function responses for {calls} calls")
             calls = _count(parts, "functionCall", "function_call")
         if calls:
             found.append("the last calls have no responses")
@@ -138,24 +138,24 @@ class GeminiUpstream(ModelUpstream):
         found: list[str] = []
         if (named := _MODEL.search(ask.path)) and named[1] != self.model:
             found.append(f"models/{named[1]} is not found")
-        for seat, content in enumerate(ask.body.get("contents") or []):
+        for index, content in enumerate(ask.body.get("contents") or []):
             if content.get("role") != "model":
                 continue
             signatures = [_signature(part) for part in content["parts"]]
             found += [
-                f"contents[{seat}]: Corrupted thought signature: {shortened(signature)}"
+                f"contents[{index}]: Corrupted thought signature: {shortened(signature)}"
                 for signature in signatures
                 if signature not in self.signatures | {None, FOREIGN}
             ]
             calls = [part for part in content["parts"] if _call(part)]
             if calls and _signature(calls[0]) is None:
-                found.append(f"contents[{seat}]: {MISSING} Additional data, function call {_call(calls[0])}")
-            found += [f"contents[{seat}]: {fault}" for part in calls for fault in self._call_faults(part)]
+                found.append(f"contents[{index}]: {MISSING} Additional data, function call {_call(calls[0])}")
+            found += [f"contents[{index}]: {fault}" for part in calls for fault in self._call_faults(part)]
         return found
 
     def _call_faults(self, part: Json) -> list[str]:
         call = {key: value for key, value in (_call(part) or {}).items() if key in {"name", "args"}}
-        signed = [signature for said, signature in self.said if said == call]
+        signed = [signature for entry, signature in self.said if entry == call]
         if signed and _signature(part) not in signed and not self.forgives:
             return [f"the call {call} was signed {shortened(signed)}, not {shortened(_signature(part))}"]
         return []

@@ -19,7 +19,7 @@ class GroqUpstream(ChatModelUpstream):
         """Nothing."""
         return {}
 
-    def whole_thoughts(self, answer: Answer) -> Json:
+    def full_thoughts(self, answer: Answer) -> Json:
         """Say them under the same name."""
         thoughts = "".join(word.text for word in answer if isinstance(word, Thinks))
         return {"reasoning": thoughts} if thoughts else {}

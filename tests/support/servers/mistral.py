@@ -34,7 +34,7 @@ class MistralUpstream(ChatModelUpstream):
         """Nothing: Mistral takes thoughts back, but does not ask for them."""
         return {}
 
-    def whole_thoughts(self, answer: Answer) -> Json:
+    def full_thoughts(self, answer: Answer) -> Json:
         """Say thoughts and text as parts of one list, where there are thoughts."""
         if not any(isinstance(word, Thinks) for word in answer):
             return {}
@@ -82,10 +82,10 @@ class MistralUpstream(ChatModelUpstream):
         """Word an error as Mistral does: flat, and a list of details where a key is not known."""
         if status == 401:
             return {"detail": message}
-        told: Json | str = message
+        result: Json | str = message
         if status == 422:
-            told = {"detail": [{"type": "extra_forbidden", "loc": ["body"], "msg": message}]}
-        return {"object": "error", "message": told, "type": "invalid_request_error", "param": None, "code": None}
+            result = {"detail": [{"type": "extra_forbidden", "loc": ["body"], "msg": message}]}
+        return {"object": "error", "message": result, "type": "invalid_request_error", "param": None, "code": None}
 
 
 def _thinking(text: str) -> Json:

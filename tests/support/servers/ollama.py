@@ -79,20 +79,20 @@ class OllamaUpstream(ModelUpstream, ScriptedUpstream):
         found = [f"unknown field {key}" for key in ask.body if key not in _SETTINGS]
         found += [f"options.{key} is null" for key, value in ask.body.get("options", {}).items() if value is None]
         waiting = 0
-        for seat, message in enumerate(ask.body.get("messages") or []):
+        for index, message in enumerate(ask.body.get("messages") or []):
             role = message.get("role")
             if role not in {"system", "user", "assistant", "tool"}:
-                found.append(f"messages[{seat}].role is not known: {role}")
+                found.append(f"messages[{index}].role is not known: {role}")
             if not isinstance(message.get("content", ""), str):
                 found.append("json: cannot unmarshal array into Go struct field ChatRequest.messages.content of string")
             if role == "tool":
                 waiting -= 1
                 continue
             if waiting:
-                found.append(f"messages[{seat}] stands before the outputs of {waiting} calls")
+                found.append(f"messages[{index}] stands before the outputs of {waiting} calls")
             calls = message.get("tool_calls") or []
             waiting = len(calls)
-            found += [f"messages[{seat}]: {fault}" for call in calls for fault in self._call_faults(call, message)]
+            found += [f"messages[{index}]: {fault}" for call in calls for fault in self._call_faults(call, message)]
         return [*found, f"{waiting} calls have no outputs"] if waiting else found
 
     def _call_faults(self, call: Any, message: Json) -> list[str]:
@@ -102,7 +102,7 @@ class OllamaUpstream(ModelUpstream, ScriptedUpstream):
                 "json: cannot unmarshal string into Go struct field .arguments of type api.ToolCallFunctionArguments"
             ]
         called = {key: function.get(key) for key in ("name", "arguments")}
-        thoughts = [thought for said, thought in self.said if said == called]
+        thoughts = [thought for entry, thought in self.said if entry == called]
         if thoughts and not self.forgives and message.get("thinking", "") not in thoughts:
             return [f"thinking must come back as it was: {thoughts}, not {shortened(message.get('thinking'))}"]
         return []

@@ -20,12 +20,12 @@ class OpenRouterUpstream(ChatModelUpstream):
         """Say it twice: to be read as `reasoning`, and as details, whose last piece is the signature."""
         if isinstance(word, Hides):
             return [{"content": "", "reasoning": None, "reasoning_details": [_encrypted(word.text)]}]
-        told = [
+        result = [
             {"content": "", "reasoning": piece, "reasoning_details": [{**_KIND, "text": piece}]}
             for piece in pieces(word.text)
         ]
         signed = {**_KIND, "signature": sealed(word.text)}
-        return [*told, {"content": "", "reasoning": None, "reasoning_details": [signed]}]
+        return [*result, {"content": "", "reasoning": None, "reasoning_details": [signed]}]
 
     def streamed(self, answer: Answer) -> list[Step]:
         """Number the details as they come."""
@@ -51,7 +51,7 @@ class OpenRouterUpstream(ChatModelUpstream):
                 details.append({**_encrypted(word.text), "index": len(details)})
         return {"reasoning_details": details} if details else {}
 
-    def whole_thoughts(self, answer: Answer) -> Json:
+    def full_thoughts(self, answer: Answer) -> Json:
         """Say them to be read as well."""
         text = "".join(word.text for word in answer if isinstance(word, Thinks))
         return {"reasoning": text or None, **self.must_come_back(answer)}

@@ -44,7 +44,7 @@ class ResponsesUpstream(ScriptedUpstream):
         return f"event: {step.get('type')}\ndata: {json.dumps(step)}\n\n".encode()
 
 
-class Said(NamedTuple):
+class ScriptedItem(NamedTuple):
     """What is said of an item between its birth and its end, the item as it is born, and as it is done."""
 
     between: list[Json]
@@ -102,19 +102,19 @@ def begins() -> list[Json]:
     return [{"type": f"response.{word}", "response": response()} for word in ("created", "in_progress")]
 
 
-def items(*said: Said) -> list[Json]:
+def items(*scripted: ScriptedItem) -> list[Json]:
     """Whole items, one after the other."""
     events: list[Json] = []
-    for seat, (between, born, done) in enumerate(said):
-        events.append({"type": "response.output_item.added", "output_index": seat, "item": born})
-        events += [{"output_index": seat, "item_id": born["id"], **event} for event in between]
-        events.append({"type": "response.output_item.done", "output_index": seat, "item": done})
+    for index, (between, born, done) in enumerate(scripted):
+        events.append({"type": "response.output_item.added", "output_index": index, "item": born})
+        events += [{"output_index": index, "item_id": born["id"], **event} for event in between]
+        events.append({"type": "response.output_item.done", "output_index": index, "item": done})
     return events
 
 
-def ends(*said: Said, status: str = "completed", **fields: Any) -> Json:
+def ends(*scripted: ScriptedItem, status: str = "completed", **fields: Any) -> Json:
     """The last event."""
-    return {"type": f"response.{status}", "response": response([done for _, _, done in said], status, **fields)}
+    return {"type": f"response.{status}", "response": response([done for _, _, done in scripted], status, **fields)}
 
 
 def numbered(events: list[Json]) -> list[Json]:
@@ -122,12 +122,12 @@ def numbered(events: list[Json]) -> list[Json]:
     return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
-def answer(*said: Said, status: str = "completed", **fields: Any) -> list[Json]:
+def answer(*scripted: ScriptedItem, status: str = "completed", **fields: Any) -> list[Json]:
     """A whole answer."""
-    return numbered([*begins(), *items(*said), ends(*said, status=status, **fields)])
+    return numbered([*begins(), *items(*scripted), ends(*scripted, status=status, **fields)])
 
 
-def message(item_id: str, *texts: str) -> Said:
+def message(item_id: str, *texts: str) -> ScriptedItem:
     """A message of one text."""
     part = {"type": "output_text", "text": "", "annotations": []}
     whole = {**part, "text": "".join(texts)}
@@ -139,10 +139,10 @@ def message(item_id: str, *texts: str) -> Said:
         {"type": "response.content_part.done", **spot, "part": whole},
     ]
     born = {"id": item_id, "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-    return Said(between, born, {**born, "status": "completed", "content": [whole]})
+    return ScriptedItem(between, born, {**born, "status": "completed", "content": [whole]})
 
 
-def reasoning(item_id: str, *texts: str, encrypted: str = "c2VjcmV0") -> Said:
+def reasoning(item_id: str, *texts: str, encrypted: str = "c2VjcmV0") -> ScriptedItem:
     """A reasoning item of one summary."""
     part = {"type": "summary_text", "text": ""}
     whole = {**part, "text": "".join(texts)}
@@ -154,10 +154,12 @@ def reasoning(item_id: str, *texts: str, encrypted: str = "c2VjcmV0") -> Said:
         {"type": "response.reasoning_summary_part.done", **spot, "part": whole},
     ]
     born = {"id": item_id, "type": "reasoning", "status": "in_progress", "summary": []}
-    return Said(between, born, {**born, "status": "completed", "summary": [whole], "encrypted_content": encrypted})
+    return ScriptedItem(
+        between, born, {**born, "status": "completed", "summary": [whole], "encrypted_content": encrypted}
+    )
 
 
-def call(item_id: str, call_id: str, name: str, *arguments: str) -> Said:
+def call(item_id: str, call_id: str, name: str, *arguments: str) -> ScriptedItem:
     """A call of a function."""
     whole = "".join(arguments)
     between = [
@@ -165,11 +167,11 @@ def call(item_id: str, call_id: str, name: str, *arguments: str) -> Said:
         {"type": "response.function_call_arguments.done", "name": name, "arguments": whole},
     ]
     born = {"id": item_id, "type": "function_call", "status": "in_progress", "call_id": call_id, "name": name}
-    return Said(between, {**born, "arguments": ""}, {**born, "status": "completed", "arguments": whole})
+    return ScriptedItem(between, {**born, "arguments": ""}, {**born, "status": "completed", "arguments": whole})
 
 
-def hosted(kind: str, item_id: str, *words: str, **done: Any) -> Said:
+def hosted(kind: str, item_id: str, *words: str, **done: Any) -> ScriptedItem:
     """An item of a tool that the upstream runs itself: `hosted("web_search_call", "ws_1", "searching")`."""
     between = [{"type": f"response.{kind}.{word}"} for word in words]
     born = {"id": item_id, "type": kind, "status": "in_progress"}
-    return Said(between, born, {**born, "status": "completed", **done})
+    return ScriptedItem(between, born, {**born, "status": "completed", **done})

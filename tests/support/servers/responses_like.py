@@ -16,14 +16,14 @@ from tests.support.servers.steps import Json
 
 
 def _copy(events: list[Json]) -> list[Json]:
-    told: list[Json] = json.loads(json.dumps(events))
-    return told
+    received: list[Json] = json.loads(json.dumps(events))
+    return received
 
 
 def llama_cpp(events: list[Json]) -> list[Json]:
     """As llama-server does it."""
-    told = _copy(events)
-    for event in told:
+    received = _copy(events)
+    for event in received:
         for key in ("output_index", "content_index", "summary_index", "sequence_number"):
             event.pop(key, None)
         if "response" in event:
@@ -33,20 +33,20 @@ def llama_cpp(events: list[Json]) -> list[Json]:
         for item in [event.get("item"), *event.get("response", {}).get("output", [])]:
             if item is not None and item["type"] == "function_call":
                 item["call_id"] = item.pop("id")
-    return told
+    return received
 
 
 def codex_backend(events: list[Json]) -> list[Json]:
     """As ChatGPT does it for Codex."""
-    told = _copy(events)
-    told[-1]["response"]["output"] = []
-    return told
+    received = _copy(events)
+    received[-1]["response"]["output"] = []
+    return received
 
 
 def copilot(events: list[Json]) -> list[Json]:
     """As GitHub does it."""
     numbers = count(1)
-    told = _copy(events)
+    received = _copy(events)
 
     def rename(held: Any) -> None:
         if isinstance(held, dict):
@@ -59,26 +59,26 @@ def copilot(events: list[Json]) -> list[Json]:
             for entry in held:
                 rename(entry)
 
-    for event in told:
+    for event in received:
         rename(event)
-    return told
+    return received
 
 
 def vllm(events: list[Json]) -> list[Json]:
     """As vLLM does it."""
-    told = _copy(events)
-    told[-1]["type"] = "response.completed"
-    for event in told:
+    received = _copy(events)
+    received[-1]["type"] = "response.completed"
+    for event in received:
         for item in [event.get("item"), *event.get("response", {}).get("output", [])]:
             if item is not None and item["status"] == "incomplete":
                 item["status"] = "completed"
-    return told
+    return received
 
 
 def transformers(events: list[Json]) -> list[Json]:
     """As `transformers serve` does it."""
-    told = [event for event in _copy(events) if event["type"] != "response.in_progress"]
-    for event in told:
+    received = [event for event in _copy(events) if event["type"] != "response.in_progress"]
+    for event in received:
         if "response" in event:
             event["response"]["created_at"] += 0.5
-    return told
+    return received

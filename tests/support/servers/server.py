@@ -101,10 +101,10 @@ class ScriptedUpstream:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         if self.violations and not self.may_violate:
-            told = "the upstream was asked what it must refuse: " + "; ".join(self.violations)
+            result = "the upstream was asked what it must refuse: " + "; ".join(self.violations)
             if error is None:
-                raise AssertionError(told)
-            error.add_note(told)
+                raise AssertionError(result)
+            error.add_note(result)
 
     def _run(self) -> None:
         loop = self._loop

@@ -38,8 +38,8 @@ class VllmUpstream(ChatModelUpstream):
         found = super().faults(ask)
         messages = ask.body.get("messages") or []
         return found + [
-            f"messages[{seat}] tells its thoughts under two names"
-            for seat, message in enumerate(messages)
+            f"messages[{index}] tells its thoughts under two names"
+            for index, message in enumerate(messages)
             if all(message.get(field) for field in _FIELDS)
         ]
 
