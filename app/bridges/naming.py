@@ -36,17 +36,12 @@ class Names:
     def of(self, tool: ToolName) -> str:
         """The name of the function that carries this tool. Each later call returns the same name."""
         if tool not in self._names:
-            tries = count()
-            name = _wished(tool)
-            while self._tools.setdefault(name, tool) != tool:
-                name = _marked(tool, next(tries))
+            attempts = count()
+            name = _flat(tool)
+            while not _FITS.fullmatch(name) or self._tools.setdefault(name, tool) != tool:
+                name = _marked(tool, next(attempts))
             self._names[tool] = name
         return self._names[tool]
-
-
-def _wished(tool: ToolName) -> str:
-    name = _flat(tool)
-    return name if _FITS.fullmatch(name) else _marked(tool, 0)
 
 
 def _flat(tool: ToolName) -> str:

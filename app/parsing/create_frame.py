@@ -4,11 +4,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from app.parsing.validation import missing, wrong_type
 from app.protocol.problems import refuse
+from app.protocol.request.create_response import ENCRYPTED_REASONING
 
 ONLY_HTTP: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""
 _FRAME_MEMBERS: Final = ("type", "generate", "previous_response_id", *ONLY_HTTP)
-SEALED: Final = "reasoning.encrypted_content"
 
 _Value = TypeVar("_Value")
 
@@ -44,8 +44,8 @@ def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
             raise refuse("unsupported_parameter", message, key)
     body = {key: value for key, value in raw.items() if key not in _FRAME_MEMBERS} | {"stream": True, "store": False}
     include = body.get("include") or []
-    if isinstance(include, list) and SEALED not in include:
-        body["include"] = [*include, SEALED]
+    if isinstance(include, list) and ENCRYPTED_REASONING not in include:
+        body["include"] = [*include, ENCRYPTED_REASONING]
     previous = _optional(raw, "previous_response_id", str, "a string")
     return Frame(body, previous, generate=_optional(raw, "generate", bool, "a boolean") is not False)
 

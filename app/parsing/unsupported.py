@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from app.parsing.validation import SHOWN
 from app.protocol.problems import refuse
-from app.protocol.request.create_response import SERVICE_TIERS, CreateResponse
+from app.protocol.request.create_response import ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
 from app.protocol.warnings import ClientWarning
 
 STEERING: Final = frozenset(
@@ -55,7 +55,7 @@ QUIET: Final = frozenset(
 EFFECTIVE_INCLUDES: Final = frozenset(
     {
         "message.output_text.logprobs",
-        "reasoning.encrypted_content",  # Codex asks for it always
+        ENCRYPTED_REASONING,  # Codex asks for it always
     }
 )
 

@@ -24,7 +24,7 @@ or where the assistant continues after an output of one of the block's calls.
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -91,21 +91,14 @@ class _Waiting:
             self._blocks.append((block, deque()))
         self._blocks[-1][1].append(call)
 
-    def latest(self) -> tuple[_Block, _CallWithOutputs] | None:
-        """The first call of the last block: what an output most likely answers."""
-        return self._take(-1)
-
-    def earliest(self) -> tuple[_Block, _CallWithOutputs] | None:
-        """The first of all: what an output that came too early most likely answers."""
-        return self._take(0)
-
-    def _take(self, end: int) -> tuple[_Block, _CallWithOutputs] | None:
+    def take(self, index: Literal[0, -1]) -> tuple[_Block, _CallWithOutputs] | None:
+        """The first call of the last block (-1), or of the first (0) for an output that came before its call."""
         if not self._blocks:
             return None
-        block, calls = self._blocks[end]
+        block, calls = self._blocks[index]
         call = calls.popleft()
         if not calls:
-            del self._blocks[end]
+            del self._blocks[index]
         return block, call
 
 
@@ -151,13 +144,9 @@ class History:
         block.pieces.append(message)
         block.has_content = True
 
-    def add_thought(self, thought: PastThought, path: str) -> None:
-        """Reasoning, which belongs to the messages and calls that follow."""
-        self._block(path).pieces.append(thought)
-
-    def add_state(self, state: ProviderState, path: str) -> None:
-        """State that the upstream wants back with the assistant's turn."""
-        self._block(path).pieces.append(state)
+    def add_reasoning(self, piece: PastThought | ProviderState, path: str) -> None:
+        """Reasoning or its state, which belongs to the messages and calls that follow."""
+        self._block(path).pieces.append(piece)
 
     def add_state_of_calls(self, states: dict[str, dict[str, Any]]) -> None:
         """State that the upstream wants back with each of these calls."""
@@ -180,7 +169,7 @@ class History:
 
     def add_output(self, call_id: str, output: Parts, path: str) -> list[ClientWarning]:
         """The output of a call."""
-        waiting = self._waiting[call_id].latest()
+        waiting = self._waiting[call_id].take(-1)
         if waiting is not None:
             block, call = waiting
             block.answered = True
@@ -201,7 +190,7 @@ class History:
         warnings: list[ClientWarning] = []
         settled: list[_Block | _Orphan | System | User] = []
         for entry in self._entries:
-            if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id].earliest()) is not None:
+            if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id].take(0)) is not None:
                 waiting[1].outputs[entry.output] = None
                 details = f"{entry.path} was moved: it came before its call."
                 warnings.append(ClientWarning(entry.path, "output order", details))

@@ -208,7 +208,7 @@ class _ItemReader:
         if opened is not None and opened.own:
             self._give_back(opened, opened.text or shown, path)
         elif text := (opened.text if opened else "") or shown:
-            self._history.add_thought(PastThought(text, continued=False), path)
+            self._history.add_reasoning(PastThought(text, continued=False), path)
             if opened is None and sealed:
                 details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
                 return [ClientWarning(sealed_path, "reasoning", details)]
@@ -219,9 +219,9 @@ class _ItemReader:
     def _give_back(self, opened: OpenedState, text: str, path: str) -> None:
         """Adds reasoning that this upstream wrote itself: it gets the exact text back, with its own state."""
         if text:
-            self._history.add_thought(PastThought(text, continued=True), path)
+            self._history.add_reasoning(PastThought(text, continued=True), path)
         if opened.fields:
-            self._history.add_state(ProviderState(opened.fields), path)
+            self._history.add_reasoning(ProviderState(opened.fields), path)
         self._history.add_state_of_calls(opened.calls)
 
     def _read_unknown(self, item: UnknownItem, path: str) -> list[ClientWarning]:

@@ -6,14 +6,13 @@ from typing import Any, Final, NamedTuple
 from app.emitter.open_reasoning import Seal, StatePiece
 from app.prompt.nouns import OpenedState
 from app.prompt.prompt_rules import PromptRules
-from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
 from app.protocol.seals import Sealer
 
 Fields = dict[str, Any]
 
 HIDDEN: Final = "hidden"
 """The field of a state piece that holds reasoning which the client is not shown."""
-ASKED_FOR: Final = "reasoning.encrypted_content"
 _LEVELS: Final = 16
 """Levels of nested objects that are merged key by key; of deeper objects the last one is kept."""
 
@@ -71,7 +70,7 @@ def state_sealer(rules: PromptRules, model: str, form: StateForm) -> StateSealer
 def seal_for(request: CreateResponse, rules: PromptRules, model: str, form: StateForm) -> Seal | None:
     """The function that seals state for this client to send back. None if it gets no state."""
     sealer = state_sealer(rules, model, form)
-    asked = rules.seal_always or ASKED_FOR in request.include
+    asked = rules.seal_always or ENCRYPTED_REASONING in request.include
     return sealer.seal if sealer is not None and asked else None
 
 

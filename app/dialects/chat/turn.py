@@ -16,7 +16,7 @@ from app.prompt.sealed_state import HIDDEN, seal_for
 from app.protocol.events import Event
 from app.protocol.ids import NewId
 from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
-from app.protocol.request.create_response import CreateResponse
+from app.protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
 from app.protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from app.protocol.warnings import ClientWarning
 
@@ -164,7 +164,7 @@ class ChatTurn:
 
 def _wants_reasoning(request: CreateResponse) -> bool:
     summary = None if request.reasoning is None else request.reasoning.summary
-    return summary is not None or "reasoning.encrypted_content" in request.include
+    return summary is not None or ENCRYPTED_REASONING in request.include
 
 
 def _hidden(text: str) -> ProviderStateAdded:

@@ -16,6 +16,8 @@ from app.protocol.warnings import ClientWarning
 
 MAX_NAME: Final = 256
 """Characters of a model's name, as in the configuration."""
+ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
+"""In `include`: the client wants reasoning with its sealed state."""
 SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
 
 Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
