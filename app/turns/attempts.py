@@ -12,11 +12,12 @@ made from the request alone (`opening.py`), and the turn that reads the answer c
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from app.catalogue import AnyTurn, Route
 from app.loop_delay import loop_delay
 from app.protocol.problems import Problem, ProblemError
+from app.turns.asks import Asks
 from app.turns.pump import SILENT, too_slow
 from app.turns.turn_protocols import Answer
 from app.upstreams.port import NoSuchAddressError, UpstreamRefused
@@ -38,27 +39,7 @@ OWN_DELAY: Final = 0.5
 Begin = Callable[[Route], Awaitable[AnyTurn]]
 
 
-class AttemptObserver(Protocol):
-    """Observes the attempts of one turn."""
-
-    def asked(self, route: Route, turn: AnyTurn) -> None:
-        """Called when an upstream is sent the ask of a turn."""
-        ...
-
-    def retried(self, route: Route) -> None:
-        """Called when an upstream could not take an ask, which is sent once more, to it or to another."""
-        ...
-
-    def failed(self, route: Route, problem: Problem) -> None:
-        """Called when an upstream that was asked has refused for good."""
-        ...
-
-    def none_asked(self) -> None:
-        """Called when no upstream was asked, because the breakers of all are open."""
-        ...
-
-
-async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, observer: AttemptObserver) -> Answer:
+async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, asks: Asks) -> Answer:
     """The first payload of the first upstream that sends one, and the turn that reads it.
 
     `first` is the turn for the first route; `begin` makes that of another. Raises `UpstreamRefused` if all refuse.
@@ -75,26 +56,26 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, o
         if wait := route.entry.breaker.allow(route.owner):
             refusal = UpstreamRefused(_left_alone(wait))
             if number + 1 < len(routes):
-                observer.retried(route)
+                asks.retried(route)
             continue
         asked = True
-        observer.asked(route, turn)
+        asks.asked(route, turn)
         try:
-            return await _ask(route, turn, observer)
+            return await _ask(route, turn, asks)
         except NoSuchAddressError as refused:
             refusal = refused  # the next route is to the same upstream
         except UpstreamRefused as refused:
             refusal = refused
-            observer.failed(route, refused.problem)
+            asks.failed(route, refused.problem)
             if number + 1 == len(routes) or not _may_answer_elsewhere(refused):
                 break
-            observer.retried(route)
+            asks.retried(route)
     if not asked:
-        observer.none_asked()
+        asks.none_asked()
     raise refusal
 
 
-async def _ask(route: Route, turn: AnyTurn, observer: AttemptObserver) -> Answer:
+async def _ask(route: Route, turn: AnyTurn, asks: Asks) -> Answer:
     """The upstream's first payload, after a second try if necessary. The breaker has allowed the ask."""
     breaker = route.entry.breaker
     answered = False
@@ -108,7 +89,7 @@ async def _ask(route: Route, turn: AnyTurn, observer: AttemptObserver) -> Answer
                     if refused.timed_out and own_delay() >= OWN_DELAY:
                         raise  # the upstream may have answered while this process did not read
                     if left and _soon(refused.wait) and breaker.may_ask_again(route.owner):
-                        observer.retried(route)
+                        asks.retried(route)
                         await asyncio.sleep(refused.wait or 0)
                         continue
                     answered = True
