@@ -1,1 +1,1 @@
-"""Turns deltas into events by tables of rules. No await, clock, chance, logger or framework inside."""
+"""Converts deltas to events by tables of rules. It uses no await, clock, random source, logger or framework."""

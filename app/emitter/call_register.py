@@ -1,10 +1,10 @@
-"""The tool calls of one answer, by the key under which the reader opened each.
+"""The tool calls of one answer, by the keys under which the reader opened them.
 
-Some calls are sent only when they are whole, because the wire cannot let their items grow. They take their position
-all the same, and what stays open is announced before anything else opens: clients count items as they are added.
+Some calls are sent only when they are complete, because the wire format has no deltas for their items. They take their
+position at once, and are announced before another item opens: clients count items as they are added.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Final, NamedTuple, Protocol
 
 from app.emitter.deltas import CallOpened
@@ -12,6 +12,7 @@ from app.emitter.open_items import ItemPosition, OpenCall
 from app.emitter.whole_calls import WholeCalls
 from app.protocol.events import Event
 from app.protocol.ids import NewId
+from app.protocol.warnings import ClientWarning
 
 MOST_NAMES: Final = 20
 """Names of calls that are remembered of one answer."""
@@ -20,18 +21,18 @@ LONGEST_NAME: Final = 64
 
 
 class ToolTable(Protocol):
-    """What the emitter must know of tools: which may be called, and what a call of one looks like."""
+    """What the emitter needs of the tools: which may be called, and the open item of a call."""
 
     def allows(self, name: str) -> bool:
-        """Whether the client permits this call in this turn."""
+        """Whether the client allows a call of this tool in this turn."""
         ...
 
     def item_prefix(self, name: str) -> str:
-        """The id prefix of such a call."""
+        """The id prefix of a call of this tool."""
         ...
 
     def open_call(self, name: str, call_id: str, position: ItemPosition) -> OpenCall:
-        """The open item for such a call."""
+        """The open item for a call of this tool."""
         ...
 
 
@@ -49,8 +50,20 @@ class AllowedCall(NamedTuple):
 _RULED_OUT: Final = RuledOut()
 
 
+def tool_choice_warnings(ruled_out: Iterable[str], *, lacks_call: bool) -> list[ClientWarning]:
+    """Warnings about calls that were left out, and about a demanded call that the model did not make."""
+    warnings: list[ClientWarning] = []
+    if names := ", ".join(ruled_out):
+        details = f"Calls that 'tool_choice' does not allow were left out: {names}."
+        warnings.append(ClientWarning("tool_choice", "calls ruled out", details))
+    if lacks_call:
+        details = "'tool_choice' demands a tool call, and the model made none that it allows."
+        warnings.append(ClientWarning("tool_choice", "demanded call", details))
+    return warnings
+
+
 class CallRegister:
-    """Which call a delta is about, whether it is still open, and which of the open ones are whole."""
+    """Finds the call of a delta, and the open calls that are complete."""
 
     def __init__(self, tools: ToolTable, new_id: NewId) -> None:
         self.ruled_out: list[str] = []
@@ -61,10 +74,10 @@ class CallRegister:
         self._ids: set[str] = set()
         self._unannounced: OpenCall | None = None
         """The call that was opened last, until it is announced."""
-        self._whole = WholeCalls()
+        self._whole_calls = WholeCalls()
 
     def allows(self, delta: CallOpened) -> bool:
-        """Whether the client permits this call. One that it does not permit is remembered for the log."""
+        """Whether the client allows this call. The name of a call that it does not allow is kept for the log."""
         if self._tools.allows(delta.name):
             return True
         if len(self.ruled_out) < MOST_NAMES:
@@ -73,7 +86,7 @@ class CallRegister:
         return False
 
     def new_call_id(self, delta: CallOpened) -> str:
-        """The upstream's id for this call; our own where it gave none, or one that another call has."""
+        """The upstream's id for this call; a new id if it gave none, or one that another call has."""
         call_id = delta.call_id
         if not call_id or call_id in self._ids:
             call_id = self._new_id("call")
@@ -97,12 +110,12 @@ class CallRegister:
 
     def add(self, call: OpenCall, arguments: str) -> list[Event]:
         """More arguments of an open call."""
-        self._whole.add(call, arguments)
+        self._whole_calls.add(call, arguments)
         return call.add(arguments)
 
     def whole(self, positions: Container[int]) -> list[int]:
-        """Those of these positions whose calls have become whole since they were last looked at, in order."""
-        return self._whole.found(positions)
+        """The calls at these positions that have become complete since the last time, in order."""
+        return self._whole_calls.take(positions)
 
     def announce(self, positions: Container[int]) -> list[Event]:
         """Announces the call that was opened last, if it is at one of these positions and was not announced."""

@@ -1,4 +1,4 @@
-"""The pieces of a model's answer, in no dialect. Readers of every dialect make them, the emitter takes them."""
+"""The pieces of a model's answer, the same for every dialect. Readers make them, and the emitter reads them."""
 
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class AnnotationAdded(msgspec.Struct, frozen=True):
-    """A citation, as the client gets it but for its place in the text.
+    """A citation, as the client gets it except for its offsets in the text.
 
     The cited text begins `from_start` characters before the end of what was written, and ends `from_end` before it.
     """
@@ -44,16 +44,16 @@ class AnnotationAdded(msgspec.Struct, frozen=True):
 
 
 class ImageWritten(msgspec.Struct, frozen=True):
-    """A whole image, in base64, and its format (`png`, …; empty if it is not known)."""
+    """A complete image, in base64, and its format (`png`, …; empty if it is not known)."""
 
     data: str
     format: str = ""
 
 
 class ProviderStateAdded(msgspec.Struct, frozen=True):
-    """Provider state: what the upstream wants back in the next turn, such as a signature.
+    """Provider state: fields that the upstream must get back in the next turn, such as a signature.
 
-    It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect knows what it means.
+    It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect can interpret it.
     """
 
     fields: dict[str, Any]
@@ -61,7 +61,7 @@ class ProviderStateAdded(msgspec.Struct, frozen=True):
 
 
 class ItemWritten(msgspec.Struct, frozen=True):
-    """A whole item that no model wrote. `added` is how it is announced; both get an id with this prefix."""
+    """A complete item that no model wrote. `added` is the item when it is added; both get an id with this prefix."""
 
     id_prefix: str
     added: OutputItem
@@ -71,7 +71,7 @@ class ItemWritten(msgspec.Struct, frozen=True):
 class CallOpened(msgspec.Struct, frozen=True):
     """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none.
 
-    `provider_state` is what the upstream wants back with this call.
+    `provider_state` is what the upstream must get back with this call.
     """
 
     key: int
@@ -88,13 +88,13 @@ class CallArguments(msgspec.Struct, frozen=True):
 
 
 class UsageReported(msgspec.Struct, frozen=True):
-    """What the upstream counted; the last count holds."""
+    """The usage that the upstream reported. A later report replaces it."""
 
     usage: Usage
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """Why the upstream ended. A stream that ends without it was cut. Some send it several times: the last one holds."""
+    """Why the upstream ended. A stream without it was cut. If it comes several times, the last one is used."""
 
     reason: Literal["end", "length", "content_filter"]
 

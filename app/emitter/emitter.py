@@ -1,10 +1,10 @@
-"""Deltas in, events out. The ordering rules that it follows, and their theory, stand in `rules.py`.
+"""Converts deltas to events. The ordering rules, and the theory behind them, are in `rules.py`.
 
 A response is *new* until `begin`, then *talking* until exactly one last event was returned, then *over*. The final
-response is made of the very items that `output_item.done` carried.
+response holds the same item objects as the `output_item.done` events.
 
-What waits has a place of its own: white space that opens no item (`white_space.py`), provider state that no item
-carries yet (`open_reasoning.py`), and calls that are sent only when they are whole (`call_register.py`).
+Three things wait outside: white space that opens no item (`white_space.py`), provider state for the next reasoning item
+(`open_reasoning.py`), and calls that are sent only when they are complete (`call_register.py`).
 """
 
 from collections.abc import Callable, Iterable
@@ -14,11 +14,10 @@ from typing import assert_never
 from app.emitter import deltas as d
 from app.emitter import rules
 from app.emitter.call_register import CallRegister, RuledOut, ToolTable
-from app.emitter.earlier_usage import used_together
 from app.emitter.finished_items import image, whole_item
 from app.emitter.for_codex import client_rules
 from app.emitter.ledger import Ledger
-from app.emitter.lifecycle_events import Lifecycle
+from app.emitter.lifecycle_events import Lifecycle, used_together
 from app.emitter.open_items import ItemPosition, OpenItem, OpenMessage
 from app.emitter.open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
 from app.emitter.white_space import WaitingSpace
@@ -51,14 +50,14 @@ class Emitter:
         self._reasoning = ReasoningItems(raw=raw_reasoning, seal=seal)
         self._space = WaitingSpace()
         self._current: OpenMessage | OpenReasoning | None = None
-        """The message or reasoning item that is open: more of its kind goes into it at once."""
+        """The open message or reasoning item: more text of its kind is added to it."""
         self._has_finished_message = False
         self._usage: Usage | None = None
         self._used_before: Usage | None = None
-        """What an earlier ask of the same response used."""
+        """The usage of an earlier ask of the same response."""
         self._stopped: d.Stopped | None = None
         self.late_citations = 0
-        """How many citations came when their text was finished already: for the log."""
+        """How many citations came after their text was finished: for the log."""
         self.problem: Problem | None = None
         """Why the response failed."""
 
@@ -69,7 +68,7 @@ class Emitter:
 
     @property
     def usage(self) -> Usage | None:
-        """What the upstream has counted so far."""
+        """The usage that the upstream reported last."""
         return self._usage
 
     @property
@@ -78,7 +77,7 @@ class Emitter:
         return self._calls.ruled_out
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[e.Event]:
-        """The first two events, or none if the client has them; the response continues after what was sent."""
+        """The first two events; no events if they were sent before, and the response then continues after them."""
         self._ledger.expect("new")
         self._ledger.continue_after(sent.events)
         self._used_before = sent.usage
@@ -87,7 +86,7 @@ class Emitter:
         return [] if sent.events else self._lifecycle.begin()
 
     def hand_over(self) -> Sent:
-        """What was sent, for another turn that continues the response. Nothing is emitted here afterwards."""
+        """What was sent, for another turn that continues the response. This emitter is over then."""
         self._ledger.phase = "over"
         usage = used_together(self._used_before, self._usage)
         return Sent(self._ledger.next_number(), tuple(self._ledger.output), usage)
@@ -103,30 +102,30 @@ class Emitter:
         return events
 
     def keep_alive(self) -> list[e.Event]:
-        """A sign of life that every known client accepts and none shows."""
+        """A keep-alive event that every known client accepts and does not show."""
         self._ledger.expect("talking")
         empty_delta = self._ledger.empty_delta()
         return [self._lifecycle.in_progress(self._ledger.output) if empty_delta is None else empty_delta]
 
     def end(self) -> list[e.Event]:
-        """The upstream sends no more. Whether its answer is complete or was cut depends on what it sent last."""
+        """The last events, when the upstream's stream has ended. An answer without a reason for its end was cut."""
         self._ledger.expect("talking")
         return self.fail(rules.CUT) if self._stopped is None else self._end(self._stopped.reason)
 
     def fail(self, problem: Problem) -> list[e.Event]:
-        """Something broke."""
+        """The last events of a response that fails because of this problem."""
         self._ledger.expect("talking")
         return self._end("failure", problem)
 
     def _end(self, reason: rules.Reason, problem: Problem | None = None) -> list[e.Event]:
         rule = self._client_rules.endings[reason]
-        whole = set(self._calls.whole(self._ledger.open))
+        whole_calls = set(self._calls.whole(self._ledger.open))
         newest = self._ledger.newest_index
 
         def kind_of(index: int, item: OpenItem) -> rules.ItemKind:
             if item is self._current:
                 return self._current.kind
-            if index in whole:
+            if index in whole_calls:
                 return rules.WHOLE_CALL
             return rules.ItemKind.NEWEST_CALL if index == newest else rules.ItemKind.EARLIER_CALL
 
@@ -183,7 +182,7 @@ class Emitter:
         return self._write_space(delta) if delta.text.strip() else []
 
     def _write_space(self, delta: d.TextDelta | d.AnnotationAdded) -> list[e.Event]:
-        """The text that waits, in a message."""
+        """Adds the waiting text to a message."""
         if not (waiting := self._space.take_text()):
             return []
         events, message = self._message(delta)
@@ -200,7 +199,7 @@ class Emitter:
         return [*events, *message.add_refusal(delta.text)]
 
     def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
-        """A citation of the text that is open or waits. One of a finished text comes too late."""
+        """A citation of open or waiting text. One of finished text comes too late, and is dropped and counted."""
         waiting = self._space.text_length
         of_finished_text = not delta.is_of(waiting) or (not waiting and self._has_finished_message)
         if of_finished_text and not isinstance(self._current, OpenMessage):
@@ -224,14 +223,14 @@ class Emitter:
         text = self._space.take_reasoning()
         events = self._make_room(delta)
         self._current = item = self._reasoning.open(self._position("rs"))
-        return [*events, *self._begun(item), *item.add(text)]
+        return [*events, *self._begin_item(item), *item.add(text)]
 
     def _message(self, delta: d.Delta) -> tuple[list[e.Event], OpenMessage]:
         if isinstance(self._current, OpenMessage):
             return [], self._current
         events = self._make_room(delta)
         self._current = item = OpenMessage(self._position("msg"))
-        return [*events, *self._begun(item)], item
+        return [*events, *self._begin_item(item)], item
 
     def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
         if not self._calls.allows(delta):
@@ -240,7 +239,7 @@ class Emitter:
         self._keep_state(StatePiece(delta.provider_state, call_id))
         events = self._make_room(delta)
         item = self._calls.open(delta, call_id, self._position(self._calls.item_prefix(delta)))
-        return [*events, *self._begun(item)]
+        return [*events, *self._begin_item(item)]
 
     def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
         call = self._calls.find(delta.key)
@@ -249,7 +248,7 @@ class Emitter:
         if call is not None and call.item.position.output_index in self._ledger.open:
             return self._calls.add(call.item, delta.text)
         if call is not None and not delta.text.strip():
-            return []  # white space after a whole call adds nothing to it
+            return []  # white space after a complete call adds nothing
         return self.fail(rules.CALL_NOT_OPEN)
 
     def _add_state(self, delta: d.ProviderStateAdded) -> list[e.Event]:
@@ -263,7 +262,7 @@ class Emitter:
         self._reasoning.add_state(piece, self._current if isinstance(self._current, OpenReasoning) else None)
 
     def _write_state(self) -> list[e.Event]:
-        """Provider state that waits, in an item of its own."""
+        """Sends the waiting provider state in an item of its own."""
         return self._add("rs", self._reasoning.state_only) if self._reasoning.has_state else []
 
     def _add(self, prefix: str, make: Callable[[ItemPosition], tuple[OutputItem, list[e.Event]]]) -> list[e.Event]:
@@ -274,7 +273,7 @@ class Emitter:
         return events
 
     def _make_room(self, delta: d.Delta) -> list[e.Event]:
-        """What comes before the item that this delta opens."""
+        """The events before the item that this delta opens."""
         kind = type(delta)
         events: list[e.Event] = []
         self._space.take_reasoning()
@@ -290,7 +289,7 @@ class Emitter:
         events += self._calls.announce(self._ledger.open)
         return events + self._write_state() if kind in rules.STATE_COMES_FIRST else events
 
-    def _begun(self, item: OpenItem) -> list[e.Event]:
+    def _begin_item(self, item: OpenItem) -> list[e.Event]:
         self._ledger.open[item.position.output_index] = item
         return item.open()
 

@@ -33,7 +33,7 @@ from app.protocol.events import (
 LONG: Final = 256 * 1024
 """Characters from which an event is long. Encoding so many takes about a millisecond."""
 _EACH: Final = 16
-"""Characters counted for every value beside its text."""
+"""Characters counted for every value in addition to its text."""
 _TEXTS: Final[dict[type[Event], str]] = {
     CustomToolCallInputDelta: "delta",
     CustomToolCallInputDone: "input",

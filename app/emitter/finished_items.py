@@ -1,4 +1,4 @@
-"""Output items that come whole: an image, and an item that no model wrote."""
+"""Output items without deltas: an image, and an item that no model wrote."""
 
 from msgspec import UNSET
 from msgspec.structs import replace

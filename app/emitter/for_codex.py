@@ -1,8 +1,8 @@
-"""What Codex gets differently from every other client. The emitter and the relay both take it from here.
+"""What Codex gets differently from every other client, in the emitter and in the relay.
 
 Codex discards an answer that ends with `response.incomplete`, reads no status of a call and would run half a script,
-and shows nothing of a message with a `refusal` part. So an incomplete answer ends with `response.completed`, the
-response inside says `incomplete` all the same; where a limit cut a call the response fails; and a refusal is text.
+and shows nothing of a message with a `refusal` part. So an incomplete answer ends with `response.completed`, with
+a response inside whose status is `incomplete`; where a limit cut a call, the response fails; and a refusal is text.
 """
 
 from collections.abc import Mapping

@@ -9,7 +9,7 @@ from app.protocol.output_items import ItemStatus
 from app.protocol.problems import Problem
 
 Phase = Literal["new", "created", "talking", "over"]
-"""Nothing was sent; only `response.created`; more; the last event."""
+"""What was sent last: nothing, `response.created`, any other event, the last event."""
 
 Finished = TypeVar("Finished")
 Sent = TypeVar("Sent")
@@ -17,18 +17,18 @@ Finished_co = TypeVar("Finished_co", covariant=True)
 
 
 class MisuseError(RuntimeError):
-    """The emitter was driven in an order it does not allow. Our fault, never the wire's."""
+    """The emitter was called in an order that it does not allow: an error of this server, never of an upstream."""
 
 
 class LedgerItem(Protocol[Finished_co, Sent]):
     """What the ledger needs of an open item."""
 
     def empty_delta(self) -> Sent | None:
-        """An event without content, as a sign of life. None where the wire has none for it."""
+        """An event without content, as a keep-alive. None if there is no such event."""
         ...
 
     def close(self, status: ItemStatus) -> tuple[Finished_co | None, list[Sent]]:
-        """The finished item, and the events that close it. No item where none was sent."""
+        """The finished item, and the events that close it. No item if none was sent."""
         ...
 
 
@@ -36,14 +36,14 @@ Item = TypeVar("Item", bound=LedgerItem[Any, Any])
 
 
 class Ledger(Generic[Item, Finished, Sent]):
-    """Every item stands in `open` or in `finished`, by its `output_index`, and moves once."""
+    """The items of a response: each is in `open` or in `finished`, by its `output_index`, and moves once."""
 
     def __init__(self) -> None:
         self.phase: Phase = "new"
         self.next_number: Callable[[], int] = count().__next__
         """The `sequence_number` of the next event."""
         self.next_index: Callable[[], int] = count().__next__
-        """The `output_index` of the next item, where the items are our own."""
+        """The `output_index` of the next item, where no upstream sets it."""
         self.open: dict[int, Item] = {}
         """In the order in which they were begun."""
         self.finished: dict[int, Finished] = {}
@@ -59,7 +59,7 @@ class Ledger(Generic[Item, Finished, Sent]):
         return max([*self.open, *self.finished], default=0)
 
     def continue_after(self, sent: int) -> None:
-        """The response was begun elsewhere, and so many of its events were sent."""
+        """Continues a response of which this many events were sent before."""
         self.phase = "talking"
         for _ in range(sent):
             self.next_number()
@@ -70,7 +70,7 @@ class Ledger(Generic[Item, Finished, Sent]):
             raise MisuseError(f"the response is {self.phase}, not {phase}")
 
     def finish(self, index: int, item: Finished) -> None:
-        """Adds an item that is finished now, whether it was open or not."""
+        """Adds a finished item, whether it was open or not."""
         self.open.pop(index, None)
         self.finished[index] = item
 
@@ -85,11 +85,11 @@ class Ledger(Generic[Item, Finished, Sent]):
     def outcomes(
         self, items: Mapping[ItemKind, Outcome], kind_of: Callable[[int, Item], ItemKind]
     ) -> dict[int, Outcome]:
-        """What becomes of each open item at the end, in the order of their indices."""
+        """The outcome of each open item at the end, in the order of their indices."""
         return {index: items[kind_of(index, self.open[index])] for index in sorted(self.open)}
 
     def end(self, outcomes: Mapping[int, Outcome]) -> list[Sent]:
-        """Closes the open items as these outcomes say, and drops the others."""
+        """Closes the open items by these outcomes, and drops the others."""
         events: list[Sent] = []
         for index, outcome in outcomes.items():
             match outcome:
@@ -105,7 +105,7 @@ class Ledger(Generic[Item, Finished, Sent]):
         return events
 
     def empty_delta(self) -> Sent | None:
-        """An empty delta of the item that was begun last, of those that have one."""
+        """An empty delta of the newest open item that has one."""
         for item in reversed(self.open.values()):
             if (event := item.empty_delta()) is not None:
                 return event  # type: ignore[no-any-return]

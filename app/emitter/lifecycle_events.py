@@ -1,18 +1,19 @@
-"""The events that carry the whole response: the first two, the one that shows it is alive, and the last."""
+"""The events that hold the response object: the first two, the keep-alive, and the last."""
 
 from collections.abc import Callable
+from itertools import count
 
 from msgspec.structs import replace
 
-from app.emitter.rules import EndingRule
+from app.emitter.rules import ENDINGS, EndingRule
 from app.protocol import events as e
 from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
-from app.protocol.response import Response, ResponseError, Usage
+from app.protocol.response import InputTokensDetails, OutputTokensDetails, Response, ResponseError, Usage
 
 
 class Lifecycle:
-    """One response, as it was opened. `next_number` and `now` are asked when an event is made."""
+    """Makes the lifecycle events of one response. `next_number` and `now` are called when an event is made."""
 
     def __init__(self, response: Response, *, next_number: Callable[[], int], now: Callable[[], int]) -> None:
         self._response = response
@@ -27,7 +28,7 @@ class Lifecycle:
         ]
 
     def in_progress(self, output: list[OutputItem]) -> e.Event:
-        """The second event once more, with what is finished."""
+        """The second event again, with the finished items."""
         response = replace(self._response, output=output)
         return e.ResponseInProgress(sequence_number=self._next_number(), response=response)
 
@@ -47,3 +48,31 @@ class Lifecycle:
             usage=usage,
         )
         return rule.event(sequence_number=self._next_number(), response=response)
+
+
+def prepared(response: Response, *, completed_at: int) -> list[e.Event]:
+    """All events of a response without a model: its request is only stored for a turn that continues it."""
+    lifecycle = Lifecycle(response, next_number=count().__next__, now=lambda: completed_at)
+    no_usage = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
+    return [*lifecycle.begin(), lifecycle.last(ENDINGS["end"], output=[], usage=no_usage)]
+
+
+def used_together(one: Usage | None, other: Usage | None) -> Usage | None:
+    """The sum of the usage of two asks. None if neither has one."""
+    if one is None or other is None:
+        return other if one is None else one
+    both = replace(
+        other,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        total_tokens=one.total_tokens + other.total_tokens,
+        input_tokens_details=InputTokensDetails(
+            cached_tokens=one.input_tokens_details.cached_tokens + other.input_tokens_details.cached_tokens,
+            cache_write_tokens=one.input_tokens_details.cache_write_tokens
+            + other.input_tokens_details.cache_write_tokens,
+        ),
+        output_tokens_details=OutputTokensDetails(
+            reasoning_tokens=one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens
+        ),
+    )
+    return replace(both, estimated=True) if one.estimated is True else both

@@ -1,7 +1,7 @@
-"""Output items while they stream, one class per kind: open, add, close. None knows the others.
+"""Output items while they stream: one class per kind, independent of the others.
 
-An open item holds what was written so far. Closing it returns the finished, frozen item and the events that close it,
-and the open one is then discarded: no item is ever both.
+An open item collects its deltas. `close` returns the finished, frozen item and the events that close it, and the open
+item is then discarded: no item is both.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Closed(NamedTuple):
 
 
 class OpenItem(Protocol):
-    """What the emitter asks of every item."""
+    """What the emitter needs of every open item."""
 
     position: ItemPosition
 
@@ -55,7 +55,7 @@ class OpenItem(Protocol):
         ...
 
     def empty_delta(self) -> e.Event | None:
-        """An empty delta of the open part, as a sign of life. None where the wire has none."""
+        """An empty delta of the open part, as a keep-alive. None if there is no such event."""
         ...
 
     def close(self, status: ItemStatus) -> Closed:
@@ -71,7 +71,7 @@ class OpenCall(OpenItem):
         self._arguments: list[str] = []
 
     def announce(self) -> list[e.Event]:
-        """The events that begin it, if they were not sent yet: another item is about to open."""
+        """The events that begin it, if they were not sent yet, before another item opens."""
         return []
 
     def add(self, arguments: str) -> list[e.Event]:
@@ -206,7 +206,7 @@ class OpenMessage:
 
     def empty_delta(self) -> e.Event:
         """An empty delta of the open part. There is always one: a message is opened with its first text."""
-        assert self._part is not None  # noqa: S101 — our own misuse, never the wire's
+        assert self._part is not None  # noqa: S101 — our own misuse, never an upstream's
         return self._part.empty_delta()
 
     def close(self, status: ItemStatus) -> Closed:
@@ -261,7 +261,7 @@ class OpenFunctionCall(OpenCall):
         return self.position.within(e.FunctionCallArgumentsDelta, delta="")
 
     def close(self, status: ItemStatus) -> Closed:
-        """The finished call. One that was cut short gets no `arguments.done`: careful clients run a tool on it."""
+        """The finished call. A call that was cut gets no `arguments.done`: careful clients run a tool on that event."""
         if status == "incomplete":
             item = self._item(status, self.written())
             return Closed(item, [self.position.item(e.OutputItemDone, item=item)])

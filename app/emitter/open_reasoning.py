@@ -1,8 +1,8 @@
-"""Reasoning items while they stream: as a summary, or as the model wrote them; and the provider state they carry.
+"""Reasoning items while they stream, and the provider state in them.
 
-Provider state is sealed into a reasoning item as that closes, if the client carries any. The open item takes it. Where
-none is open it waits for the next one, and gets one of its own before a message or a call opens and at the end. So it
-comes before its call, and never splits a text in two.
+Provider state is sealed into a reasoning item when that closes, if the client asked for it. It is added to the open
+item. If no item is open, it waits for the next one, and gets an item of its own before a message or a call opens and at
+the end. So it comes before its call, and never splits a text.
 """
 
 from collections.abc import Callable
@@ -43,22 +43,75 @@ class ItemState:
         return UNSET if self._seal is None else self._seal(text, self._pieces)
 
 
-class OpenSummary:
-    """Reasoning as a summary of one part: the only form that every real client shows."""
+class ReasoningForm(NamedTuple):
+    """One form of reasoning: its event types, its part, and the keys of the part in events and in the item."""
+
+    part_added: Callable[..., e.Event]
+    delta: Callable[..., e.Event]
+    text_done: Callable[..., e.Event]
+    part_done: Callable[..., e.Event]
+    part: type[SummaryText | ReasoningText]
+    index_key: str
+    list_key: str
+
+
+class OpenReasoning:
+    """A reasoning item of one part. Each form is a class."""
 
     kind: Final = ItemKind.REASONING
+    _form: ReasoningForm
 
     def __init__(self, position: ItemPosition, state: ItemState) -> None:
         self.position = position
         self.state = state
+        self._index = {self._form.index_key: 0}
         self._texts: list[str] = []
 
     def open(self) -> list[e.Event]:
         """Added, with its one part."""
         return [
-            self.position.item(e.OutputItemAdded, item=Reasoning(id=self.position.id, status="in_progress")),
-            self.position.within(e.ReasoningSummaryPartAdded, summary_index=0, part=SummaryText(text="")),
+            self.position.item(e.OutputItemAdded, item=self._item("in_progress", [])),
+            self.position.within(self._form.part_added, part=self._form.part(text=""), **self._index),
         ]
+
+    def add(self, text: str) -> list[e.Event]:
+        """More reasoning."""
+        self._texts.append(text)
+        return [self.position.within(self._form.delta, delta=text, **self._index)]
+
+    def empty_delta(self) -> e.Event:
+        """An empty delta of the part."""
+        return self.position.within(self._form.delta, delta="", **self._index)
+
+    def close(self, status: ItemStatus) -> Closed:
+        """The finished item."""
+        part = self._form.part(text="".join(self._texts))
+        item = self._item(status, [part], self.state.sealed(part.text))
+        return Closed(
+            item,
+            [
+                self.position.within(self._form.text_done, text=part.text, **self._index),
+                self.position.within(self._form.part_done, part=part, **self._index),
+                self.position.item(e.OutputItemDone, item=item),
+            ],
+        )
+
+    def _item(self, status: ItemStatus, parts: list[Any], sealed: str | UnsetType = UNSET) -> Reasoning:
+        return Reasoning(id=self.position.id, status=status, encrypted_content=sealed, **{self._form.list_key: parts})
+
+
+class OpenSummary(OpenReasoning):
+    """Reasoning as a summary of one part: the only form that every real client shows."""
+
+    _form = ReasoningForm(
+        part_added=e.ReasoningSummaryPartAdded,
+        delta=e.ReasoningSummaryTextDelta,
+        text_done=e.ReasoningSummaryTextDone,
+        part_done=e.ReasoningSummaryPartDone,
+        part=SummaryText,
+        index_key="summary_index",
+        list_key="summary",
+    )
 
     def add(self, text: str) -> list[e.Event]:
         """More reasoning."""
@@ -73,76 +126,26 @@ class OpenSummary:
             )
         ]
 
-    def empty_delta(self) -> e.Event:
-        """An empty delta on the part."""
-        return self.position.within(e.ReasoningSummaryTextDelta, summary_index=0, delta="")
 
-    def close(self, status: ItemStatus) -> Closed:
-        """The finished item."""
-        part = SummaryText(text="".join(self._texts))
-        sealed = self.state.sealed(part.text)
-        item = Reasoning(id=self.position.id, status=status, summary=[part], encrypted_content=sealed)
-        return Closed(
-            item,
-            [
-                self.position.within(e.ReasoningSummaryTextDone, summary_index=0, text=part.text),
-                self.position.within(e.ReasoningSummaryPartDone, summary_index=0, part=part),
-                self.position.item(e.OutputItemDone, item=item),
-            ],
-        )
-
-
-class OpenRawReasoning:
+class OpenRawReasoning(OpenReasoning):
     """Reasoning as the model wrote it."""
 
-    kind: Final = ItemKind.REASONING
-
-    def __init__(self, position: ItemPosition, state: ItemState) -> None:
-        self.position = position
-        self.state = state
-        self._texts: list[str] = []
-
-    def open(self) -> list[e.Event]:
-        """Added, with its one part."""
-        return [
-            self.position.item(
-                e.OutputItemAdded, item=Reasoning(id=self.position.id, status="in_progress", content=[])
-            ),
-            self.position.within(e.ContentPartAdded, content_index=0, part=ReasoningText(text="")),
-        ]
-
-    def add(self, text: str) -> list[e.Event]:
-        """More reasoning."""
-        self._texts.append(text)
-        return [self.position.within(e.ReasoningTextDelta, content_index=0, delta=text)]
-
-    def empty_delta(self) -> e.Event:
-        """An empty delta on the part."""
-        return self.position.within(e.ReasoningTextDelta, content_index=0, delta="")
-
-    def close(self, status: ItemStatus) -> Closed:
-        """The finished item."""
-        part = ReasoningText(text="".join(self._texts))
-        sealed = self.state.sealed(part.text)
-        item = Reasoning(id=self.position.id, status=status, content=[part], encrypted_content=sealed)
-        return Closed(
-            item,
-            [
-                self.position.within(e.ReasoningTextDone, content_index=0, text=part.text),
-                self.position.within(e.ContentPartDone, content_index=0, part=part),
-                self.position.item(e.OutputItemDone, item=item),
-            ],
-        )
-
-
-OpenReasoning = OpenSummary | OpenRawReasoning
+    _form = ReasoningForm(
+        part_added=e.ContentPartAdded,
+        delta=e.ReasoningTextDelta,
+        text_done=e.ReasoningTextDone,
+        part_done=e.ContentPartDone,
+        part=ReasoningText,
+        index_key="content_index",
+        list_key="content",
+    )
 
 
 class ReasoningItems:
-    """Opens the reasoning items of one answer. Provider state waits here for the next of them."""
+    """Opens the reasoning items of one answer. Provider state waits here for the next one."""
 
     def __init__(self, *, raw: bool, seal: Seal | None) -> None:
-        self._open: type[OpenReasoning] = OpenRawReasoning if raw else OpenSummary
+        self._item_class = OpenRawReasoning if raw else OpenSummary
         self._seal = seal
         self._waiting: list[StatePiece] = []
 
@@ -152,7 +155,7 @@ class ReasoningItems:
         return bool(self._waiting)
 
     def add_state(self, piece: StatePiece, current: OpenReasoning | None) -> None:
-        """Adds provider state to the open reasoning item, or to what waits. Without a seal it is dropped."""
+        """Adds provider state to the open reasoning item, or to the waiting state. Without a seal it is dropped."""
         if self._seal is None or not piece.fields:
             return
         if current is None:
@@ -161,11 +164,11 @@ class ReasoningItems:
             current.state.add(piece)
 
     def open(self, position: ItemPosition) -> OpenReasoning:
-        """A new open item, which carries all that waits."""
-        return self._open(position, self._take_state())
+        """A new open item with the waiting state."""
+        return self._item_class(position, self._take_state())
 
     def state_only(self, position: ItemPosition) -> tuple[Reasoning, list[e.Event]]:
-        """An item without text that carries all that waits, finished as soon as it is added."""
+        """A finished item without text that holds the waiting state, and its events."""
         item = Reasoning(id=position.id, status="completed", encrypted_content=self._take_state().sealed(""))
         added = Reasoning(id=position.id, status="in_progress")
         return item, [position.item(e.OutputItemAdded, item=added), position.item(e.OutputItemDone, item=item)]

@@ -2,22 +2,22 @@
 
 Theory of operation
 -------------------
-Every output item takes its position when it is begun, and is then in one of two places: open or finished. It moves
-once. What moves it stands here:
+Every output item takes its position when it is begun, and is then open or finished. It changes from open to finished
+once. The tables here say when:
 
-    CLOSES     a delta that opens an item first closes the open items that cannot stay open beside it
+    CLOSES     a delta that opens an item first closes the open items that cannot stay open next to it
     ENDINGS    when the answer ends, each item that is still open is completed, incomplete or dropped
 
 So a message and a reasoning item are never open together, and text before a call is closed before the call opens.
-Calls may be open side by side, because upstreams interleave their arguments. A whole call is closed early, because
+Several calls may be open, because upstreams interleave their arguments. A complete call is closed early, because
 clients run a call as soon as it is done.
 
-At a limit only what the model was writing last can be incomplete. If a call in an earlier position is not whole
-either, it cannot be known which of them was cut, and the response fails. A call that is dropped gets no `done` and is
+At a limit only the item that the model wrote last can be incomplete. If a call in an earlier position is not complete
+either, it is unknown which of them was cut, and the response fails. A call that is dropped gets no `done` and is
 not in the final output, because clients run what is done.
 
 A relayed answer brings its own items and their ends. Where the upstream leaves a message or a reasoning item open, or
-a limit may have cut the call it ended last (`NEWEST_CALL`), the same cells hold.
+a limit may have cut the call it ended last (`NEWEST_CALL`), the same cells apply.
 """
 
 from collections.abc import Mapping
@@ -52,9 +52,9 @@ class ItemKind(StrEnum):
     WHOLE_CALL = "whole call"
     """Its arguments are a complete JSON object: nothing can be missing."""
     NEWEST_CALL = "newest call"
-    """Its arguments may go on, and no item was begun after it."""
+    """Its arguments may continue, and no item was begun after it."""
     EARLIER_CALL = "earlier call"
-    """Its arguments may go on, and another item was begun after it."""
+    """Its arguments may continue, and another item was begun after it."""
     NOT_ENDED = "not ended"
     """Only in relayed answers: the upstream has not ended it, and it is neither a message nor reasoning."""
 
@@ -72,22 +72,22 @@ CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
     d.ImageWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
     d.ItemWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
 }
-"""What a delta closes when it opens an item. A delta without a row never opens one."""
+"""The kinds of items that a delta closes when it opens one. A delta without a row opens no item."""
 
 DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.ItemWritten})
-"""Deltas behind which white space that waits for text is not text any more: it is dropped."""
+"""Deltas that drop white space which waits for text."""
 
 STATE_COMES_FIRST: Final = frozenset({d.TextDelta, d.RefusalTextDelta, d.AnnotationAdded, d.CallOpened})
-"""Deltas before whose item the provider state that waits gets a reasoning item of its own."""
+"""Deltas before whose item the waiting provider state is sent in a reasoning item of its own."""
 
 Reason = Literal["end", "length", "content_filter", "failure"]
 """Why an answer ends: the upstream's reason, or that it was cut or broke."""
 Outcome = Literal["completed", "incomplete", "dropped"] | Problem
-"""What becomes of an item that is open at the end. A problem makes the whole response fail."""
+"""What happens to an item that is open at the end. A problem makes the whole response fail."""
 
 
 class EndingRule(NamedTuple):
-    """How an answer ends: its last event, and what becomes of the items that are open."""
+    """How an answer ends: its last event, and the outcomes of the open items."""
 
     event: type[e.LastEvent]
     status: Literal["completed", "incomplete", "failed"]

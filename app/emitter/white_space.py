@@ -1,4 +1,4 @@
-"""White space that waits for text or reasoning behind it.
+"""Holds white space back until text or reasoning follows it.
 
 Text or reasoning that is only white space opens no item. It waits until more of its kind follows, or a citation of the
 text, and is dropped when something else comes first.
@@ -8,13 +8,13 @@ from app.emitter.deltas import TextDelta
 
 
 class WaitingSpace:
-    """What waits for more text, and what waits for more reasoning."""
+    """The white space that waits for text, and that which waits for reasoning."""
 
     def __init__(self) -> None:
         self._text: list[TextDelta] = []
         self._reasoning: list[str] = []
         self.text_length = 0
-        """Characters that wait for text."""
+        """Length of the waiting text."""
 
     def add_text(self, delta: TextDelta) -> None:
         """Adds text, or white space before it."""
@@ -22,7 +22,7 @@ class WaitingSpace:
         self.text_length += len(delta.text)
 
     def take_text(self) -> list[TextDelta]:
-        """Returns what waits for text, which does not wait any more."""
+        """Removes and returns the waiting text."""
         deltas, self._text, self.text_length = self._text, [], 0
         return deltas
 
@@ -31,7 +31,7 @@ class WaitingSpace:
         self._reasoning.append(text)
 
     def take_reasoning(self) -> str:
-        """Returns what waits for reasoning, which does not wait any more."""
+        """Removes and returns the waiting reasoning."""
         text = "".join(self._reasoning)
         self._reasoning.clear()
         return text

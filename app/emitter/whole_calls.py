@@ -1,7 +1,7 @@
-"""Finds the calls whose arguments are a complete JSON object: nothing the model could still add would belong to them.
+"""Finds the calls whose arguments are a complete JSON object: the model can add nothing more to them.
 
-An answer may come in a million pieces, so each character is looked at only once. A call is decoded once, when its
-brackets have been closed. If it is no object then, it never becomes one.
+An answer may come in a million pieces, so each character is read only once. A call is decoded once, when its brackets
+are closed. If its arguments are no object then, they never become one.
 """
 
 import re
@@ -12,8 +12,8 @@ import msgspec
 
 from app.emitter.open_items import OpenCall
 
-_OUTSIDE: Final = re.compile(r'["{}\[\]]')
-_INSIDE: Final = re.compile(r'["\\]')
+_OUTSIDE_STRING: Final = re.compile(r'["{}\[\]]')
+_IN_STRING: Final = re.compile(r'["\\]')
 
 
 def is_object(arguments: str) -> bool:
@@ -25,13 +25,12 @@ def is_object(arguments: str) -> bool:
 
 
 class Brackets:
-    """Whether the brackets of a JSON text that is still arriving have been closed again."""
+    """Counts the brackets of a JSON text that arrives in pieces, without those in strings."""
 
     def __init__(self) -> None:
         self._closed = False
         self._depth = 0
-        self._inside = False
-        """In a string."""
+        self._in_string = False
         self._escaped = False
 
     def is_closed(self) -> bool:
@@ -43,14 +42,17 @@ class Brackets:
         at = 0
         if self._escaped and text:
             self._escaped, at = False, 1
-        while not self._closed and (found := (_INSIDE if self._inside else _OUTSIDE).search(text, at)) is not None:
-            at = found.end()
-            match found[0]:
+        while (
+            not self._closed
+            and (match := (_IN_STRING if self._in_string else _OUTSIDE_STRING).search(text, at)) is not None
+        ):
+            at = match.end()
+            match match[0]:
                 case "\\":
                     self._escaped = at == len(text)
                     at += 1
                 case '"':
-                    self._inside = not self._inside
+                    self._in_string = not self._in_string
                 case "{" | "[":
                     self._depth += 1
                 case _:
@@ -59,12 +61,12 @@ class Brackets:
 
 
 class WholeCalls:
-    """The positions of the open calls that are whole."""
+    """The open calls of one answer that have become complete."""
 
     def __init__(self) -> None:
         self._brackets: dict[int, Brackets] = {}
         self._new: dict[int, tuple[OpenCall, list[str]]] = {}
-        """Arguments that were not looked at yet."""
+        """Arguments that were not read yet, by position."""
 
     def add(self, call: OpenCall, arguments: str) -> None:
         """More arguments of an open call."""
@@ -74,8 +76,8 @@ class WholeCalls:
         else:
             new[1].append(arguments)
 
-    def found(self, positions: Container[int]) -> list[int]:
-        """Those of these positions whose calls have become whole since they were last looked at, in order."""
+    def take(self, positions: Container[int]) -> list[int]:
+        """Those of these positions whose calls have become complete since the last time, in order."""
         if not self._new:
             return []
         new, self._new = self._new, {}

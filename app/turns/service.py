@@ -9,8 +9,8 @@ from app.catalogue import AnyTurn, Catalogue, Counted, Route
 from app.compaction.endpoint import kept_messages, parse_summary_request, summary_body
 from app.compaction.summary import SummaryTurn, may_be_summarized
 from app.emitter.encoded_size import size_of
+from app.emitter.lifecycle_events import prepared
 from app.emitter.opening_response import opening_response
-from app.emitter.prepared import prepared
 from app.fetching.url_policy import is_data_uri
 from app.off_loop import off_loop
 from app.parsing.bounds import Bounds

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from app.compaction.window import expanded_body
-from app.dialects.responses.marked_seals import marked_seal, tag_of
+from app.dialects.responses.marks import marked_seal, tag_of
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
 from app.parsing.request_body import parse_request

@@ -8,6 +8,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
 from app.dialects.chat.encode import encode
 from app.dialects.chat.provider_state import FORM
+from app.emitter.call_register import tool_choice_warnings
 from app.emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from app.emitter.emitter import Emitter
 from app.emitter.opening_response import opening_response
@@ -95,14 +96,7 @@ class ChatTurn:
     @property
     def late_warnings(self) -> list[ClientWarning]:
         """What was left out of the answer. In a streamed answer it is sent in the last event, not in a header."""
-        warnings: list[ClientWarning] = []
-        if self._emitter.ruled_out:
-            names = ", ".join(dict.fromkeys(self._emitter.ruled_out))
-            details = f"Calls that 'tool_choice' does not allow were left out: {names}."
-            warnings.append(ClientWarning("tool_choice", "calls ruled out", details))
-        if self._lacks_demanded_call:
-            details = "'tool_choice' demands a tool call, and the model made none that it allows."
-            warnings.append(ClientWarning("tool_choice", "demanded call", details))
+        warnings = tool_choice_warnings(dict.fromkeys(self._emitter.ruled_out), lacks_call=self._lacks_demanded_call)
         if left_out := self._citations_left_out:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
             warnings.append(ClientWarning("output", "citations", details))

@@ -1,1 +1,1 @@
-"""The dialect of servers that speak Responses themselves: their events are passed on."""
+"""Relays servers that have the Responses API themselves: their events are passed on."""

@@ -1,19 +1,19 @@
 """Withholds the end of a call that a limit may have cut, until the answer shows whether it did.
 
-vLLM and others end a call that their limit cut as if it were whole, and clients run what is done. Behind the end of a
-call comes either more of the answer, which shows that the model ended the call itself, or the last event.
+vLLM and others end a call that their limit cut as if it were complete, and clients run every call that is done. After
+the end of a call comes either more of the answer, which shows that the model ended the call, or the last event.
 
     what ends                                 is withheld
-    a function call, arguments not whole      yes
+    a function call, incomplete arguments     yes
     a function call, arguments a JSON object  no: nothing can be missing
-    a custom tool call                        yes: nothing in its input tells whether it is whole
+    a custom tool call                        yes: its input does not show whether it is complete
     any other item                            no
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from app.dialects.responses.endings import is_cut_call, is_unfinished_function_call, is_whole
+from app.dialects.responses.endings import is_cut_call, is_json_object, is_unfinished_function_call
 from app.dialects.responses.positions import DONE
 from app.dialects.responses.relayed_items import CALLS
 from app.emitter.rules import EndingRule, ItemKind, Reason
@@ -25,7 +25,7 @@ Named = tuple[str, Json]
 
 _CUSTOM_INPUT_DONE: Final = f"{CALLS['custom_tool_call']}.done"
 _ENDS: Final = frozenset({DONE, "response.function_call_arguments.done", _CUSTOM_INPUT_DONE})
-"""Names of events that may be withheld, or say that a call was cut."""
+"""Names of events that may be withheld, or show that a call was cut."""
 
 
 class CallEnds:
@@ -34,7 +34,7 @@ class CallEnds:
     def __init__(self, endings: Mapping[Reason, EndingRule]) -> None:
         self._endings = endings
         self._cut = endings["length"].items[ItemKind.NEWEST_CALL]
-        """What becomes of a call that was cut: it is incomplete, or this client must not get it."""
+        """The outcome of a call that was cut: it is sent as incomplete, or the response fails with this problem."""
         self._withheld: list[Named] = []
         """At most one event of each name, of one call."""
         self._left_out = False
@@ -45,7 +45,8 @@ class CallEnds:
         if not self._withheld and name not in _ENDS:  # as nearly always
             return [(name, event)]
         other = any(
-            held["output_index"] != event["output_index"] or withheld == name for withheld, held in self._withheld
+            withheld_event["output_index"] != event["output_index"] or withheld == name
+            for withheld, withheld_event in self._withheld
         )
         ready = self.release() if other else []
         if _may_be_cut(name, event):
@@ -58,13 +59,13 @@ class CallEnds:
         return [*ready, *self.release(), (name, event)]
 
     def release(self) -> list[Named]:
-        """The end of the call, now that the answer went on behind it: as it came, unless the server says it was cut."""
+        """The end of the call, when the answer continues after it: unchanged, unless the server marked it as cut."""
         withheld, self._withheld = self._withheld, []
-        says_cut = any(name == DONE and is_cut_call(event["item"]) for name, event in withheld)
-        return self._as_cut(withheld) if says_cut else withheld
+        was_cut = any(name == DONE and is_cut_call(event["item"]) for name, event in withheld)
+        return self._as_cut(withheld) if was_cut else withheld
 
     def end(self, reason: Reason) -> list[Named]:
-        """The end of the call, now that the answer has ended for this reason behind it."""
+        """The end of the call, when the answer ends for this reason right after it."""
         outcome = self._endings[reason].items[ItemKind.NEWEST_CALL]
         if outcome == "completed":
             return self.release()
@@ -72,7 +73,7 @@ class CallEnds:
         return [] if outcome == "dropped" else self._as_cut(withheld)
 
     def failure(self, items: list[Any]) -> Problem | None:
-        """Why the answer with these items fails: a call was cut, and this client must not get it. None otherwise."""
+        """Why the answer with these items fails: a call was cut that this client must not get. None if it does not."""
         cut = self._left_out or any(is_cut_call(item) for item in items)
         return self._cut if cut and isinstance(self._cut, Problem) else None
 
@@ -87,7 +88,7 @@ class CallEnds:
 
 def _may_be_cut(name: str, event: Json) -> bool:
     if name == "response.function_call_arguments.done":
-        return not is_whole(event.get("arguments"))
+        return not is_json_object(event.get("arguments"))
     if name != DONE:
         return name == _CUSTOM_INPUT_DONE
     item = event.get("item")

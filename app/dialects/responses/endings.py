@@ -1,5 +1,6 @@
-"""How a relayed answer ended, and which of its calls were cut: its own fields, as far as they can be trusted."""
+"""Reads from the fields of a relayed answer how it ended and which of its calls were cut."""
 
+from collections import deque
 from typing import Any, Final, Literal
 
 import msgspec
@@ -13,12 +14,12 @@ from app.protocol.response import IncompleteDetails, ResponseError, Usage
 Json = dict[str, Any]
 Status = Literal["completed", "incomplete", "failed"]
 REASONS: Final[dict[Status, Reason]] = {"completed": "end", "incomplete": "length", "failed": "failure"}
-"""The row of the table of endings for each status. What is open ends alike at every limit."""
+"""The row of the table of endings for each status. Open items end in the same way at every limit."""
 
 LAST: Final = {"response.completed", "response.incomplete", "response.failed"}
 SECOND: Final = {"response.in_progress", "response.queued"}
 MOVING: Final = {"status", "completed_at", "error", "incomplete_details", "output", "usage"}
-"""The fields that may differ between the responses of one stream."""
+"""The fields that may differ between the response objects of one stream."""
 MOST_TOKENS: Final = 10**15
 """No answer uses as many, and counters cannot hold numbers of any size."""
 MOST_SECONDS: Final = 10**11
@@ -35,7 +36,7 @@ _STATUSES: Final[tuple[Status, ...]] = ("completed", "incomplete", "failed")
 
 
 def agreed_status(name: str, response: Json) -> Status:
-    """How the answer ended, by the last event's name and the response's status. The worse holds where they differ.
+    """How the answer ended, by the last event's name and the response's status: the worse one where they differ.
 
     vLLM names its last event `response.completed` where the response inside is incomplete.
     """
@@ -44,7 +45,7 @@ def agreed_status(name: str, response: Json) -> Status:
 
 
 def reported(error: Any) -> Problem:
-    """The upstream's reason for failing. Its message was cleaned where it came in."""
+    """The upstream's error as a problem. Its message was cleaned when it was received."""
     fields = error if isinstance(error, dict) else {}
     code = str(fields.get("code"))
     message = str(fields.get("message") or "The model's server reported an error while it answered.")
@@ -53,7 +54,7 @@ def reported(error: Any) -> Problem:
 
 
 def ending(response: Json, name: str) -> Ending:
-    """The end as the log gets it: known words, numbers within reason, and short texts. Anything else is left out."""
+    """The ending for the log: known values, possible numbers and short texts. Anything else is left out."""
     status = response.get("status")
     return Ending(
         status=status if isinstance(status, str) and status in _RANK else name.removeprefix("response."),
@@ -69,41 +70,39 @@ def is_cut_call(item: Any) -> bool:
 
 
 def is_unfinished_function_call(item: Any) -> bool:
-    """Whether this is a call of a function whose arguments are no whole JSON object."""
+    """Whether this is a call of a function whose arguments are no complete JSON object."""
     if not isinstance(item, dict) or item.get("type") != "function_call":
         return False
-    return not is_whole(item.get("arguments"))
+    return not is_json_object(item.get("arguments"))
 
 
-def is_whole(arguments: Any) -> bool:
+def is_json_object(arguments: Any) -> bool:
     """Whether these arguments are a JSON object."""
     return isinstance(arguments, str) and is_object(arguments)
 
 
 def final_items(output: list[Any], done: list[Json], status: Status) -> list[Any]:
-    """The items of the final response: the upstream's, and in their order those that were done and that it leaves out.
+    """The items of the final response: those that the upstream lists and those that were done, in their order.
 
-    In an incomplete answer a call has the status that its events gave it. Without an end among the events it was cut.
+    In an incomplete answer a call has the status from its events. A call without an end in the events was cut.
     """
     sent = {_id(item): item for item in done}
     listed = {_id(item) for item in output}
-    left_out = iter([item for item in done if _id(item) not in listed])
-    place = {_id(item): index for index, item in enumerate(done)}
+    left_out = deque(item for item in done if _id(item) not in listed)
+    position = {_id(item): index for index, item in enumerate(done)}
     items: list[Any] = []
-    following = next(left_out, None)
     for item in output:
-        while following is not None and place[_id(following)] < place.get(_id(item), -1):
-            items.append(following)
-            following = next(left_out, None)
+        while left_out and _id(item) in position and position[_id(left_out[0])] < position[_id(item)]:
+            items.append(left_out.popleft())
         items.append(item)
-    items += [] if following is None else [following, *left_out]
+    items += left_out
     return [_as_sent(item, sent) for item in items] if status == "incomplete" else items
 
 
 def _id(item: Any) -> str | None:
-    """The item's id; None if there is none, or no proper one."""
-    given = item.get("id") if isinstance(item, dict) else None
-    return given if isinstance(given, str) else None
+    """The item's id; None if it has none, or one that is no string."""
+    value = item.get("id") if isinstance(item, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _as_sent(item: Any, sent: dict[str | None, Json]) -> Any:
@@ -122,30 +121,30 @@ def counted(usage: Any) -> Any:
     return None if zeros else usage
 
 
-def whole_seconds(given: Any, otherwise: int) -> int:
-    """A time in whole seconds, as clients read it: some servers give fractions, or no time at all."""
-    return int(given) if isinstance(given, int | float) and 0 <= given < MOST_SECONDS else otherwise
+def whole_seconds(value: Any, default: int) -> int:
+    """A time in whole seconds, as clients expect it: some servers send fractions, or no time at all."""
+    return int(value) if isinstance(value, int | float) and 0 <= value < MOST_SECONDS else default
 
 
-def _usage(given: Any) -> Usage | None:
-    usage = _converted(given, Usage)
+def _usage(value: Any) -> Usage | None:
+    usage = _converted(value, Usage)
     if usage is None:
         return None
     counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
     return usage if all(0 <= count < MOST_TOKENS for count in counts) else None
 
 
-def _error(given: Any) -> ResponseError | None:
-    error = _converted(given, ResponseError)
+def _error(value: Any) -> ResponseError | None:
+    error = _converted(value, ResponseError)
     if error is None:
         return None
     return ResponseError(code=error.code[:LONGEST_CODE], message=error.message[:LONGEST_MESSAGE])
 
 
-def _converted(given: Any, kind: type[Any]) -> Any:
-    if given is None:
+def _converted(value: Any, kind: type[Any]) -> Any:
+    if value is None:
         return None
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half of a character
         return None

@@ -1,11 +1,11 @@
 """Supplies the positions and ids of a relayed answer's events, for servers that leave them out or change them.
 
-    who                   what
+    server                sends
     llama.cpp             no `output_index`, no `content_index`; calls have no `id` of their own
     GitHub Copilot        every event has another `item_id`
-    most others           all of it, and always the same
+    most others           all of them, and always the same
 
-An event without `output_index` is about the item that its ids name; if they name none, about the last that was begun.
+An event without `output_index` is about the item with its ids; without a known id, about the item that was begun last.
 An item keeps the id that was sent first, in every event and in the final response.
 """
 
@@ -37,7 +37,7 @@ _EMPTY: Final[dict[str, dict[str, Any]]] = {
     "function_call": {"arguments": ""},
     "custom_tool_call": {"input": ""},
 }
-"""What an item has when it begins: clients append to it."""
+"""The empty fields of an item when it begins: clients append to them."""
 _PREFIXES: Final = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 
 
@@ -51,29 +51,29 @@ class _KnownItem:
 
 
 class Positions:
-    """The items of one answer, by their `output_index`. `new_id` makes an id for an item that came without any."""
+    """The items of one answer, by `output_index`. `new_id` makes an id for an item that came without one."""
 
     def __init__(self, new_id: Callable[[str], str]) -> None:
         self._new_id = new_id
         self._items: dict[int, _KnownItem] = {}
         self._open: dict[str, list[int]] = {}
-        """Positions of items that were not done when they were added here, by their type, the last one last."""
+        """Positions of items that were not done when they were added here, by type, in the order of their beginning."""
         self._index_of_id: dict[str, int] = {}
-        """By the ids with which items were begun and ended: not by those of deltas, of which there may be millions."""
+        """The ids in events that began or ended items. Ids of deltas are not kept: there may be millions."""
         self._next = 0
         self._last: int | None = None
 
     def complete(self, name: str, event: Json) -> bool:
-        """Supplies what the event leaves out. False if it is not about an item."""
+        """Supplies the fields that the event leaves out. Returns whether it is about an item."""
         index = event.get("output_index")
         if type(index) is not int:
-            found = self._find(name, event)
-            if found is None:
+            index = self._find(name, event)
+            if index is None:
                 return False
-            index = event["output_index"] = found
-        wire = event.get("item")
-        if isinstance(wire, dict):
-            self._see_item(name, index, wire, event)
+            event["output_index"] = index
+        wire_item = event.get("item")
+        if isinstance(wire_item, dict):
+            self._record_item(name, index, wire_item, event)
         item = self._items.get(index)
         if item is not None and ("item_id" in event or name in _INDEX_KEYS or name in _OF_CALLS):
             event["item_id"] = item.id
@@ -85,15 +85,15 @@ class Positions:
         """The items of the final response, with the ids that their events had."""
         indices: Sequence[int | None] = sorted(self._items)
         if len(indices) != len(output):
-            indices = self._some(output)
+            indices = self._match(output)
         return [
             item if index is None or not isinstance(item, dict) else {**item, "id": self._items[index].id}
             for index, item in zip(indices, output, strict=True)
         ]
 
-    def _some(self, output: list[Any]) -> list[int | None]:
-        """The positions of these items, where some are missing or new: by their names, otherwise by their types."""
-        indices = [self._named(item) for item in output]
+    def _match(self, output: list[Any]) -> list[int | None]:
+        """The positions of these items, where some are missing or new: by their ids, otherwise by their types."""
+        indices = [self._by_ids(item) for item in output]
         taken, free = set(indices), dict[str, deque[int]]()
         for index, known in sorted(self._items.items()):
             if index not in taken:
@@ -105,45 +105,44 @@ class Positions:
         return indices
 
     def _find(self, name: str, event: Json) -> int | None:
-        wire = event.get("item")
-        if isinstance(wire, dict):
+        wire_item = event.get("item")
+        if isinstance(wire_item, dict):
             if name == ADDED:
                 return self._next
-            named = self._named(wire)
-            return self._last_open(str(wire.get("type"))) if named is None else named
-        given = event.get("item_id")
-        if isinstance(given, str):
-            return self._index_of_id.get(given, self._last)
+            index = self._by_ids(wire_item)
+            return self._last_open(str(wire_item.get("type"))) if index is None else index
+        item_id = event.get("item_id")
+        if isinstance(item_id, str):
+            return self._index_of_id.get(item_id, self._last)
         return self._last if name in _INDEX_KEYS or name in _OF_CALLS else None
 
-    def _named(self, item: Any) -> int | None:
-        return next((self._index_of_id[name] for name in _names(item) if name in self._index_of_id), None)
+    def _by_ids(self, item: Any) -> int | None:
+        return next((self._index_of_id[known] for known in _ids(item) if known in self._index_of_id), None)
 
     def _last_open(self, kind: str) -> int:
-        """The item of this type that was begun last and is not done; a new one if there is none."""
+        """The position of the item of this type that was begun last and is not done; a new position without one."""
         begun = self._open.get(kind, [])
         while begun and self._items[begun[-1]].done:
             begun.pop()
         return begun[-1] if begun else self._next
 
-    def _see_item(self, name: str, index: int, wire: Json, event: Json) -> None:
+    def _record_item(self, name: str, index: int, wire_item: Json, event: Json) -> None:
         item = self._items.get(index)
         if item is None:
-            kind = str(wire.get("type"))
-            ids = (wire.get("id"), event.get("item_id"), wire.get("call_id"))
-            known = [given for given in ids if isinstance(given, str) and given]
-            item_id = known[0] if known else self._new_id(_PREFIXES.get(kind, "item"))
+            kind = str(wire_item.get("type"))
+            ids = _strings(wire_item.get("id"), event.get("item_id"), wire_item.get("call_id"))
+            item_id = ids[0] if ids else self._new_id(_PREFIXES.get(kind, "item"))
             item = self._items[index] = _KnownItem(kind, item_id)
             self._open.setdefault(kind, []).append(index)
             self._next = max(self._next, index + 1)
             self._last = index
-        for given in _names(wire):
-            self._index_of_id[given] = index
+        for known in _ids(wire_item):
+            self._index_of_id[known] = index
         item.done = item.done or name == DONE
-        wire["id"] = item.id
+        wire_item["id"] = item.id
         if name == ADDED:
-            empty = _EMPTY.get(str(wire.get("type")), {})
-            wire |= {key: copy(value) for key, value in empty.items() if wire.get(key) is None}
+            empty = _EMPTY.get(str(wire_item.get("type")), {})
+            wire_item |= {key: copy(value) for key, value in empty.items() if wire_item.get(key) is None}
 
     @staticmethod
     def _complete_part(name: str, item: _KnownItem, event: Json) -> None:
@@ -156,8 +155,10 @@ class Positions:
             item.parts[key] = max(begun, index + 1)
 
 
-def _names(item: Any) -> list[str]:
-    """By what later events may name this item."""
-    if not isinstance(item, dict):
-        return []
-    return [name for name in (item.get("id"), item.get("call_id")) if isinstance(name, str) and name]
+def _ids(item: Any) -> list[str]:
+    """The ids by which later events may refer to this item."""
+    return _strings(item.get("id"), item.get("call_id")) if isinstance(item, dict) else []
+
+
+def _strings(*values: Any) -> list[str]:
+    return [value for value in values if isinstance(value, str) and value]

@@ -1,16 +1,16 @@
-"""One turn of a server that speaks Responses itself: its events are passed on, and what they lack is supplied.
+"""One turn with a server that has the Responses API itself: passes on its events and supplies missing ones.
 
 Theory of operation
 -------------------
-Every event is the upstream's own, unknown ones included, with three things changed: the number, because we add signs
-of life between them; the ids and what is sealed, which get a mark unless ids are to be kept; the model's name, which
+Every event is the upstream's own, unknown ones included, with three changes: its number, because keep-alive events
+are added between; its ids and sealed content, which get a mark unless ids are to be kept; and the model's name, which
 is the public one. Positions and ids that an event lacks are supplied (`positions.py`), and the ids of the response and
 of each item are always those that were sent first. Calls that `tool_choice` does not allow are left out.
 
 We write events of our own only where the upstream's are missing:
 
-    before its first event     `created` and `in_progress` made of the request, if the client must have a sign of life;
-                               its own are then left out, and its response keeps the fields that we gave it
+    before its first event     `created` and `in_progress` made from the request, if a keep-alive is due; the upstream's
+                               are then left out, and its response keeps the fields that were sent
     no `in_progress`           that one
     while it is silent         an empty delta of what is growing, otherwise `in_progress` again
     it broke, was cut, fell    open messages and reasoning are closed as incomplete, calls are dropped;
@@ -22,11 +22,11 @@ We write events of our own only where the upstream's are missing:
     no output
     its last response lacks    the items that were done
     items
-    its last event's name      the worse of both
+    its last event's name      the worse of the two
     and status differ
 
 The end of a call that may have been cut waits for the next event (`call_ends.py`): in an incomplete answer it is sent
-as incomplete. What becomes of open items at the end, and what Codex gets differently, is in the emitter's tables.
+as incomplete. The outcomes of open items at the end, and what Codex gets differently, are in the emitter's tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,8 +44,7 @@ from app.dialects.responses.endings import (
     final_items,
     reported,
 )
-from app.dialects.responses.marked_ids import original
-from app.dialects.responses.marks import Marks
+from app.dialects.responses.marks import Marks, original
 from app.dialects.responses.positions import Positions
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
@@ -66,13 +65,13 @@ from app.protocol.warnings import ClientWarning
 Json = dict[str, Any]
 
 READ: Final = ("instructions", "input", "tools")
-"""What of an ask the model reads."""
+"""The fields of a request body that the model reads."""
 CHARACTERS_PER_TOKEN: Final = 4
-"""A rough mean over languages and code, for upstreams that do not count what they are asked."""
+"""A rough average over languages and code, to estimate input tokens."""
 
 
 class RelayTurn:
-    """What to ask, and what to pass on of the answer. Refuses (`ProblemError`) what no upstream should be asked."""
+    """The request body for one turn, and the events for each event of the upstream. May raise `ProblemError`."""
 
     def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
         self,
@@ -90,9 +89,9 @@ class RelayTurn:
         self.ask = relayed.body
         self._tool_choice = ToolChoiceFilter(request.tool_choice)
         self.problem: Problem | None = None
-        """Why it failed."""
+        """Why the turn failed."""
         self.notes: dict[str, Any] = {}
-        self._most = options.server.max_answer_bytes
+        self._max_answer_bytes = options.server.max_answer_bytes
         self._now = now
         self._marks = Marks(options)
         self._response = RelayedResponse(request, identity, self._marks)
@@ -114,11 +113,11 @@ class RelayTurn:
 
     @property
     def length(self) -> int:
-        """How many tokens the ask has, roughly. It is known until the answer begins."""
+        """Estimated tokens of the request body. Known until the answer begins."""
         return len(json_bytes({key: self.ask[key] for key in READ if key in self.ask})) // CHARACTERS_PER_TOKEN + 1
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
-        """No events: the first ones are the upstream's own, unless some were made in its stead and sent."""
+        """No events: the first ones are the upstream's own, unless others were sent before."""
         self.ask = {}
         if sent.events:
             self._response.open()
@@ -126,7 +125,7 @@ class RelayTurn:
         return []
 
     def receive(self, event: Json) -> list[Event]:
-        """What the client gets for one event of the upstream."""
+        """The events for one event of the upstream."""
         name = event.get("type")
         if not isinstance(name, str) or name == "error":
             return self.fail(UNREADABLE)
@@ -140,10 +139,10 @@ class RelayTurn:
         if self._tool_choice.leaves_out(name, event):
             return events
         events += self._send(self._call_ends.receive(name, event))
-        return events if self._items.held <= self._most else events + self.fail(TOO_LONG_AN_ANSWER)
+        return events if self._items.size <= self._max_answer_bytes else events + self.fail(TOO_LONG_AN_ANSWER)
 
     def keep_alive(self) -> list[Event]:
-        """A sign of life."""
+        """A keep-alive event."""
         if self._ledger.phase == "new":
             return self._begin()
         if empty_delta := self._ledger.empty_delta():
@@ -151,24 +150,24 @@ class RelayTurn:
         return [self._in_progress()]
 
     def end(self) -> list[Event]:
-        """The upstream closed its stream."""
+        """The last events, when the upstream closed its stream without one."""
         return self.fail(CUT)
 
     def fail(self, problem: Problem) -> list[Event]:
-        """Something broke."""
+        """The last events of a response that fails because of this problem."""
         events = self._missing_opening("response.failed") + self._close_open_items("failure")
         self.problem = problem
         response = self._response.fail(problem, self._ledger.output)
         return [*events, self._last("failure", {"type": "response.failed", "response": response})]
 
     def _missing_opening(self, name: str) -> list[Event]:
-        """What must come before this event and did not. Clients rely on two first events."""
+        """The opening events that must come before this event and did not: clients rely on both."""
         if self._ledger.phase == "new":
             return [] if name == "response.created" else self._begin()
         return [self._in_progress()] if self._ledger.phase == "created" and name not in SECOND else []
 
     def _begin(self) -> list[Event]:
-        """The first two events, in the upstream's place."""
+        """The first two events, where the upstream has not sent them."""
         created = {"type": "response.created", "response": self._response.open()}
         return [self._relayed("response.created", created, Relayed), self._in_progress()]
 
@@ -184,20 +183,20 @@ class RelayTurn:
         if not isinstance(response, dict):
             return self.fail(UNREADABLE)
         if name == "response.created" and self._ledger.phase != "new":
-            return []  # it was sent already
+            return []  # `response.created` was sent before
         events = self._missing_opening(name)
         event["response"] = self._response.update(response, self._output(response))
         self._ledger.phase = "created" if name == "response.created" else "talking"
         if name in LAST:
             return events + self._end(name, event)
-        return [*events, self._relayed(name, event, Relayed)]  # a sign of life: no more of the answer
+        return [*events, self._relayed(name, event, Relayed)]  # a keep-alive: nothing new of the answer
 
     def _end(self, name: str, event: Json) -> list[Event]:
-        """The upstream's last event, and what is missing before it."""
+        """The upstream's last event, and the events that are missing before it."""
         response = event["response"]
         status = response["status"] = agreed_status(name, response)
         response["usage"] = counted(response.get("usage"))
-        if self._response.is_supplied:  # two clocks in one response might say that it ended before it began
+        if self._response.is_supplied:  # with two clocks, it could end before it began
             response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
         reason = REASONS[status]
         events = self._send(self._call_ends.end(reason)) + self._close_open_items(reason)
@@ -210,7 +209,7 @@ class RelayTurn:
         return [*events, self._last(reason, event)]
 
     def _send(self, named: list[Named]) -> list[Event]:
-        return [sent for name, event in named for sent in self._about_item(name, event)]
+        return [sent for name, event in named for sent in self._item_events(name, event)]
 
     def _close_open_items(self, reason: Reason) -> list[Event]:
         items = self._client_rules.endings[reason].items
@@ -218,18 +217,18 @@ class RelayTurn:
         return [self._relayed(event["type"], event, RelayedItem) for event in events]
 
     def _output(self, response: Json) -> list[Any]:
-        """The output of the upstream's response as the client gets it; what is finished, if there is none."""
+        """The output for the client: the upstream's, or the finished items if its response has none."""
         output = response.get("output")
         if not isinstance(output, list):
             return self._ledger.output
         return [self._marks.item(item) for item in self._tool_choice.final(self._positions.final(output))]
 
-    def _about_item(self, name: str, event: Json) -> list[Event]:
+    def _item_events(self, name: str, event: Json) -> list[Event]:
         self._marks.event(event)
         missing = self._items.missing(name, event)
         for supplied in missing:
-            self._items.see(supplied["type"], supplied)
-        self._items.see(name, event)
+            self._items.record(supplied["type"], supplied)
+        self._items.record(name, event)
         sent = [self._relayed(each["type"], each, RelayedItem) for each in (*missing, event)]
         self._items.weigh(event, len(sent[-1].data))
         return list(sent)

@@ -1,4 +1,4 @@
-"""How one upstream that speaks Responses is asked, settled by configuration."""
+"""The configuration of one upstream with the Responses API."""
 
 import msgspec
 
@@ -12,8 +12,8 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     ids: ResponseIds = "am"
     """Ids marked as this server's, with the original inside, or as the upstream gave them."""
     server: ServerOptions = ServerOptions()
-    """What is configured for all models."""
+    """Settings that apply to all models."""
     sealer: Sealer | None = None
-    """Opens what this server sealed itself."""
+    """Opens content that this server sealed."""
     origin: str = ""
-    """Identifies the upstream: what it sealed goes back only to it."""
+    """Identifies the upstream: content that it sealed is sent only to it."""

@@ -1,19 +1,18 @@
-"""The client's body as it was received, for another server that speaks Responses.
+"""Converts the client's request to the body for another server with the Responses API.
 
-It was validated, and what would need a memory or steer this server was refused. Everything else is passed on, also
-settings and tools that are not known here: the upstream judges them. It is always asked for a stream, because a whole
-answer is read from a stream's last event.
+The request was validated, and fields that need stored responses or control this server were refused. Everything else
+is passed on, also unknown settings and tools: the upstream checks them. The body always asks for a stream, because a
+complete answer is read from a stream's last event.
 
 Sealed content goes back only to the upstream that sealed it, as it came. What this server sealed for another model, or
 another upstream sealed, is left out: this one could not read it, and would refuse the request. A conversation that
-this server summed up is sent as plain text.
+this server summarized is sent as plain text.
 """
 
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from app.dialects.responses.marked_ids import original
-from app.dialects.responses.marked_seals import original_seal, tag_of
+from app.dialects.responses.marks import original, original_seal, tag_of
 from app.dialects.responses.relay_options import RelayOptions
 from app.fetching.url_policy import check_url, is_data_uri
 from app.protocol.request.create_response import CreateResponse
@@ -35,7 +34,7 @@ UNREADABLE_SUMMARY: Final = "only the server that summed this conversation up ca
 
 
 class RelayedBody(NamedTuple):
-    """The body for the upstream, and what of the request it does not hold."""
+    """The body for the upstream, and warnings about what was left out of the request."""
 
     body: Json
     warnings: list[ClientWarning]
@@ -60,7 +59,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
 
 
 def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
-    """The item as this upstream can read it; None if it can read nothing of it."""
+    """The item without what this upstream cannot read; None if nothing of it remains."""
     sealed = item.get("encrypted_content")
     if item.get("type") in SUMMARY_TYPES and str(sealed).startswith(ENVELOPES) and options.ids == "am":
         return None, ClientWarning(param, str(item.get("type")), f"{param} was left out: {UNREADABLE_SUMMARY}")
@@ -68,18 +67,18 @@ def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[
         return item, None
     sealer = options.sealer
     opens = sealer is not None and sealer.open("reasoning", sealed, f"{param}.encrypted_content") is not None
-    # where ids are kept, what does not open here may come from an AM Proxy behind this one
+    # where ids are kept, what does not open here may come from an AM Proxy upstream
     foreign = sealed.startswith(ENVELOPES) and not opens and options.ids == "am"
-    upstreams = None if opens or foreign else original_seal(sealed, tag)
-    if upstreams is not None:
-        return {**item, "encrypted_content": upstreams}, None
+    restored = None if opens or foreign else original_seal(sealed, tag)
+    if restored is not None:
+        return {**item, "encrypted_content": restored}, None
     if not (item.get("summary") or item.get("content")):
         return None, None if opens else ClientWarning(param, "reasoning", f"{param} was left out: {UNREADABLE}")
-    shown = {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
+    readable = {key: value for key, value in item.items() if key not in {"encrypted_content", "id"}}
     if opens:
-        return shown, None
+        return readable, None
     details = f"{param}.encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
-    return shown, ClientWarning(f"{param}.encrypted_content", "reasoning", details)
+    return readable, ClientWarning(f"{param}.encrypted_content", "reasoning", details)
 
 
 def _restored(item: Json) -> Json:
@@ -89,13 +88,13 @@ def _restored(item: Json) -> Json:
 
 
 def _urls(items: list[Json], positions: list[int]) -> Iterator[tuple[str, str]]:
-    """Each address in these items, and where in the request it is."""
+    """Each URL in these items, and its path in the request."""
     for position, item in zip(positions, items, strict=True):
         for key in _PARTS:
-            held = item.get(key)
-            parts = held if isinstance(held, list) else [held]
+            value = item.get(key)
+            parts = value if isinstance(value, list) else [value]
             for index, part in enumerate(parts):
                 for name in _URLS if isinstance(part, dict) else ():
                     if isinstance(part.get(name), str):
-                        within = f"{key}[{index}]" if isinstance(held, list) else key
+                        within = f"{key}[{index}]" if isinstance(value, list) else key
                         yield part[name], f"input[{position}].{within}.{name}"

@@ -1,4 +1,4 @@
-"""What is open of a relayed answer: enough for a sign of life, and for closing it where the upstream does not."""
+"""Follows the open items of a relayed answer, for keep-alive events and to close items that the upstream does not."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -30,10 +30,9 @@ PART_KINDS: Final = {
     ),
 }
 AN_EVENT: Final = 256
-"""Bytes that an item or a part takes at least, however short it is on the wire."""
+"""Bytes of memory that any item or part takes, however short it is on the wire."""
 ITEM_KINDS: Final = {"message": ItemKind.MESSAGE, "reasoning": ItemKind.REASONING}
-"""Items that can be closed in the upstream's place. Any other is worth nothing before its end: clients run a call that
-is done."""
+"""Items that this server may close for the upstream. No others: clients run a call that is done."""
 PART_LISTS: Final = {"message": ("content",), "reasoning": ("summary", "content")}
 """The keys under which they hold their parts."""
 
@@ -57,7 +56,7 @@ class _OpenRelayedPart:
     logprobs: list[Any] = field(default_factory=list)
     annotations: list[Any] = field(default_factory=list)
     whole_text: str | None = None
-    """Its text, once that is done."""
+    """Its complete text, when the upstream has sent that."""
 
     def close(self, ids: Json) -> list[Json]:
         """The events that close it as far as it was written. `ids` are the fields that identify it."""
@@ -84,12 +83,12 @@ class OpenRelayedItem:
     added: Json
     """The item as it was added."""
     growing: str = ""
-    """The name of a call's deltas, as long as more may come."""
+    """The name of a call's delta events, while more may come."""
     parts: dict[tuple[str, Any], _OpenRelayedPart] = field(default_factory=dict)
     """The open ones, by the key of their index and the index."""
     finished: dict[str, list[Json]] = field(default_factory=lambda: {"content": [], "summary": []})
     begun: set[tuple[str, Any]] = field(default_factory=set)
-    """The indices of all parts that were ever begun, in the same form."""
+    """The keys and indices of all parts that were ever begun."""
 
     @property
     def kind(self) -> ItemKind:
@@ -97,7 +96,7 @@ class OpenRelayedItem:
         return ITEM_KINDS.get(str(self.added.get("type")), ItemKind.NOT_ENDED)
 
     def empty_delta(self) -> Json | None:
-        """An empty delta of what is growing in it, if anything is."""
+        """An empty delta of the part or call that is growing; None if there is none."""
         ids = {"item_id": self.added.get("id"), "output_index": self.index}
         for (key, index), part in reversed(self.parts.items()):
             if part.whole_text is None:
@@ -123,7 +122,7 @@ class OpenRelayedItem:
         return events
 
     def missing(self, name: str, event: Json) -> Json | None:
-        """The event that begins the part which this event is about. None if it was begun, or cannot be known."""
+        """The event that begins the part of this event. None if the part was begun, or is unknown."""
         kind = _DELTAS.get(name) or _TEXTS_DONE.get(name)
         if kind is None or (kind.index_key, event.get(kind.index_key)) in self.begun:
             return None
@@ -135,8 +134,8 @@ class OpenRelayedItem:
         ids = {key: event.get(key) for key in ("item_id", "output_index", kind.index_key)}
         return {"type": f"{kind.part_events}.added", **ids, "part": empty}
 
-    def see(self, name: str, event: Json) -> None:
-        """Notes an event about something inside the item."""
+    def record(self, name: str, event: Json) -> None:
+        """Records an event about something inside the item."""
         if (kind := _DELTAS.get(name)) is not None:
             part, text = self._part(kind.index_key, event), event.get("delta")
             if part is not None and isinstance(text, str):
@@ -152,20 +151,20 @@ class OpenRelayedItem:
                 part.annotations.append(event.get("annotation"))
         elif name in _CALLS_DONE:
             self.growing = ""
-        elif isinstance(given := event.get("part"), dict):
-            self._see_part(name, given, event)
+        elif isinstance(part := event.get("part"), dict):
+            self._record_part(name, part, event)
 
-    def _see_part(self, name: str, given: Json, event: Json) -> None:
-        kind = PART_KINDS.get(str(given.get("type")))
+    def _record_part(self, name: str, part: Json, event: Json) -> None:
+        kind = PART_KINDS.get(str(part.get("type")))
         if kind is None or type(event.get(kind.index_key)) is not int:
             return
         index = (kind.index_key, event[kind.index_key])
         if name == f"{kind.part_events}.added":
-            self.parts[index] = _OpenRelayedPart(kind, given)
+            self.parts[index] = _OpenRelayedPart(kind, part)
             self.begun.add(index)
         elif name == f"{kind.part_events}.done":
             self.parts.pop(index, None)
-            self.finished[kind.list_key].append(given)
+            self.finished[kind.list_key].append(part)
 
     def _part(self, key: str, event: Json) -> _OpenRelayedPart | None:
         index = event.get(key)
@@ -173,35 +172,35 @@ class OpenRelayedItem:
 
 
 class RelayedItems:
-    """Follows the events about items, and enters what they begin and end in the ledger."""
+    """Records the events about items: adds items to the ledger, and finishes them there."""
 
     def __init__(self, ledger: Ledger[OpenRelayedItem, Json, Json]) -> None:
         self._ledger = ledger
-        self.held = 0
-        """Bytes of the answer that are remembered, or nearly so."""
+        self.size = 0
+        """Approximate bytes of the answer that are kept."""
 
     def weigh(self, event: Json, size: int) -> None:
-        """Counts an event of this size: of one that only brings more text that text, of any other all of it."""
+        """Counts an event of this size: only the text of a delta, but all of any other event."""
         delta = event.get("delta")
-        self.held += len(delta) if isinstance(delta, str) and not event.get("logprobs") else size + AN_EVENT
+        self.size += len(delta) if isinstance(delta, str) and not event.get("logprobs") else size + AN_EVENT
 
     def missing(self, name: str, event: Json) -> list[Json]:
-        """What must come before this event and did not: clients look for the part that a delta is of."""
+        """The events that must come before this one and did not: clients need a part before its deltas."""
         item = self._ledger.open.get(event["output_index"])
         if item is None:
             return []
         if name == "response.output_item.done":
             return item.close_parts()
-        begins = item.missing(name, event)
-        return [] if begins is None else [begins]
+        begin = item.missing(name, event)
+        return [] if begin is None else [begin]
 
-    def see(self, name: str, event: Json) -> None:
-        """Notes an event about an item. One that fits nothing, or is malformed, is passed on all the same."""
-        index, given = event["output_index"], event.get("item")
-        if isinstance(given, dict) and name == "response.output_item.added":
-            call = CALLS.get(str(given.get("type")))
-            self._ledger.open[index] = OpenRelayedItem(index, given, growing=f"{call}.delta" if call else "")
-        elif isinstance(given, dict) and name == "response.output_item.done":
-            self._ledger.finish(index, given)
+    def record(self, name: str, event: Json) -> None:
+        """Records an event about an item. An unknown or malformed one is ignored here, and passed on."""
+        index, wire_item = event["output_index"], event.get("item")
+        if isinstance(wire_item, dict) and name == "response.output_item.added":
+            call = CALLS.get(str(wire_item.get("type")))
+            self._ledger.open[index] = OpenRelayedItem(index, wire_item, growing=f"{call}.delta" if call else "")
+        elif isinstance(wire_item, dict) and name == "response.output_item.done":
+            self._ledger.finish(index, wire_item)
         elif (item := self._ledger.open.get(index)) is not None:
-            item.see(name, event)
+            item.record(name, event)

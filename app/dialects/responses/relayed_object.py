@@ -1,10 +1,10 @@
-"""One JSON object from another address of a server that speaks Responses itself, passed on with its ids marked."""
+"""Passes on one JSON object from another path of a server with the Responses API, with its ids marked."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from app.dialects.responses.endings import UNREADABLE, ending
-from app.dialects.responses.marked_ids import marked
+from app.dialects.responses.marks import marked
 from app.dialects.responses.relay import CHARACTERS_PER_TOKEN
 from app.dialects.responses.relay_options import RelayOptions
 from app.dialects.responses.relayed_body import to_responses
@@ -19,21 +19,21 @@ Json = dict[str, Any]
 
 
 class PostedObject(Protocol):
-    """What is asked for at another address."""
+    """The object that is requested at another path."""
 
     @property
     def members(self) -> Collection[str]:
-        """What a request may hold there."""
+        """The fields that a request may have there."""
         ...
 
     @property
     def object(self) -> str:
-        """What the answer calls itself."""
+        """The `object` field of the answer."""
         ...
 
 
 class RelayedObject:
-    """What to ask at that address, and what to pass on of the answer, which comes whole."""
+    """The request body for that path, and the events for its answer, which is one object."""
 
     def __init__(
         self, request: CreateResponse, posted: PostedObject, *, model: str, options: RelayOptions, notes: Json
@@ -43,16 +43,16 @@ class RelayedObject:
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.late_warnings: Sequence[ClientWarning] = ()
         self.notes = notes
-        """For the log."""
+        """Notes for the log."""
         self.problem: Problem | None = None
-        """Why it failed."""
+        """Why the turn failed."""
         self.over = False
         self._object = posted.object
         self._marks_ids = options.ids == "am"
 
     @property
     def length(self) -> int:
-        """How many tokens the ask has, roughly."""
+        """Estimated tokens of the request body."""
         return len(json_bytes(self.ask)) // CHARACTERS_PER_TOKEN + 1
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:  # noqa: ARG002 — nothing is streamed
@@ -60,33 +60,33 @@ class RelayedObject:
         self.ask = {}
         return []
 
-    def receive(self, given: Json) -> list[Event]:
+    def receive(self, body: Json) -> list[Event]:
         """The object, as a last event."""
-        if given.get("object") != self._object:
+        if body.get("object") != self._object:
             return self.fail(UNREADABLE)
-        return self._last(self._marked(given) if self._marks_ids else given, "completed")
+        return self._last(self._marked(body) if self._marks_ids else body, "completed")
 
     def keep_alive(self) -> list[Event]:
         """No events: nothing is streamed."""
         return []
 
     def end(self) -> list[Event]:
-        """The last event where no object came."""
+        """The last event, where no object arrived."""
         return self.fail(UNREADABLE)
 
     def fail(self, problem: Problem) -> list[Event]:
-        """Something broke."""
+        """The last event of a turn that fails because of this problem."""
         self.problem = problem
         return self._last({"error": {"code": problem.code, "message": problem.message}}, "failed")
 
     @staticmethod
-    def _marked(given: Json) -> Json:
-        output = given.get("output")
+    def _marked(body: Json) -> Json:
+        output = body.get("output")
         items = [
             {**item, "id": _marked_id(item["id"])} if isinstance(item, dict) and "id" in item else item
             for item in (output if isinstance(output, list) else [])
         ]
-        return {**given, "id": _marked_id(given.get("id")), "output": items}
+        return {**body, "id": _marked_id(body.get("id")), "output": items}
 
     def _last(self, body: Json, status: str) -> list[Event]:
         self.over = True
@@ -95,5 +95,5 @@ class RelayedObject:
         return [RelayedLast(sequence_number=0, name=self._object.encode(), data=data, body=data, response=response)]
 
 
-def _marked_id(given: Any) -> Any:
-    return marked(given) if isinstance(given, str) else given
+def _marked_id(value: Any) -> Any:
+    return marked(value) if isinstance(value, str) else value

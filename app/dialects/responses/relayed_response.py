@@ -1,4 +1,4 @@
-"""The response inside a relayed answer's events: the upstream's own, with the fields that are ours."""
+"""Keeps the response object of a relayed answer: the upstream's own, with some fields changed or supplied."""
 
 from typing import Any
 
@@ -15,30 +15,30 @@ Json = dict[str, Any]
 
 
 class RelayedResponse:
-    """The response as it was sent last. Its id and its model never change: clients rely on that."""
+    """The response as it was sent last. Its id and model never change: clients rely on that."""
 
     def __init__(self, request: CreateResponse, identity: Identity, marks: Marks) -> None:
         self.sent: Json = {}
         """Empty until the first event."""
         self._request: CreateResponse | None = request
-        """Until the first event, which may have to be made of it."""
+        """Kept until the first event, which may have to be made from it."""
         self._model = request.model
         self._previous = request.previous_response_id
         self._identity = identity
         self._marks = marks
         self._supplied: Json = {}
-        """What the upstream's responses leave out: llama.cpp's first has three fields, and clients read more."""
+        """Fields that the upstream's responses leave out: llama.cpp sends three at first, and clients read more."""
         self._fixed: Json = {}
-        """The fields that never change of a response that was made of the request."""
+        """The fields that never change, where the first response was made from the request."""
 
     @property
     def is_supplied(self) -> bool:
-        """Whether fields of it are not the upstream's."""
+        """Whether some fields are not the upstream's."""
         return bool(self._supplied)
 
     def open(self) -> Json:
-        """The response, made of the request. The upstream's own then has the same fields."""
-        assert self._request is not None  # noqa: S101 — our own misuse: there is one beginning
+        """Makes the first response from the request. The upstream's own then gets the same fields."""
+        assert self._request is not None  # noqa: S101 — our own misuse: a response is opened once
         response = opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
         self.sent = self._supplied = msgspec.to_builtins(response)
         self._fixed = {key: value for key, value in self.sent.items() if key not in MOVING}
@@ -52,7 +52,7 @@ class RelayedResponse:
             self._supplied = {**msgspec.to_builtins(supplied), "created_at": None}
         self._request = None
         sent = {**self._supplied, **response, "model": self._model, "id": self._id_of(response), "output": output}
-        if self._previous is not None:  # the upstream was asked as if nothing had been before
+        if self._previous is not None:  # the upstream got the whole conversation without this field
             sent["previous_response_id"] = self._previous
         before = self.sent.get("created_at") or self._identity.created_at
         sent["created_at"] = whole_seconds(sent.get("created_at"), before)
@@ -60,7 +60,7 @@ class RelayedResponse:
         return self.sent
 
     def fail(self, problem: Problem, output: list[Any]) -> Json:
-        """The response that was sent last, failed."""
+        """The response that was sent last, with the status `failed`."""
         error = {"code": problem.shape.failed_code, "message": problem.failed_message}
         outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
         self.sent = {**self.sent, **outcome, "output": output}
@@ -70,7 +70,7 @@ class RelayedResponse:
         """The id that was sent first: clients refuse a response that changes its id."""
         if "id" in self.sent:
             return str(self.sent["id"])
-        given = response.get("id")
-        if not isinstance(given, str) or not given:
+        upstream_id = response.get("id")
+        if not isinstance(upstream_id, str) or not upstream_id:
             return self._identity.id
-        return self._marks.id(given)
+        return self._marks.id(upstream_id)

@@ -1,14 +1,14 @@
 """Enforces the client's `tool_choice` on a relayed answer: llama.cpp and others ignore it where it is an object.
 
-Calls of functions and of custom tools are checked, because the client runs them. A call that the client does not allow
-is left out of the events, so that later items move up, and of the final response; a warning says so.
+Calls of functions and custom tools are checked, because the client runs them. A call that the client does not allow is
+left out of the events and of the final response, with a warning. Later items get lower positions.
 """
 
 from bisect import bisect_left
 from typing import Any, Final
 
 from app.dialects.responses.positions import ADDED, DONE
-from app.emitter.call_register import LONGEST_NAME, MOST_NAMES
+from app.emitter.call_register import LONGEST_NAME, MOST_NAMES, tool_choice_warnings
 from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from app.protocol.warnings import ClientWarning
 
@@ -16,11 +16,11 @@ Json = dict[str, Any]
 
 CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 NAMED: Final = frozenset({"function", "custom", "namespace"})
-"""Tool types that are chosen by name: all whose calls are checked."""
+"""Tool types that are chosen by name: the ones whose calls are checked."""
 
 
 class ToolChoiceFilter:
-    """Leaves calls out of one answer. Events must have their `output_index`."""
+    """Leaves out the calls of one answer that `tool_choice` does not allow. Events must have an `output_index`."""
 
     def __init__(self, choice: ToolChoice) -> None:
         self._allowed = _allowed(choice)
@@ -34,27 +34,20 @@ class ToolChoiceFilter:
     @property
     def warnings(self) -> list[ClientWarning]:
         """Warnings about the answer so far."""
-        warnings: list[ClientWarning] = []
-        if self._names:
-            details = f"Calls that 'tool_choice' does not allow were left out: {', '.join(self._names)}."
-            warnings.append(ClientWarning("tool_choice", "calls ruled out", details))
-        if self._lacks_call:
-            details = "'tool_choice' demands a tool call, and the model made none that it allows."
-            warnings.append(ClientWarning("tool_choice", "demanded call", details))
-        return warnings
+        return tool_choice_warnings(self._names, lacks_call=self._lacks_call)
 
     def leaves_out(self, name: str, event: Json) -> bool:
-        """Whether this event is about a call that is left out. Any other event gets its new position."""
+        """Whether this event is about a call that is left out. If not, the event gets its new position."""
         index = event["output_index"]
-        at = bisect_left(self._left_out, index)
-        if self._left_out[at : at + 1] == [index]:
+        earlier = bisect_left(self._left_out, index)
+        if self._left_out[earlier : earlier + 1] == [index]:
             return True
         if name in {ADDED, DONE} and self._rules_out(event.get("item")):
-            self._left_out.insert(at, index)
+            self._left_out.insert(earlier, index)
             if len(self._names) < MOST_NAMES:
                 self._names[str(event["item"].get("name"))[:LONGEST_NAME]] = None
             return True
-        event["output_index"] = index - at
+        event["output_index"] = index - earlier
         return False
 
     def final(self, output: list[Any]) -> list[Any]:
@@ -62,7 +55,7 @@ class ToolChoiceFilter:
         return output if self._allowed is None else [item for item in output if not self._rules_out(item)]
 
     def end(self, status: str, items: list[Any]) -> None:
-        """The answer is over, with these items. A hosted tool may be the one that was demanded."""
+        """Checks at the end whether the call that the client demands is there. A hosted tool's call counts too."""
         called = any(isinstance(item, dict) and str(item.get("type")).endswith("_call") for item in items)
         self._lacks_call = self._demands and status == "completed" and not called
 

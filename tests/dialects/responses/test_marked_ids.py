@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dialects.responses.marked_ids import marked, original
+from app.dialects.responses.marks import marked, original
 
 
 @pytest.mark.parametrize(
