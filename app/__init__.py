@@ -35,19 +35,25 @@ The map
 
 The walk
 --------
-    POST -> transports/http_turns   the caller; a slot; then the body (websocket: transports/websocket)
-            turns/lifecycle         around all that follows: holds slot and log line, closes the upstream
-         -> turns/service           conducts the turn, from the body to an upstream that is asked
+    POST -> transports/http_turns   opens turns/lifecycle, which is around all that follows: takes the slot, writes the
+                                    log line, closes the upstream. Inside of it: the caller (transports/auth), a slot,
+                                    then the body (websocket: transports/websocket)
+         -> turns/service           conducts the turn and makes its pump (two, by turns/summary_first, if a summary
+                                    comes first)
          -> parsing/request_body    the body as nouns, or a refusal
-         -> catalogue               the route: upstream, model name, fallbacks; makes the turn in its dialect
+         -> catalogue               the route: upstream, model name, fallbacks. Its `begin` makes the turn in its
+                                    dialect, with images and files fetched (fetching/)
          -> dialects/chat/turn      calls prompt/build (prompt and warnings) and chat/encode (the ask);
                                     for a Responses upstream dialects/responses/relay, without a prompt
          -> turns/pump              starts a task that asks and draws payloads
-         -> turns/attempts          upstreams/*.open(ask): breaker, retries, fallbacks up to the first payload;
-                                    a refusal is an HTTP status, unless `first_payload_wait` has passed:
-                                    then turns/opening has sent the first events
-         -> turns/pump              payload -> chat/decode -> deltas -> emitter -> events
-         -> transports/sse          bytes; the slot is given back before the last event
+         -> turns/attempts          in that task: upstreams/*.open(ask): breaker, retries, fallbacks (each a new turn
+                                    in its own dialect) up to the first payload
+         -> turns/pump              `open` waits `first_payload_wait`: a refusal until then is an HTTP status; after it
+                                    turns/opening makes the first events
+         -> turns/pump              `batches`: payload -> the turn's `receive` -> events
+                                    (chat: chat/decode -> deltas -> emitter; relay: by itself)
+         -> turns/lifecycle         `watch` logs the events and gives back the slot before the last batch
+         -> transports/http_turns   sends them as bytes made by transports/sse
 
 `docs/decisions/` records the reasons.
 """

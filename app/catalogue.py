@@ -9,13 +9,13 @@ import msgspec
 
 from app.codex_catalog import ModelCard
 from app.compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
+from app.compaction.remaining_history import expanded, expanded_body
 from app.compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
-from app.compaction.window import expanded, expanded_body
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
-from app.dialects.responses.relayed_object import RelayedObject
+from app.dialects.responses.whole_answer import RelayedObject
 from app.off_loop import off_loop
 from app.protocol.ids import NewId
 from app.protocol.problems import ProblemError, refuse

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from app.bridges.table import BridgeTable
-from app.compaction.summary_text import SUM_UP, written_summary
-from app.compaction.window import (
+from app.compaction.remaining_history import (
     MOST_VERBATIM,
     SET_UP,
     SplitConversation,
@@ -27,6 +26,7 @@ from app.compaction.window import (
     triggered,
     whole_window,
 )
+from app.compaction.summary_text import SUM_UP, written_summary
 from app.emitter.deltas import Stopped, UsageReported
 from app.emitter.emitter import Emitter
 from app.emitter.opening_response import opening_response

@@ -14,13 +14,13 @@ from typing import assert_never
 from app.emitter import deltas as d
 from app.emitter import rules
 from app.emitter.call_register import CallRegister, RuledOut, ToolTable
-from app.emitter.finished_items import image, whole_item
 from app.emitter.for_codex import client_rules
 from app.emitter.ledger import Ledger
 from app.emitter.lifecycle_events import Lifecycle, used_together
 from app.emitter.open_items import ItemPosition, OpenItem, OpenMessage
 from app.emitter.open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
 from app.emitter.white_space import WaitingSpace
+from app.emitter.whole_items import image, whole_item
 from app.protocol import events as e
 from app.protocol.ids import NewId
 from app.protocol.output_items import OutputItem

@@ -4,8 +4,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from app.bridges.action_calls import ActionBridge, read_limit, read_object
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall
-from app.bridges.open_action import ActionBridge, read_limit, read_object
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.input_parts import ParsedContent
 from app.protocol.request.shape import Shape

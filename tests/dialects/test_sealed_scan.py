@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from app.compaction.window import Window, expanded, expanded_body, sealed_window
+from app.compaction.remaining_history import Window, expanded, expanded_body, sealed_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compaction.window import Compaction
+from app.compaction.remaining_history import Compaction
 from app.emitter.deltas import (
     AnnotationAdded,
     Broke,

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app.compaction.window import Compaction
+from app.compaction.remaining_history import Compaction
 from app.emitter.deltas import (
     AnnotationAdded,
     Broke,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compaction.window import expanded
+from app.compaction.remaining_history import expanded
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.build import build

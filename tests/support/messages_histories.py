@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
+from app.compaction.remaining_history import Window, sealed_window
 from app.compaction.summary_text import INTRODUCTION
-from app.compaction.window import Window, sealed_window
 from app.emitter.open_reasoning import StatePiece
 from app.prompt.sealed_state import StateSealer
 from tests.support.chat_requests import call, output, user

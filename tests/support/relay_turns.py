@@ -6,7 +6,7 @@ from copy import deepcopy
 from itertools import count
 from typing import Any
 
-from app.compaction.window import expanded_body
+from app.compaction.remaining_history import expanded_body
 from app.dialects.responses.marks import marked_seal, tag_of
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions

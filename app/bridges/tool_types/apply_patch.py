@@ -5,9 +5,9 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from app.bridges.action_calls import ActionBridge, read_object
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import ActionBridge, read_object
 from app.bridges.registry import BRIDGES
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.shape import Shape

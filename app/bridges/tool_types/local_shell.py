@@ -6,9 +6,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import Field
 
+from app.bridges.action_calls import ActionBridge, read_limit, read_object, read_strings
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import ActionBridge, read_limit, read_object, read_strings
 from app.bridges.registry import BRIDGES
 from app.protocol.output_items import ItemStatus, OutputItem
 from app.protocol.request.shape import Shape

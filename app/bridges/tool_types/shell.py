@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from pydantic import Field
 
+from app.bridges.action_calls import ActionBridge, OpenAction, read_limit, read_object, read_strings
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.naming import Names
-from app.bridges.open_action import ActionBridge, OpenAction, read_limit, read_object, read_strings
 from app.bridges.registry import BRIDGES
 from app.protocol import events as e
 from app.protocol.output_items import ItemStatus, OutputItem

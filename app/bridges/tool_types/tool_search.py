@@ -4,10 +4,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from app.bridges.action_calls import ActionBridge, read_object
 from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from app.bridges.namespace_members import members
 from app.bridges.naming import Names
-from app.bridges.open_action import ActionBridge, read_object
 from app.bridges.registry import BRIDGES
 from app.bridges.schema import for_chat
 from app.protocol.output_items import ItemStatus, OutputItem

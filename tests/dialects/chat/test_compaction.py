@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.compaction.remaining_history import Window, opened_window
 from app.compaction.summary_text import CUT, SUM_UP
-from app.compaction.window import Window, opened_window
 from app.dialects.chat.chat_options import ChatOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import assistant, call, output, user

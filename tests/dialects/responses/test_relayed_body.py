@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.compaction.window import Window, sealed_window
+from app.compaction.remaining_history import Window, sealed_window
 from app.dialects.responses.relayed_body import UNREADABLE
 from app.options import ServerOptions
 from app.protocol.problems import ProblemError
