@@ -70,7 +70,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each value comes from, by its path: `{"server.port": "--port", "upstreams.x.api_key": "env:X_KEY"}`."""
     notes: tuple[str, ...] = ()
-    """Remarks on what is no mistake, but may be one."""
+    """Remarks on things that may be mistakes."""
 
     @property
     def serves_page(self) -> bool:

@@ -1,4 +1,4 @@
-"""`load`: from file, environment and flags to `Settings`, or to all mistakes in them."""
+"""`load`: reads file, environment and flags, and returns `Settings` or raises all mistakes in them."""
 
 import os
 import re
@@ -26,7 +26,7 @@ _ROWS: dict[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
     "models": Model,
 }
 
-_WORDS: dict[str, str] = {
+_MESSAGES: dict[str, str] = {
     "missing": "is missing",
     "string_pattern_mismatch": "must be small letters, digits, _ and -",
     "string_type": "must be a text in quotes",
@@ -39,7 +39,7 @@ _WORDS: dict[str, str] = {
     "float_parsing": "must be a number",
     "finite_number": "must be a number",
 }
-"""The words for pydantic's kinds of errors."""
+"""The messages for pydantic's kinds of errors."""
 
 _OPEN_TO_ALL = (
     "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, "
@@ -56,7 +56,7 @@ def load(
     environ: Mapping[str, str] | None = None,
     folder: FilePath = FilePath(),
 ) -> Settings:
-    """Flags over environment over file over defaults.
+    """The settings: flags override the environment, the file and the defaults, in this order.
 
     `flags` by their names (`{"port": 9000, "upstream": "http://…"}`, None for one not given); `environ` is the
     process's own unless given; `folder` is where `config.toml` is looked for. Raises `ConfigMistakesError` with all
@@ -67,25 +67,25 @@ def load(
     named = flags.get("config")
     sources.read_file(named if isinstance(named, str) else None)
     if sources.mistakes and not sources.locations:
-        raise ConfigMistakesError(sources.mistakes)  # the file is unreadable, and what follows from that is no mistake
+        raise ConfigMistakesError(sources.mistakes)  # without the file, other mistakes would be false
     sources.read_environment()
     sources.read_flags(flags)
     _complete_upstreams(sources)
 
     tables: Tables | None = None
-    found: list[Mistake] = []
+    mistakes: list[Mistake] = []
     try:
         tables = Tables.model_validate(sources.data)
     except ValidationError as error:
         for detail in error.errors(include_url=False, include_context=True, include_input=True):
             path = tuple(detail["loc"])
             if not any(path[: len(unknown)] == unknown for unknown in sources.unknown):
-                found.append(_mistake(sources, path, detail))
-    found = [*sources.mistakes, *found, *_loose_ends(sources)]
+                mistakes.append(_mistake(sources, path, detail))
+    mistakes = [*sources.mistakes, *mistakes, *_reference_mistakes(sources)]
     if tables and not tables.keys and not tables.server.insecure_no_auth and not is_loopback(tables.server.host):
-        found.append(Mistake(sources.where(("server", "host")), "server.host", _OPEN_TO_ALL))
-    if tables is None or found:
-        raise ConfigMistakesError(sorted(found, key=_reading_order))
+        mistakes.append(Mistake(sources.where(("server", "host")), "server.host", _OPEN_TO_ALL))
+    if tables is None or mistakes:
+        raise ConfigMistakesError(sorted(mistakes, key=_reading_order))
     bare = not tables.models and not tables.upstreams
     return Settings(
         server=tables.server,
@@ -118,29 +118,29 @@ def _reading_order(mistake: Mistake) -> tuple[str, int]:
 
 
 def _mistake(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
-    """One of pydantic's errors, in words for users."""
+    """One of pydantic's errors as a message for users."""
     context = detail.get("ctx", {})
     value = detail["input"]
     match detail["type"]:
         case "extra_forbidden":
-            words = f"is not a setting here{_elsewhere(path)}"
+            message = f"is not a setting here{_elsewhere(path)}"
         case "literal_error":
             choices = [word.strip("'") for word in re.split(", | or ", context["expected"])]
-            words = f"must be one of {', '.join(choices)}"
-            words += did_you_mean(value, choices) if isinstance(value, str) else ""
+            message = f"must be one of {', '.join(choices)}"
+            message += did_you_mean(value, choices) if isinstance(value, str) else ""
         case "value_error":
-            words = str(context["error"])
+            message = str(context["error"])
         case "model_type" | "dict_type":
-            words = f"must be a table: [{spelled(path)}]"
+            message = f"must be a table: [{spelled(path)}]"
         case "tuple_type":
-            words = f"must be a list of tables: [[{spelled(path)}]]" if path == ("keys",) else "must be a list"
+            message = f"must be a list of tables: [[{spelled(path)}]]" if path == ("keys",) else "must be a list"
         case other:
-            words = _WORDS.get(other) or re.sub(r"^\w+ should", "must", detail["msg"])
-    return Mistake(sources.where(path), spelled(path), words)
+            message = _MESSAGES.get(other) or re.sub(r"^\w+ should", "must", detail["msg"])
+    return Mistake(sources.where(path), spelled(path), message)
 
 
 def _elsewhere(path: Path) -> str:
-    """A hint at the setting that may have been meant by an unknown key."""
+    """A hint at the setting that may be meant by an unknown key."""
     word = str(path[-1])
     if len(path) == 1:
         near = did_you_mean(word, _ROWS)
@@ -149,8 +149,8 @@ def _elsewhere(path: Path) -> str:
     return did_you_mean(word, table.model_fields)
 
 
-def _loose_ends(sources: Sources) -> Iterable[Mistake]:
-    """Mistakes between tables: names of nothing, names given twice, no model to serve."""
+def _reference_mistakes(sources: Sources) -> Iterable[Mistake]:
+    """Mistakes between tables: unknown upstreams, duplicate keys, no model to serve."""
     upstreams = _table(sources.data.get("upstreams"))
     models = _table(sources.data.get("models"))
     for name, model in models.items():
@@ -170,12 +170,12 @@ def _loose_ends(sources: Sources) -> Iterable[Mistake]:
             yield Mistake(sources.where(path), spelled(path), 'is no pattern: only "*" alone stands for other names')
     if upstreams and not models:
         path = ("upstreams",)
-        words = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
-        yield Mistake(sources.where(path), spelled(path), words)
-    yield from _twice(sources)
+        message = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
+        yield Mistake(sources.where(path), spelled(path), message)
+    yield from _duplicate_keys(sources)
 
 
-def _twice(sources: Sources) -> Iterable[Mistake]:
+def _duplicate_keys(sources: Sources) -> Iterable[Mistake]:
     keys = sources.data.get("keys")
     for field in ("name", "sha256", "value"):
         seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Mistakes of a configuration: where each is, and what is wrong."""
+"""Mistakes in a configuration: the location and the message of each."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class ConfigMistakesError(Exception):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)` for a word that looks like a known one, otherwise nothing."""
+    """` (did you mean …?)` for a word that is similar to a known one, otherwise an empty text."""
     by_small_letters = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_small_letters, n=1, cutoff=0.6)
     return f" (did you mean {by_small_letters[near[0]]}?)" if near else ""

@@ -1,4 +1,4 @@
-"""A text that is not printed, logged or dumped."""
+"""`Secret`, a text that is never printed, logged or dumped."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from pydantic_core import CoreSchema, core_schema
 
 
 class Secret:
-    """A key. Only `reveal()` gives it; printing, logging or dumping it does not.
+    """A key. Only `reveal()` returns its text; printing, logging or dumping it does not show it.
 
-    Refuses to be empty and to hold white space or anything but printable ASCII: it travels in an HTTP header.
+    It must not be empty, and may only hold printable ASCII without spaces: it is sent in an HTTP header.
     """
 
     __slots__ = ("_text",)
@@ -39,18 +39,18 @@ class Secret:
         return hash(self._text)
 
     def __reduce__(self) -> str:
-        message = "a Secret does not let itself be copied to a file or another process"
+        message = "a Secret cannot be pickled"
         raise TypeError(message)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read from a string, or taken as it is."""
-        made = core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
-        taken = core_schema.is_instance_schema(cls)
+        """Accepts a string, or a `Secret` unchanged."""
+        from_text = core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
+        unchanged = core_schema.is_instance_schema(cls)
         return core_schema.lax_or_strict_schema(
             core_schema.no_info_before_validator_function(
-                lambda value: value.reveal() if isinstance(value, cls) else value, made
+                lambda value: value.reveal() if isinstance(value, cls) else value, from_text
             ),
-            taken,
+            unchanged,
             serialization=core_schema.plain_serializer_function_ser_schema(repr),
         )

@@ -1,4 +1,4 @@
-"""The server itself: how it listens, what it seals with, who may come in."""
+"""The tables of the server itself: how it listens, its limits, sealing, and the keys of clients."""
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -126,7 +126,7 @@ class Server(ServerOptions, _ServerLimits):
 
     @property
     def hosts(self) -> tuple[str, ...] | None:
-        """Whom a Host header may name beside this machine; none where it may name anybody."""
+        """The hosts that a Host header may name in addition to this machine; None if it may name any."""
         if "*" in self.allowed_hosts or not (self.allowed_hosts or is_loopback(self.host)):
             return None
         return (*self.allowed_hosts, self.host.strip("[]").lower())
@@ -171,13 +171,13 @@ class KeyTable(Table):
         return self
 
     def key(self) -> "Key":
-        """The key as it is kept."""
+        """The key with its digest instead of its value."""
         if self.value is not None:
             digest = sha256(self.value.reveal().encode()).digest()
         elif self.sha256 is not None:
             digest = bytes.fromhex(self.sha256)
         else:
-            raise AssertionError  # pragma: no cover — refused when it was read
+            raise AssertionError  # pragma: no cover — refused by `_one_of_both`
         return Key(
             name=self.name,
             digest=digest,
@@ -206,11 +206,11 @@ class Key:
     owner: str = field(init=False, compare=False)
     """The caller that limits, seals and remembered turns belong to; empty where no keys are configured.
 
-    Callers with a key of their own are told apart by it, and no configured name equals such a caller's.
+    Callers with a key of their own are distinguished by it, and no configured name equals such a caller's.
     """
 
     def __post_init__(self) -> None:
-        """Names the owner once: a request asks for it many times."""
+        """Computes the owner once: a request reads it many times."""
         owner = f"key:{self.name}" if self.digest else ""
         if self.own is not None:
             owner = f"guest:{sha256(b'am-proxy owner ' + self.own.reveal().encode()).hexdigest()}"
@@ -218,7 +218,7 @@ class Key:
 
     @property
     def may_use_all(self) -> bool:
-        """Whether no public name is closed to this key."""
+        """Whether this key may use every public name."""
         return "*" in self.models
 
     def may_use(self, model: str) -> bool:

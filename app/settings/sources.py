@@ -1,4 +1,4 @@
-"""Where settings come from: file, environment, flags. Merged into one plain dict, each value with its origin."""
+"""Reads settings from file, environment and flags, and merges them into one dict, with the origin of each value."""
 
 import re
 import tomllib
@@ -39,7 +39,7 @@ _FLAGS: dict[str, Path] = {
 
 
 class Sources:
-    """Reads and merges file, environment and flags. What cannot be read is a mistake, and its path is in `unknown`."""
+    """Reads and merges file, environment and flags. A value that cannot be read is a mistake, and `unknown`."""
 
     def __init__(self, environ: Mapping[str, str], folder: FilePath) -> None:
         self.environ = environ
@@ -62,7 +62,7 @@ class Sources:
         return self.locations.get(path, "")
 
     def read_file(self, flag: str | None) -> None:
-        """The file named by the flag or `AM_CONFIG`, else `config.toml` where there is one."""
+        """Reads the file named by the flag or `AM_CONFIG`, else `config.toml` if it exists."""
         name = flag or self.environ.get("AM_CONFIG")
         path = self.folder / (name or DEFAULT_FILE)
         if not name and not path.is_file():
@@ -83,9 +83,9 @@ class Sources:
             line = raw.count(b"\n", 0, error.start) + 1
             self.mistakes.append(Mistake(f"{shown}:{line}", "", "is not UTF-8 text"))
             return
-        self._take_text(shown, text, path.parent)
+        self._read_text(shown, text, path.parent)
 
-    def _take_text(self, shown: str, text: str, folder: FilePath) -> None:
+    def _read_text(self, shown: str, text: str, folder: FilePath) -> None:
         try:
             data = tomllib.loads(text)
             lines = lines_of(text)
@@ -101,7 +101,7 @@ class Sources:
         self.data = self._filled(data, (), folder)
 
     def _filled(self, value: Any, path: Path, folder: FilePath) -> Any:
-        """The same value, its strings with `env:`, `file:` and `${…}` filled in."""
+        """The same value, with `env:`, `file:` and `${…}` in its strings replaced."""
         match value:
             case dict():
                 return {name: self._filled(inner, (*path, name), folder) for name, inner in value.items()}
@@ -115,24 +115,24 @@ class Sources:
                 return value
 
     def _interpolated(self, text: str, path: Path) -> str:
-        def put(found: re.Match[str]) -> str:
-            if found[0] == "$${":
+        def replacement(match: re.Match[str]) -> str:
+            if match[0] == "$${":
                 return "${"
-            name = found["name"]
+            name = match["name"]
             if name is None:
-                self._miss(path, f"{found[0]} is not ${{NAME}} or ${{NAME:-otherwise}}")
+                self._add_unknown(path, f"{match[0]} is not ${{NAME}} or ${{NAME:-otherwise}}")
                 return ""
             value = self.environ.get(name, "")
-            if found["otherwise"] is not None:
-                return value or found["otherwise"]
+            if match["otherwise"] is not None:
+                return value or match["otherwise"]
             if name not in self.environ:
-                self._miss(path, f"the environment variable {name} is not set{did_you_mean(name, self.environ)}")
+                self._add_unknown(path, f"the environment variable {name} is not set{did_you_mean(name, self.environ)}")
             return value
 
-        return _VARIABLE.sub(put, text)
+        return _VARIABLE.sub(replacement, text)
 
     def _resolved(self, text: str, path: Path, folder: FilePath) -> str:
-        """What `env:NAME` and `file:PATH` stand for; any other text is itself."""
+        """The value of `env:NAME` or `file:PATH`; any other text is returned unchanged."""
         scheme, colon, rest = text.partition(":")
         self.origins[path] = self.where(path)
         if not colon or scheme not in {"env", "file"}:
@@ -143,26 +143,26 @@ class Sources:
         try:
             raw = (folder / rest).read_bytes()
         except (OSError, ValueError) as error:
-            self._miss(path, f"the file {rest} cannot be read: {_reason(error)}")
+            self._add_unknown(path, f"the file {rest} cannot be read: {_reason(error)}")
             return ""
         value = raw.decode("utf-8", "replace").strip()
         if not value:
-            self._miss(path, f"the file {rest} is empty")
+            self._add_unknown(path, f"the file {rest} is empty")
         elif len(raw) > _MAX_SECRET_BYTES:
-            self._miss(path, f"the file {rest} is too large to hold a setting")
+            self._add_unknown(path, f"the file {rest} is too large to hold a setting")
         return value
 
     def variable(self, name: str, path: Path) -> str:
-        """What this environment variable holds, as the value at this path."""
+        """The value of this environment variable, for the setting at this path."""
         self.origins[path] = f"env:{name}"
         value = self.environ.get(name, "")
         if not value:
             state = "is empty" if name in self.environ else f"is not set{did_you_mean(name, self.environ)}"
-            self._miss(path, f"the environment variable {name} {state}")
+            self._add_unknown(path, f"the environment variable {name} {state}")
         return value
 
     def read_environment(self) -> None:
-        """Every `AM_…` that is set and not empty."""
+        """Reads every `AM_…` that is set and not empty."""
         for name, path in _ENVIRONMENT.items():
             if text := self.environ.get(name):
                 self._put(path, name, text)
@@ -181,14 +181,14 @@ class Sources:
     def _read_seal_key(self) -> None:
         text = self.environ.get(SEAL_KEY)
         seal = self.data.setdefault("seal", {}) if text else None
-        if text and isinstance(seal, dict) and not seal.get("keys"):  # no table is a mistake of the file
+        if text and isinstance(seal, dict) and not seal.get("keys"):  # otherwise a mistake in the file
             path = ("seal", "keys")
             self.locations[path] = SEAL_KEY
             seal["keys"] = [self._resolved(text, (*path, 0), self.folder)]
             self.origins[path] = SEAL_KEY
 
     def read_flags(self, flags: Mapping[str, object]) -> None:
-        """Every flag that was given; None is one that was not."""
+        """Reads every flag; None is one that was not given."""
         for name, path in _FLAGS.items():
             value = flags.get(name)
             if value is not None:
@@ -197,7 +197,7 @@ class Sources:
             self._serve_given()
 
     def _serve_given(self) -> None:
-        """Give every name that the file does not know to the upstream that came without a file."""
+        """Adds the upstream of the environment or the flags, for every model name that the file does not have."""
         if "base_url" not in self.given:
             for field in self.given:
                 location = self.where((*_GIVEN, field))
@@ -207,7 +207,7 @@ class Sources:
         upstreams = self.data.setdefault("upstreams", {})
         models = self.data.setdefault("models", {})
         if not isinstance(upstreams, dict) or not isinstance(models, dict):
-            return  # a mistake of the file, which pydantic reports
+            return  # a mistake in the file, which pydantic reports
         if GIVEN in upstreams:  # merging the two would send the key of one to the address of the other
             self.mistakes.append(
                 Mistake(location, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
@@ -219,12 +219,12 @@ class Sources:
         self.origins["models", "*", "upstream"] = location
 
     def _put(self, path: Path, location: str, value: object) -> None:
-        """Set one value over whatever was there."""
+        """Sets one value, in place of a former one."""
         table = self.given
         if path[:-1] != _GIVEN:
             table = self.data.setdefault(str(path[0]), {})
             if not isinstance(table, dict):
-                return  # a mistake of the file, as above
+                return  # a mistake in the file, as above
         self.locations[path] = location
         self.unknown.discard(path)
         self.mistakes = [mistake for mistake in self.mistakes if mistake.path != spelled(path)]
@@ -234,7 +234,7 @@ class Sources:
             self.origins[path] = location
         table[str(path[-1])] = value
 
-    def _miss(self, path: Path, message: str) -> None:
+    def _add_unknown(self, path: Path, message: str) -> None:
         self.unknown.add(path)
         self.mistakes.append(Mistake(self.where(path), spelled(path), message))
 

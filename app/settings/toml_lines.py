@@ -1,4 +1,4 @@
-"""On which line each key of a TOML text stands; the standard reader does not say.
+"""Finds the line of each key in a TOML text, which the standard reader does not report.
 
 It only sees text that the standard reader has accepted, so it refuses nothing and can be small.
 """
@@ -41,7 +41,7 @@ class _Lines:
         return self.lines
 
     def header(self) -> Path:
-        """`[a.b]` or `[[a.b]]`: the table that the next keys belong to. A name on the way may be an array's last."""
+        """`[a.b]` or `[[a.b]]`: the table of the next keys. A name before the last may mean an array's end."""
         array = self.text.startswith("[[", self.at)
         line = self.line()
         self.at += 2 if array else 1
@@ -60,7 +60,7 @@ class _Lines:
         return path
 
     def pair(self, table: Path) -> Path:
-        """`key = value`; gives the table back, for the keys that follow."""
+        """Reads `key = value`; returns the table, for the keys that follow."""
         line = self.line()
         path = table
         for name in self.key():
@@ -96,7 +96,7 @@ class _Lines:
                 self.skip(_SCALAR)
 
     def key(self) -> list[str]:
-        """A dotted key, up to and without what follows it."""
+        """Reads a dotted key."""
         names = []
         while True:
             self.skip(_SPACE)

@@ -77,14 +77,14 @@ class Upstream(ChatCompat, _UpstreamConnection):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_its_provider_is(cls, data: Any) -> Any:
-        """Settings that are not given are those of a known provider that is asked directly."""
+    def _with_settings_of_provider(cls, data: Any) -> Any:
+        """Fills in settings that are not given with those of a known provider that is asked directly."""
         if not isinstance(data, dict) or data.get("via") != "chat" or not isinstance(data.get("provider"), str):
             return data
         return provider_of(data["provider"]).settings | data
 
     @model_validator(mode="after")
-    def _knows_its_settings(self) -> Self:
+    def _has_only_its_settings(self) -> Self:
         for name in type(self).model_fields:
             if name in self.model_fields_set and not self.takes(name):
                 kinds = _ONLY[name].replace(" or ", '" or "')

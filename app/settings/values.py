@@ -1,4 +1,4 @@
-"""Types of single values, which check them: names, addresses, numbers of seconds."""
+"""Types that check single values: names, addresses, numbers of seconds."""
 
 import re
 from ipaddress import ip_address
@@ -14,7 +14,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
 def _name(text: str) -> str:
-    """A name: not empty, and without characters that cannot be seen."""
+    """A name: not empty, and without invisible characters."""
     if not text or text != text.strip() or not text.isprintable():
         message = "must be a name without spaces around it and without control characters"
         raise ValueError(message)
@@ -49,7 +49,7 @@ def _address(url: str) -> str:
 
 
 def _collector(url: str) -> str:
-    """An address, or nothing."""
+    """An address, or an empty text."""
     return url and _address(url)
 
 
@@ -71,7 +71,7 @@ def _origin(text: str) -> str:
 
 
 def _host(text: str) -> str:
-    """A name or address as it stands in a Host header, without the port."""
+    """A name or address as in a Host header, without the port."""
     if text != "*" and not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?", text):
         message = 'must be a host name or address without a port, or "*"'
         raise ValueError(message)
@@ -79,7 +79,7 @@ def _host(text: str) -> str:
 
 
 def _split(value: object) -> object:
-    """A list, also as an environment variable holds one: with commas."""
+    """A list, or a text with commas, as in an environment variable."""
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
