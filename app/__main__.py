@@ -1,4 +1,4 @@
-"""`python -m app`: the command line. Nothing else."""
+"""`python -m app`: the command line."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The text that `am-proxy serve` prints when it is ready: address, models, keys, and how to try it."""
+"""The text that `am-proxy serve` prints when it is ready: address, models, keys, and examples."""
 
 import json
 

@@ -17,9 +17,9 @@ _WIDTH = 44
 
 
 def check(settings: Settings, *, probed: bool = False, only: str | None = None) -> int:
-    """Print the settings, or what a probe of the upstreams (only of `only`, if given) finds.
+    """Print the settings, or the results of a probe of the upstreams (only of `only`, if given).
 
-    All mistakes but one are found when the configuration is loaded: only litellm knows its providers.
+    Loading the configuration has found all mistakes but one: only litellm knows its providers.
     """
     if mistakes := list(_unknown_providers(settings)):
         print(*mistakes, sep="\n", file=sys.stderr)
@@ -41,8 +41,8 @@ def _unknown_providers(settings: Settings) -> Iterator[Mistake]:
     for name, upstream in named.items():
         if upstream.provider is not None and upstream.provider not in known:
             path = f"upstreams.{_key(name)}.provider"
-            words = f"litellm knows no provider {upstream.provider!r}{did_you_mean(upstream.provider, known)}"
-            yield Mistake(settings.origins.get(path, ""), path, words)
+            message = f"litellm knows no provider {upstream.provider!r}{did_you_mean(upstream.provider, known)}"
+            yield Mistake(settings.origins.get(path, ""), path, message)
 
 
 def _lines(settings: Settings) -> Iterator[str]:
@@ -51,8 +51,8 @@ def _lines(settings: Settings) -> Iterator[str]:
     yield from _table("[server]", "server", settings.server.model_dump(), origins)
     # `iter`, since it has a field named `keys`, which dict() would call
     yield from _table("[seal]", "seal", dict(iter(settings.seal)), origins)
-    for place, key in enumerate(settings.keys):
-        path = f"keys[{place}]"
+    for index, key in enumerate(settings.keys):
+        path = f"keys[{index}]"
         origin = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")
         shown = {"name": key.name, "sha256": key.digest.hex()[:8] + "…", "models": list(key.models)}
         yield from _table("[[keys]]", path, shown, {**origins, f"{path}.sha256": f"set, from {origin}"})
@@ -62,7 +62,7 @@ def _lines(settings: Settings) -> Iterator[str]:
         for name, row in rows.items():
             path = f"{kind}.{_key(name)}"
             shown = {key: value for key, value in row if not isinstance(row, Upstream) or row.takes(key)}
-            if isinstance(row, Model):  # one of both is given
+            if isinstance(row, Model):  # it has one of the two
                 del shown["upstream" if row.upstreams else "upstreams"]
             yield from _table(f"[{path}]", path, shown, origins)
     for name, upstream in settings.upstreams.items():
@@ -80,11 +80,11 @@ def _pairs(values: Mapping[str, object], path: str, origins: Mapping[str, str]) 
     for name, value in values.items():
         if value is None:
             continue
-        if isinstance(value, BaseModel):  # a table within: its keys, dotted
-            yield from _pairs({f"{name}.{key}": held for key, held in value}, path, origins)
+        if isinstance(value, BaseModel):  # a nested table: its keys, dotted
+            yield from _pairs({f"{name}.{key}": inner for key, inner in value}, path, origins)
             continue
         if isinstance(value, dict):
-            yield from _pairs({f"{name}.{_key(key)}": held for key, held in value.items()}, path, origins)
+            yield from _pairs({f"{name}.{_key(key)}": inner for key, inner in value.items()}, path, origins)
             continue
         origin = origins.get(f"{path}.{name}", "default")
         match value:
@@ -93,7 +93,7 @@ def _pairs(values: Mapping[str, object], path: str, origins: Mapping[str, str]) 
             case (Secret(), *_):
                 line = f"{name} = {json.dumps(['***'] * len(value))}"
                 origin = "set, from " + ", ".join(
-                    origins.get(f"{path}.{name}[{place}]", origin) for place in range(len(value))
+                    origins.get(f"{path}.{name}[{index}]", origin) for index in range(len(value))
                 )
             case float() if value.is_integer():
                 line = f"{name} = {int(value)}"

@@ -1,7 +1,7 @@
-"""`am-proxy check --probe`: which dialects each upstream speaks, and which `via` suits it.
+"""`am-proxy check --probe`: tests which dialects each upstream supports, and recommends a `via` for it.
 
-Each server is asked one question after the other, for small ones answer one at a time; several servers are asked at
-the same time.
+Each server gets one question after the other, because small ones answer one at a time; several servers are asked at the
+same time.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ _TITLES: Final[dict[Via, str]] = {
     "responses": "Responses",
     "litellm": "through litellm",
 }
-"""In the order in which they are recommended. Most servers speak chat completions best, and what they lack there is
-supplied here; with Responses, their events are passed on as they are."""
+"""In the order in which they are recommended. Most servers support chat completions best, and this proxy supplies what
+they lack; the events of a Responses server are passed on as they are."""
 _CUSTOM_TOOL: Final = "answer"
 _CALL_CUSTOM_TOOL: Final[dict[str, Any]] = {
     "input": "Is water wet? Call the tool `answer`.",
@@ -36,24 +36,24 @@ _CALL_CUSTOM_TOOL: Final[dict[str, Any]] = {
     ],
     "tool_choice": {"type": "custom", "name": _CUSTOM_TOOL},
 }
-_NOT_SPOKEN: Final = (
+_OTHER_DIALECT: Final = (
     "The upstream sent an invalid answer",
     "The upstream failed with status 405",
     "The upstream failed with status 501",
 )
-"""How the message begins where a server speaks something else."""
+"""The beginnings of messages about a server that does not support the dialect."""
 
 
 class Report(NamedTuple):
-    """One upstream: whether it works as it is configured, and what to print."""
+    """The result for one upstream: whether it works as configured, and what to print."""
 
     works: bool
     rows: list[tuple[str, str]]
-    """Titles and words."""
+    """Titles and texts."""
 
 
 def probe(settings: Settings, only: str | None = None) -> int:
-    """Print what is found of every upstream, or of `only`. Gives 1 where one does not work as it is configured."""
+    """Print a report on every upstream, or on `only`. Returns 1 if one does not work as configured."""
     return asyncio.run(_probe(settings, only))
 
 
@@ -63,8 +63,8 @@ async def _probe(settings: Settings, only: str | None) -> int:
         names = [name for name in settings.upstreams if only in (None, name)]
         for task in [group.create_task(_report(settings, name)) for name in names]:
             report = await task
-            for title, words in report.rows:
-                show(title, words, settings.upstreams.values())
+            for title, text in report.rows:
+                show(title, text, settings.upstreams.values())
             works = works and report.works
     await close_connections()
     return 0 if works else 1
@@ -84,9 +84,9 @@ async def _report(settings: Settings, name: str) -> Report:
     listed = await listed_models(upstream)
     model, why = model_for(settings, name, listed)
     if upstream.via == "litellm":
-        await asyncio.to_thread(load)  # it takes seconds that are not the server's
-    ways = [via for via in _TITLES if via != "litellm" or upstream.via == "litellm"]
-    answers = {via: await _answer(via, upstream, model, listed) for via in ways}
+        await asyncio.to_thread(load)  # loading takes seconds, which must not count as the server's
+    tried = [via for via in _TITLES if via != "litellm" or upstream.via == "litellm"]
+    answers = {via: await _answer(via, upstream, model, listed) for via in tried}
     works = any(via == upstream.via and answer.state == "works" for via, answer in answers.items())
     rows += [_row("reachable", "yes"), _row("asked for", f"{model[:100]} ({why})")]
     rows += [_row(_TITLES[via], answer.words) for via, answer in answers.items()]
@@ -95,7 +95,7 @@ async def _report(settings: Settings, name: str) -> Report:
 
 
 async def _answer(via: Via, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
-    """How the server answers when asked in this way. A limit that is refused is left out: some models take none."""
+    """The server's answer when asked in this way. A limit that is refused is left out: some models accept none."""
     limited = True
     answer = await ask(via, upstream, model, {"input": COUNT, "max_output_tokens": MOST_TOKENS})
     if _is_refused(answer):
@@ -128,15 +128,15 @@ def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Se
             words = "the key is refused" if upstream.api_key else "it wants a key, and no api_key is set"
             return ProbeAnswer("unclear", f"no: {words}")
         case "model_not_found" if model in listed:
-            return ProbeAnswer("not spoken", "no: there is no such path")
+            return ProbeAnswer("unsupported", "no: there is no such path")
         case "model_not_found" if listed:
             shown = ", ".join(name[:60] for name in listed[:3]) + (", …" if len(listed) > 3 else "")  # noqa: PLR2004 — as many as are shown
             return ProbeAnswer("unclear", f"no: there is no such path, or no such model; it lists {shown}")
         case "model_not_found":
-            return ProbeAnswer("not spoken", "no: there is no such path, or no such model")
+            return ProbeAnswer("unsupported", "no: there is no such path, or no such model")
         case _:
-            spoken = not problem.message.startswith(_NOT_SPOKEN)
-            return ProbeAnswer("unclear" if spoken else "not spoken", f"no: {problem.message}")
+            supported = not problem.message.startswith(_OTHER_DIALECT)
+            return ProbeAnswer("unclear" if supported else "unsupported", f"no: {problem.message}")
 
 
 def _suits(answers: dict[Via, ProbeAnswer]) -> str:

@@ -43,7 +43,7 @@ _NO_CALL: Final = "Small models often do that. Agents need one that calls tools.
 
 
 def doctor(settings: Settings, only: Iterable[str] = ()) -> int:
-    """Check every upstream, or those named, and print each step. Gives 1 where one of them does not work."""
+    """Check every upstream, or those named, and print each step. Returns 1 if one of them does not work."""
     wanted = list(only) or list(settings.upstreams)
     if unknown := [name for name in wanted if name not in settings.upstreams]:
         known = ", ".join(settings.upstreams)
@@ -62,12 +62,12 @@ async def _check(settings: Settings, names: list[str]) -> int:
                 show(f"  {_MARKS[step.state]} {step.title:<15} ", step.words, [upstream])
                 if step.advice:
                     show(f"{'':<20}→ ", step.advice, [upstream])
-                if step.state == "error":  # what follows depends on it
+                if step.state == "error":  # the next steps depend on it
                     failed += 1
                     break
     await close_connections()
-    care = f"{failed} of these upstreams {'needs' if failed == 1 else 'need'} care"
-    print(f"\n{care if failed else 'everything is well'}")
+    failures = f"{failed} of these upstreams {'does' if failed == 1 else 'do'} not work"
+    print(f"\n{failures if failed else 'all checks passed'}")
     return 1 if failed else 0
 
 
@@ -88,7 +88,7 @@ async def _steps(settings: Settings, name: str) -> AsyncGenerator[Step]:
 
 
 def _answered(upstream: Upstream, model: str, answer: ProbeAnswer) -> Iterable[Step]:
-    """The key, the answer, how it came."""
+    """The steps about the key, the answer, and its streaming."""
     if answer.problem is not None:
         yield _refused(upstream, answer.problem)
         return

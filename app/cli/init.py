@@ -22,7 +22,7 @@ LOCAL: Final = {"ollama": 11434, "lm_studio": 1234, "vllm": 8000, "llama_cpp": 8
 _ADDRESS: Final = r'https?://[^"\\\s]+'
 
 _MENU: Final = """\
-Which models shall AM Proxy serve?
+Which models should AM Proxy serve?
   1  those of a chat-completions server{found}
   2  those of a provider that litellm knows: openai, anthropic, gemini, mistral, …
   3  those of a server that has the Responses API itself
@@ -80,11 +80,11 @@ def init(path: Path, ask: Ask = input) -> int:
         return 1
     try:
         upstream = _upstream(ask)
-        others = ask("Shall other machines be able to reach it? [y/N] ").strip().lower() in {"y", "yes"}
+        others = ask("Should other machines be able to reach it? [y/N] ").strip().lower() in {"y", "yes"}
     except (EOFError, KeyboardInterrupt):
         print("\nam-proxy: nothing was written", file=sys.stderr)
         return 1
-    host, who = ("0.0.0.0", "every address") if others else ("127.0.0.1", "only this machine")  # noqa: S104 — it was asked for
+    host, who = ("0.0.0.0", "every address") if others else ("127.0.0.1", "only this machine")  # noqa: S104 — the user asked for it
     text = _HEAD.format(host=host, pad=" " * (22 - len(host)), who=who)
     key = f"am-{secrets.token_urlsafe(32)}"
     if others:
@@ -101,23 +101,23 @@ def init(path: Path, ask: Ask = input) -> int:
 
 
 def _upstream(ask: Ask) -> str:
-    """The tables of the one upstream and its model."""
-    found = _found()
+    """Ask for the one upstream, and return its table and that of its model."""
+    found = _local_servers()
     print(
         _MENU.format(found=f" (here: {', '.join(f'{name} at {url}' for name, url in found.items())})" if found else "")
     )
-    usual = "1" if found else "2"
-    chosen = _matching(ask, f"[{usual}] ", "[1-4]", usual)
+    default = "1" if found else "2"
+    chosen = _ask_until_valid(ask, f"[{default}] ", "[1-4]", default)
     if chosen == "4":
         return _DEMO
     if chosen == "2":
-        provider = _matching(ask, "Which provider? [openai] ", "[a-z0-9_-]{1,64}", "openai")
-        model = _matching(ask, "Which of its models? ", r'[^"\\\s]{1,256}', "")
-        usual = provider_of(provider).key_variable or f"{provider.upper().replace('-', '_')}_API_KEY"
-        variable = _variable(ask, usual)
+        provider = _ask_until_valid(ask, "Which provider? [openai] ", "[a-z0-9_-]{1,64}", "openai")
+        model = _ask_until_valid(ask, "Which of its models? ", r'[^"\\\s]{1,256}', "")
+        default = provider_of(provider).key_variable or f"{provider.upper().replace('-', '_')}_API_KEY"
+        variable = _variable(ask, default)
         return _PROVIDER.format(provider=provider, pad=" " * max(1, 18 - len(provider)), model=model, api_key=variable)
     if chosen == "3":
-        url = _matching(ask, "At which address? (http://…/v1) ", _ADDRESS, "")
+        url = _ask_until_valid(ask, "At which address? (http://…/v1) ", _ADDRESS, "")
         return _SERVER.format(
             about="it has the Responses API itself", via="responses", url=url, api_key=_variable(ask, "")
         )
@@ -127,9 +127,9 @@ def _upstream(ask: Ask) -> str:
 def _chat_server(ask: Ask, found: dict[str, str]) -> str:
     """The tables of a chat-completions server: of a known provider, or at an address."""
     names = {provider.name for provider in PROVIDERS if provider.base_url} | found.keys()
-    usual = next(iter(found), "")
-    question = f"At which address, or of which provider (groq, mistral, …)? [{usual or 'http://…/v1'}] "
-    answer = _matching(ask, question, "|".join([_ADDRESS, *names]), usual)
+    default = next(iter(found), "")
+    question = f"At which address, or of which provider (groq, mistral, …)? [{default or 'http://…/v1'}] "
+    answer = _ask_until_valid(ask, question, "|".join([_ADDRESS, *names]), default)
     if answer not in names:
         return _SERVER.format(about="a chat-completions server", via="chat", url=answer, api_key=_variable(ask, ""))
     known = provider_of(answer)
@@ -140,23 +140,23 @@ def _chat_server(ask: Ask, found: dict[str, str]) -> str:
     return _KNOWN.format(provider=answer, pad=pad, address=address, api_key=variable)
 
 
-def _variable(ask: Ask, usual: str) -> str:
-    """The line that names the variable of the key: a file that may be copied should hold no secret."""
-    question = f"Which environment variable holds its key? [{usual or 'none'}] "
-    name = _matching(ask, question, "[A-Za-z_][A-Za-z0-9_]*|none", usual or "none")
+def _variable(ask: Ask, default: str) -> str:
+    """The line that names the variable of the key. The file may be copied, so it should hold no secret."""
+    question = f"Which environment variable holds its key? [{default or 'none'}] "
+    name = _ask_until_valid(ask, question, "[A-Za-z_][A-Za-z0-9_]*|none", default or "none")
     return "" if name == "none" else f'api_key = "env:{name}"\n'
 
 
-def _matching(ask: Ask, question: str, pattern: str, usual: str) -> str:
-    """Ask until the answer matches the pattern. No answer is the usual one, if there is one."""
+def _ask_until_valid(ask: Ask, question: str, pattern: str, default: str) -> str:
+    """Ask until the answer matches the pattern. An empty answer means `default`, if there is one."""
     while True:
-        answer = ask(question).strip() or usual
+        answer = ask(question).strip() or default
         if re.fullmatch(pattern, answer):
             return answer
-        print("  that is not possible; please try again")
+        print("  this answer is not valid; please try again")
 
 
-def _found() -> dict[str, str]:
+def _local_servers() -> dict[str, str]:
     """Servers that listen on this machine, with their addresses."""
     found = {}
     for name, port in LOCAL.items():

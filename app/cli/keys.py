@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 _PREFIX = "am-"
-"""So that scanners for leaked keys, and our own log, recognize one."""
+"""Scanners for leaked keys, and our own log, recognize a key by it."""
 _BYTES = 32
 """256 random bits cannot be guessed, so an unsalted SHA-256 of them is safe."""
 

@@ -1,4 +1,4 @@
-"""Log lines: text for people, JSON for programs. Secrets are redacted in both, as a second safeguard."""
+"""The format of log lines: text for people, JSON for programs. Secrets are redacted in both, as a second safeguard."""
 
 import json
 import logging
@@ -22,13 +22,13 @@ def configure(form: Literal["auto", "text", "json"], level: str = "info") -> Non
 
 
 class Lines(logging.StreamHandler[TextIO]):
-    """Formats a line before it takes the lock, for which other threads wait."""
+    """A handler that formats a line before it takes the lock, for which other threads wait."""
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Format this record, then write it."""
         try:
             record.line = super().format(record)
-        except Exception:  # noqa: BLE001 — as logging does where a line is formatted
+        except Exception:  # noqa: BLE001 — as logging itself does
             self.handleError(record)
             return False
         return bool(super().handle(record))
@@ -42,7 +42,7 @@ class TextLines(logging.Formatter):
     """`12:03:44 INFO turn model=demo finish=completed …`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line; with the traceback, where there is one."""
+        """One line, with the traceback if there is one."""
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
         line = f"{clock} {record.levelname} {record.getMessage()} {fields}".rstrip()

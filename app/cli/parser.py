@@ -1,4 +1,4 @@
-"""The commands and their flags. What each does is in the module of its name."""
+"""The parser of the command line. Each command is in the module of its name."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
 
 
 class _AsWritten(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of the examples."""
+    """A help formatter that keeps the line breaks of the examples."""
 
 
 def _settings_flags() -> argparse.ArgumentParser:

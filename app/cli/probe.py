@@ -1,6 +1,6 @@
-"""Connects to one upstream and asks it, for `am-proxy doctor` and `am-proxy check --probe`.
+"""Connects to one upstream, asks it and prints the results, for `am-proxy doctor` and `am-proxy check --probe`.
 
-Every question goes through the upstreams that serve clients, so clients will find what is found here.
+Every question uses the same upstream classes as a client's request, so the results hold for clients too.
 """
 
 import asyncio
@@ -32,16 +32,16 @@ from app.wiring import upstream_of
 Json = dict[str, Any]
 
 PATIENCE: Final = 60
-"""Seconds that an answer may take: a small server may have to load its model first."""
+"""Seconds that an answer may take: a small server may first have to load its model."""
 LONGEST_LIST: Final = 1024 * 1024
 """Bytes of a list of models that are read."""
 DEFAULT_MODEL: Final = "default"
 """The model to ask for where no name is known. Servers of a single model often ignore the name."""
 
 _SHORTEST_KEY: Final = 8
-"""Characters. A shorter one is no secret (`none`, `ollama`), and removing it would garble our own words."""
+"""Characters. A shorter one is no secret (`none`, `ollama`), and removing it would garble our own text."""
 _NARROWEST: Final = 20
-"""Characters in which words are wrapped, however narrow the terminal is."""
+"""The smallest width of a text in characters, however narrow the terminal is."""
 _NOT_FOR_CHAT: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
 _DAY: Final = 86_400
 _SOON: Final = 14
@@ -53,7 +53,7 @@ _NO_TLS: Final = "Perhaps it speaks plain http: look at base_url."
 
 
 class Step(NamedTuple):
-    """One thing that was checked. `error`: what follows it cannot work."""
+    """The result of one check. After an `error` the next steps cannot work."""
 
     state: Literal["ok", "warning", "error", "note"]
     title: str
@@ -71,10 +71,10 @@ async def reach(base_url: str) -> list[Step]:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(CONNECT):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError):
         return [*steps, Step("error", "name resolves", f"no: {host}", _NO_PROXY if proxy else _NO_NAME)]
-    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    addresses = list(dict.fromkeys(str(address[0]) for *_, address in infos))
     steps.append(Step("ok", "name resolves", f"{', '.join(addresses[:3])}  ({milliseconds(began)})"))
     step = await _connect(host, port, secure=secure)
     return [*steps, step._replace(advice=_NO_PROXY) if proxy and step.state == "error" else step]
@@ -110,7 +110,7 @@ async def _connect(host: str, port: int, *, secure: bool) -> Step:
 
 
 async def listed_models(upstream: Upstream) -> Sequence[str]:
-    """The models that `GET /models` lists; none where the server has no such list."""
+    """The models that `GET /models` lists; empty if the server has no such list."""
     key = None if upstream.api_key is None else upstream.api_key.reveal()
     server = HttpServer(f"{upstream.base_url}/models", api_key=key, timeout=PATIENCE)
     body = b""
@@ -143,7 +143,7 @@ def _names(body: bytes) -> Iterator[str]:
 
 
 def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str, str]:
-    """The model to ask for, and why this one."""
+    """The model to ask for, and the reason."""
     for public, model in settings.models.items():
         if model.upstream == name and (public != "*" or model.name is not None):
             return model.name or public, "named in [models]"
@@ -154,7 +154,7 @@ def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str
 
 
 async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> ProbeAnswer:
-    """Ask an upstream in this way, whichever is configured. `question` holds members of a Responses request."""
+    """Ask an upstream with this `via`, whatever is configured. `question` holds members of a Responses request."""
     if via != upstream.via:
         upstream = upstream.model_copy(update={"via": via, "provider": None})
     body: Json = {"model": model, "stream": True, "store": False, **question}
@@ -164,14 +164,14 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
             parse_object(body), model=model, options=ChatOptions(), identity=identity, new_id=str, now=lambda: 0
         )
         body = turn.ask
-    asked = upstream_of(upstream)
+    opened = upstream_of(upstream)
     began = time.perf_counter()
     times: list[float] = []
     payloads: list[Json] = []
     problem = None
     try:
-        async with asyncio.timeout(PATIENCE), aclosing(asked.open(body)) as coming:
-            async for payload in coming:
+        async with asyncio.timeout(PATIENCE), aclosing(opened.open(body)) as stream:
+            async for payload in stream:
                 payloads.append(payload)
                 times.append(time.perf_counter() - began)
     except (UpstreamRefused, UpstreamBroke) as error:
@@ -179,7 +179,7 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
     except TimeoutError:
         problem = Problem(code="upstream_timeout", message=f"It did not end its answer within {PATIENCE} seconds.")
     finally:
-        await asked.close()
+        await opened.close()
     whole = time.perf_counter() - began
     if problem is not None:
         return ProbeAnswer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
@@ -187,12 +187,12 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
 
 
 def milliseconds(began: float) -> str:
-    """The time since then, for people."""
+    """The time since `began`, as text."""
     return f"{(time.perf_counter() - began) * 1000:.0f} ms"
 
 
 def show(title: str, words: str, upstreams: Iterable[Upstream]) -> None:
-    """Print a row in which an upstream may have written one of its keys, or control characters."""
+    """Print a title and a text, wrapped on a terminal, without the keys of these upstreams and control characters."""
     for upstream in upstreams:
         key = "" if upstream.api_key is None else upstream.api_key.reveal()
         if len(key) >= _SHORTEST_KEY:

@@ -1,4 +1,4 @@
-"""Reads the answers to a probe: whether they are whole, how they came, and what clients would get wrong. Pure."""
+"""Reads the answers to a probe: whether they are complete and streamed, and which faults clients would see."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
@@ -11,39 +11,39 @@ Json = dict[str, Any]
 
 COUNT: Final = "Count from one to thirty, in words."
 LAST_WORDS: Final = ("thirty", "30")
-"""How a whole answer to `COUNT` ends."""
+"""The end of a complete answer to `COUNT`."""
 MOST_TOKENS: Final = 16
-"""A limit that is shorter than the answer to `COUNT`. OpenAI's Responses take no smaller one."""
+"""A limit that is shorter than the answer to `COUNT`. OpenAI's Responses API accepts no smaller one."""
 ENDS: Final = frozenset({"response.completed", "response.incomplete"})
 
 
 class ProbeAnswer(NamedTuple):
     """One answer of an upstream. Times are in seconds since it was asked."""
 
-    state: Literal["works", "not spoken", "unclear"]
-    """Whether the upstream speaks this dialect; unclear where it may, but the answer failed."""
+    state: Literal["works", "unsupported", "unclear"]
+    """Whether the upstream supports this dialect; unclear if it may, but the answer failed."""
     words: str
-    """What is to be said about it."""
+    """The text to print about it."""
     faults: tuple[str, ...] = ()
-    """What clients would get wrong, though it works."""
+    """Faults that clients would see, although it works."""
     problem: Problem | None = None
     """Why there is no answer."""
     first: float = 0
     whole: float = 0
     pieces: int = 0
-    """In how many pieces its content came."""
+    """The number of pieces of its content."""
     counted: bool = False
-    """Whether it came with usage."""
+    """Whether it had usage."""
     spent: Any = None
-    """Its tokens, as the upstream counts them."""
+    """Its tokens, as counted by the upstream."""
     text: str = ""
     cut: bool = False
-    """Whether the upstream says that the limit cut it."""
+    """Whether the upstream reports that the limit cut it."""
     calls: frozenset[tuple[str, str]] = frozenset()
     """The type and the name of each call of a tool."""
 
     def with_faults(self, *faults: str) -> "ProbeAnswer":
-        """The same, with more of them, in the words too."""
+        """The same answer with more faults, which the text names too."""
         if not faults:
             return self
         joint = ", " if self.faults else "; but "
@@ -51,7 +51,7 @@ class ProbeAnswer(NamedTuple):
 
 
 def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
-    """An answer of chat completions."""
+    """Reads an answer of chat completions."""
     reader = ChunkReader()
     read = [(when, reader.read(chunk)) for when, chunk in zip(times, chunks, strict=True)]
     deltas = [delta for _, each in read for delta in each] + reader.rest()
@@ -59,7 +59,7 @@ def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
     choices = [choice for chunk in chunks for choice in _list(chunk.get("choices")) if isinstance(choice, dict)]
     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
     if not choices:
-        return ProbeAnswer("not spoken", "no: the answer is empty")
+        return ProbeAnswer("unsupported", "no: the answer is empty")
     if finish is None:
         return ProbeAnswer(
             "unclear", "no: it never says why it ends (finish_reason), so every answer counts as cut off"
@@ -81,9 +81,9 @@ def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
 
 
 def read_events(events: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
-    """An answer of Responses."""
+    """Reads an answer of Responses."""
     if not events:
-        return ProbeAnswer("not spoken", "no: the answer is empty")
+        return ProbeAnswer("unsupported", "no: the answer is empty")
     kinds = [str(event["type"])[:60] for event in events]
     response = _dict(events[-1].get("response"))
     if kinds[-1] == "response.failed":
@@ -91,7 +91,7 @@ def read_events(events: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
         return ProbeAnswer("unclear", f"no: it speaks them, but the answer failed: {reason}")
     whole = kinds[0] == "response.created" and kinds[-1] in ENDS
     if not whole or (_list(response.get("output")) and "response.output_item.done" not in kinds):
-        return ProbeAnswer("not spoken", f"no: its events are not those of Responses, from {kinds[0]} to {kinds[-1]}")
+        return ProbeAnswer("unsupported", f"no: its events are not those of Responses, from {kinds[0]} to {kinds[-1]}")
     counted = isinstance(response.get("usage"), dict)
     usage = "with usage" if counted else "without usage"
     content = [when for when, event in zip(times, events, strict=True) if isinstance(event.get("delta"), str)]
@@ -111,9 +111,9 @@ def read_events(events: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
 
 
 def limit_faults(answer: ProbeAnswer, *, limited: bool) -> Iterator[str]:
-    """What is wrong with the limit of an answer to `COUNT`. `limited`: it was asked with `MOST_TOKENS`.
+    """The faults about the limit of an answer to `COUNT`. `limited`: it was asked with `MOST_TOKENS`.
 
-    Only a part of the answer fits the limit. Where nothing is counted, the text shows whether it is whole.
+    Only a part of the answer fits the limit. Without usage, the text shows whether it is complete.
     """
     counted = type(answer.spent) is int and answer.spent > 0
     whole = any(word in answer.text.lower() for word in LAST_WORDS)

@@ -1,4 +1,4 @@
-"""Reloads the settings while the server runs. What began before goes on under the settings it began with."""
+"""Reloads the settings while the server runs. Requests that run already keep the settings they started with."""
 
 import logging
 from collections.abc import Callable
@@ -27,7 +27,7 @@ NEEDS_RESTART = {
 async def reload(current: CurrentApplication, settings: Settings, read: Callable[[], Settings]) -> Settings:
     """Read the settings again and serve with them. If the new ones have errors, the running ones are kept.
 
-    They are applied as a whole or not at all: all that may fail happens before anything is changed.
+    They are applied as a whole or not at all: every step that may fail is done before anything is changed.
     """
     try:
         new = read()
@@ -37,7 +37,7 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
             log.error("the new configuration has errors, and the running configuration is kept: %s", mistake)  # noqa: TRY400 — as below
         return settings
     except (SealingUnavailableError, TracingUnavailableError) as error:
-        log.error("the new configuration cannot be used, and the running configuration is kept: %s", error)  # noqa: TRY400 — the words say it all
+        log.error("the new configuration cannot be used, and the running configuration is kept: %s", error)  # noqa: TRY400 — the message is enough
         return settings
     except Exception:
         log.exception("the new configuration cannot be used, and the running configuration is kept")
@@ -52,7 +52,7 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
 
 
 def _waiting(old: Server, new: Server) -> str:
-    """The changed settings that need a restart, as the beginning of a sentence."""
+    """The changed settings that need a restart, as the start of a sentence."""
     names = [name for name in NEEDS_RESTART if getattr(old, name) != getattr(new, name)]
     parts = [f"{name} {NEEDS_RESTART[name]}" for name in names if NEEDS_RESTART[name]]
     verb = "takes effect" if len(names) == 1 else "take effect"

@@ -1,4 +1,4 @@
-"""`am-proxy serve`: takes the port, starts the server, prints how to use it."""
+"""`am-proxy serve`: opens the port, starts the server, and prints how to use it."""
 
 import asyncio
 import errno
@@ -37,7 +37,7 @@ _IDLE = 75
 
 
 def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int:
-    """Serve until a signal stops it. Returns 1, with one line that says why, if it cannot start.
+    """Serve until a signal stops it. Returns 1, and prints the reason, if it cannot start.
 
     `read` loads the settings again, at SIGHUP.
     """
@@ -66,11 +66,11 @@ def listen(host: str, port: int, *, send_timeout: float = 60) -> socket.socket:
     Connections inherit its options: the system buffers little of what a client does not read, and drops a connection
     that acknowledges nothing for `send_timeout`.
     """
-    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, address = found[0]
+    infos = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = infos[0]
     listener = socket.socket(family, kind, protocol)
     try:
-        if sys.platform != "win32":  # there it means something else: two servers on one port
+        if sys.platform != "win32":  # there the option would allow two servers on one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -143,7 +143,7 @@ class ReloadingServer(uvicorn.Server):
             self._latest = await reload(self._current, self._latest, self._read)
         except Exception:
             log.exception("a reload failed unexpectedly")
-        gc.unfreeze()  # what was read before is not needed any more
+        gc.unfreeze()  # the former configuration is not needed any more
         gc.collect()
         gc.freeze()
 
@@ -154,7 +154,7 @@ class ReloadingServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no new connections; let turns end for a while, then end them."""
+        """Accept no new connections; wait for turns to end, then end those that still run."""
         loop = asyncio.get_running_loop()
         recorder = self._current.application.shared.recorder
         if recorder is not None:
@@ -171,7 +171,7 @@ class ReloadingServer(uvicorn.Server):
             insisting.cancel()
             if self.force_exit:
                 self._cut()
-                if self.server_state.tasks:  # they end by themselves in a moment
+                if self.server_state.tasks:  # they end in a moment
                     await asyncio.wait(set(self.server_state.tasks), timeout=_LAST)
 
     async def _stop_listening(self) -> None:
@@ -183,7 +183,7 @@ class ReloadingServer(uvicorn.Server):
         await asyncio.sleep(0)
 
     async def _insist(self) -> None:
-        """Close every connection once a second signal comes: uvicorn would wait for them even then."""
+        """Close every connection after a second signal: uvicorn would wait for them even then."""
         while not self.force_exit:  # noqa: ASYNC110 — it is set by a signal handler
             await asyncio.sleep(_TICK)
         self._cut()
@@ -191,10 +191,10 @@ class ReloadingServer(uvicorn.Server):
     def _cut_stalled(self) -> None:
         """Close connections that have not read the last event by now: uvicorn would cancel their turns, and log it.
 
-        A request whose body still comes is left to uvicorn, as it can be answered.
+        A request whose body is still arriving is left to uvicorn, as it can be answered.
         """
         for connection in list(self.server_state.connections):
-            flow = getattr(connection, "flow", None)  # of HTTP alone
+            flow = getattr(connection, "flow", None)  # only HTTP connections have it
             if isinstance(connection, WebSocketGuard) or (flow is not None and flow.write_paused):
                 connection.transport.abort()
 

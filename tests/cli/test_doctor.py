@@ -240,7 +240,7 @@ def test_a_server_that_speaks_responses_is_asked_in_its_own_language(
     printed = capsys.readouterr().out
     assert "✓ streams" in printed
     assert "✓ calls tools" in printed
-    assert printed.endswith("everything is well\n")
+    assert printed.endswith("all checks passed\n")
 
 
 def test_the_demo_is_well_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
