@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -23,17 +24,17 @@ from app.turns.quota import Quota
 from app.turns.service import TurnService
 
 MOST_WATCHERS: Final = 64
-"""Pages that watch turns: each may have some megabytes of events to read."""
+"""The most pages that watch turns: each may have some megabytes of events to read."""
 WATCHERS_OF_ONE: Final = 8
 
 _STATIC: Final = Path(__file__).parent / "static"
-_KINDS: Final = {
+_MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_FILES: Final = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _KINDS}
+_FILES: Final = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _MEDIA_TYPES}
 """Read once: a reload must not fail because an upgrade is replacing them."""
 _GUARDED: Final = {
     # nothing from other sites, nothing inline, and in no frame
@@ -66,12 +67,13 @@ class Inspector:
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
 
     def router(self) -> APIRouter:
-        """Its routes. None is part of the API."""
+        """Its routes, which are not part of the API."""
         router = APIRouter(include_in_schema=False)
-        router.add_api_route("/", self.page, methods=["GET", "HEAD"], response_model=None)
-        router.add_api_route("/inspector/ask", self.ask, methods=["POST"], response_model=None)
-        router.add_api_route("/inspector/turns", self.turns, methods=["GET"], response_model=None)
-        router.add_api_route("/inspector/{name}", self.file, methods=["GET", "HEAD"], response_model=None)
+        add = partial(router.add_api_route, response_model=None)
+        add("/", self.page, methods=["GET", "HEAD"])
+        add("/inspector/ask", self.ask, methods=["POST"])
+        add("/inspector/turns", self.turns, methods=["GET"])
+        add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
         return router
 
     async def page(self, request: Request) -> HttpResponse:
@@ -87,10 +89,10 @@ class Inspector:
         headers = {**_GUARDED, "etag": tag}
         if request.headers.get("if-none-match") == tag:
             return HttpResponse(status_code=304, headers=headers)
-        return HttpResponse(content, media_type=_KINDS[Path(name).suffix], headers=headers)
+        return HttpResponse(content, media_type=_MEDIA_TYPES[Path(name).suffix], headers=headers)
 
     async def ask(self, request: Request) -> HttpResponse:
-        """What an upstream would be asked for this request, with the warnings. Nothing is sent or fetched.
+        """Returns the ask for this request, and the warnings. Nothing is sent to an upstream or fetched.
 
         It is as much work as a turn before its upstream is asked, so it takes a slot like one.
         """
@@ -99,7 +101,7 @@ class Inspector:
         async with self._service.look_only() as turn:
             try:
                 turn.admit(caller)
-            finally:  # a refusal also says how much is left
+            finally:  # a refusal has these headers too
                 request.state.headers = self._service.limits.headers(caller)
             async with self._read_body(headers, request.receive, caller) as body:
                 ask, warnings = await self._service.rehearse(body, turn, originator=headers.get("originator", ""))
@@ -107,27 +109,27 @@ class Inspector:
         return HttpResponse(shown, media_type="application/json")
 
     async def turns(self, request: Request) -> HttpResponse:
-        """The last turns, then each new one as it goes. Callers see their own alone; without any keys, all see all."""
+        """Streams the last turns, then new ones while they run. Callers see only their own; without keys, all turns."""
         caller = self._auth.key_holder(request.headers, "Turns are shown")
         if self._recorder is None:
             raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
         if not self._watchers.take(caller):
             raise ProblemError(self._watchers.refusal("pages that watch turns"))
-        self._watchers.give_back(caller)  # it is taken when the answer begins, which never may
+        self._watchers.give_back(caller)  # it is taken when the response begins, which may never happen
         return EventSourceResponse(
             self._events(self._recorder, caller),
             ping=int(self._server.keep_alive) or 1,
             sep="\n",
             headers=dict(_GUARDED),
-            shutdown_grace_period=1,  # it ends by itself, when the recorder says so; otherwise it would be cut at once
+            shutdown_grace_period=1,  # it ends when the recorder ends it; otherwise it would be cut off
         )
 
     async def _events(self, recorder: Recorder, caller: Key) -> AsyncIterator[ServerSentEvent]:
         if not self._watchers.take(caller):
             return
         try:
-            async for note in recorder.watch(lambda owner: owner == caller.owner):
-                yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")
+            async for event in recorder.watch(lambda owner: owner == caller.owner):
+                yield ServerSentEvent(event.data.decode(), event=event.name, sep="\n")
         finally:
             self._watchers.give_back(caller)
 

@@ -1,1 +1,1 @@
-"""I/O, inward: how requests come in and events travel to the client."""
+"""The I/O with clients: receives requests and sends events."""

@@ -1,4 +1,4 @@
-"""Authentication: the caller of a request, by its key, before the body is read."""
+"""Authentication: finds the caller of a request by its key, before the body is read."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ from app.protocol.problems import refuse
 from app.settings import Key, Secret, Server
 
 ANYONE: Final = Key(name="anyone", digest=b"")
-"""The caller where no keys are configured."""
+"""The caller if no keys are configured."""
 GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
-"""A caller whose key is not configured here, where some upstream gets its callers' keys."""
+"""A caller whose key is not configured here, if some upstream is sent the keys of callers."""
 
 
 class Auth:
-    """Finds callers by the digests of their keys. A key of this server stays here; any other may be for an upstream."""
+    """Finds callers by the digests of their keys. A configured key is never sent on; another may be for an upstream."""
 
     def __init__(self, keys: Sequence[Key], server: Server, *, passthrough: bool = False) -> None:
         self._keys = tuple(keys)
@@ -27,32 +27,32 @@ class Auth:
 
     def caller(self, headers: Headers) -> Key:
         """The caller. Raises `ProblemError` without a valid `Authorization: Bearer …`, or with two."""
-        given = headers.getlist("authorization")
-        if len(given) > 1:
+        values = headers.getlist("authorization")
+        if len(values) > 1:
             raise refuse("invalid_api_key", "There is more than one Authorization header.")
-        scheme, _, token = (given[0] if given else "").partition(" ")
+        scheme, _, token = (values[0] if values else "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         own = _sendable(token) if self._passthrough else None
         if not self._keys:
-            return ANYONE if own is None else self._bringing(own, ANYONE)
+            return ANYONE if own is None else self._with_own_key(own, ANYONE)
         if not token:
-            raise refuse("invalid_api_key", "This server wants a key: send `Authorization: Bearer <key>`.")
-        found = self._find(token)
-        if found is not None:
-            return found
+            raise refuse("invalid_api_key", "This server needs a key: send `Authorization: Bearer <key>`.")
+        key = self._find(token)
+        if key is not None:
+            return key
         if own is None:
             raise refuse("invalid_api_key", "This key is not known here.")
-        return self._bringing(own, GUEST)
+        return self._with_own_key(own, GUEST)
 
     def key_holder(self, headers: Headers, what: str) -> Key:
-        """The caller, who may be no guest: guests are not shown `what`. Raises `ProblemError` as `caller` does."""
+        """The caller, which must not be a guest: `what` is not for guests. Raises `ProblemError` as `caller` does."""
         caller = self.caller(headers)
         if caller.is_guest:
-            raise refuse("invalid_api_key", f"{what} for those who have a key of this server.")
+            raise refuse("invalid_api_key", f"{what} only to callers with a key of this server.")
         return caller
 
-    def _bringing(self, own: Secret, caller: Key) -> Key:
-        """A caller with a key of its own, and the limits of such callers."""
+    def _with_own_key(self, own: Secret, caller: Key) -> Key:
+        """The caller with its own key, and with the limits of such callers."""
         server = self._server
         return replace(
             caller,
@@ -71,7 +71,7 @@ class Auth:
 
 
 def _sendable(token: str) -> Secret | None:
-    """A key that can be sent in a header again; none if there is none, or if it holds other characters."""
+    """The token as a key that can be sent in a header; None if it is empty or has other characters."""
     try:
         return Secret(token)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The paths of this server over HTTP: turns, models, health, and what it says of itself."""
+"""The HTTP routes of this server: turns, models, health, and the OpenAPI document."""
 
 from asyncio import to_thread
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ STATELESS: Final = (
 
 
 class Http:
-    """The endpoints, and the routes that lead to them."""
+    """The endpoints and their routes."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Http:
         """The endpoints that run turns, by their paths. All of them take POST."""
 
     def router(self) -> APIRouter:
-        """Every path twice: people forget `/v1` in their base URL."""
+        """Every path twice, as `/v1` is often missing in a base URL."""
         router = APIRouter()
         for path, endpoint in self.turns.items():
             router.routes.append(Route(path, endpoint, methods=["POST"]))
@@ -65,22 +65,22 @@ class Http:
         return router
 
     async def no_upgrade(self) -> HttpResponse:
-        """A GET without an upgrade. Without a websocket, any status but 426 makes Codex retry for seconds."""
+        """Refuses a GET without an upgrade. Any status but 426 makes Codex retry for seconds."""
         return error_response(UPGRADE_REQUIRED, UPGRADE)
 
     def _caller(self, request: Request) -> Key:
-        """The caller. Every answer to a key with a limit says how much of it is left."""
+        """The caller. Sets the headers that say how much of its limits is left."""
         caller = self._auth.caller(request.headers)
         request.state.headers = self._limits.headers(caller)
         return caller
 
     async def nothing_stored(self, request: Request) -> HttpResponse:
-        """Any request for a stored response. There are none."""
+        """Refuses any request for a stored response: none is stored."""
         self._caller(request)
         raise refuse("not_found", STATELESS)
 
     async def list_models(self, request: Request) -> HttpResponse:
-        """The models this caller may use; `models` beside `data` is for Codex."""
+        """The models this caller may use; `models`, in addition to `data`, is for Codex."""
         caller = self._caller(request)
         names = self._catalogue.names_for(caller)
         models = [codex_model(name, self._catalogue.card(name), priority) for priority, name in enumerate(names)]
@@ -97,11 +97,11 @@ class Http:
         return HttpResponse(await to_thread(document), media_type="application/json")
 
     async def live(self) -> HttpResponse:
-        """Whether the process answers."""
+        """Whether the process is running."""
         return JSONResponse({"status": "ok"})
 
     async def ready(self) -> HttpResponse:
-        """Whether new requests may come."""
+        """Whether new requests are accepted."""
         if not self._limits.ready:
             return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         return JSONResponse({"status": "ok"})
@@ -114,5 +114,5 @@ def _turn_endpoints(service: TurnService, auth: Auth, bodies: Bodies, server: Se
     create, summary, count = (
         kind(service, auth, bodies, server) for kind in (CreateEndpoint, SummaryEndpoint, CountEndpoint)
     )
-    endpoints = {"": create, "/": create, SUMMARY_PATH: summary, "/input_tokens": count}  # some write a slash too many
+    endpoints = {"": create, "/": create, SUMMARY_PATH: summary, "/input_tokens": count}  # some clients add a slash
     return {f"{prefix}/responses{rest}": each for prefix in ("/v1", "") for rest, each in endpoints.items()}

@@ -2,12 +2,12 @@
 
 Theory of operation
 -------------------
-uvicorn's own protocol reads with httptools, which refuses what is ambiguous: two lengths, a length beside chunks, line
+uvicorn's own protocol reads with httptools, which refuses what is ambiguous: two lengths, a length with chunks, line
 ends of one character, white space around names. It limits neither the size of a head nor the time one takes, answers
 in plain text, and treats trailers as headers. Here every refusal has OpenAI's form, and one clock per connection limits
 the time of whatever the client must send next:
 
-    nothing received yet     IDLE               closed without an answer
+    nothing received yet     IDLE               closed without a response
     a head is arriving       header_timeout     408
     the rest of a body       LINGER             closed; it was refused, and the client had time to read the answer
     anything else            —                  bodies have a clock of their own
@@ -23,7 +23,7 @@ any is queued nothing more is read from the connection. One read may bring more 
 and the connection ends after the answer to the last queued one, which says so.
 
 After an upgrade the connection is the websocket's, and no clock runs here. Only a valid offer of a websocket gets that
-far: uvicorn would answer anything else in plain text, or wait for more of it for ever.
+far: uvicorn would answer anything else in plain text, or wait for more without end.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ LINGER: Final = 10
 """Seconds for which the rest of a refused body is read and discarded. Closed at once, the client would often see a
 broken connection instead of the reason."""
 LATE: Final = 1
-"""Seconds in which a request that is on its way when the server stops must have arrived."""
+"""Seconds in which a request must arrive that is on its way when the server stops."""
 
 _BAD: Final = Problem(code="invalid_http", message="This is not a request in HTTP/1.1.")
 _NO_OFFER: Final = Problem(code="invalid_http", message="This is not an offer of a websocket, version 13.")
@@ -76,13 +76,13 @@ class _ReadingControl(FlowControl):
         self._queued = queued
 
     def resume_reading(self) -> None:
-        """Read on, if nothing is queued."""
+        """Continue to read, if nothing is queued."""
         if not self._queued:
             super().resume_reading()
 
 
 class HttpGuard(HttpToolsProtocol):
-    """One connection. uvicorn takes it as `http`, with the last four arguments filled in."""
+    """One connection. uvicorn gets this class as `http`, with the last four arguments bound."""
 
     __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection
         "_clock",
@@ -119,7 +119,7 @@ class HttpGuard(HttpToolsProtocol):
         self._new_id = new_id
         self._send_clock: asyncio.TimerHandle | None = None
         self._head_bytes = 0
-        """Bytes of the head that is arriving; none while a body is."""
+        """Bytes of the head that is arriving; 0 while a body is."""
         self._in_head = True
         self._in_body = False
         self._is_full = False
@@ -154,12 +154,12 @@ class HttpGuard(HttpToolsProtocol):
         self._send_clock = self.loop.call_later(self._send_timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client has read on."""
+        """The client reads again."""
         self._stop_send_clock()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes. A head that is too long is refused before its end."""
+        """Parses received bytes. A head that is too long is refused before its end."""
         if self._is_full or self.transport.is_closing():
             return
         self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
@@ -179,7 +179,7 @@ class HttpGuard(HttpToolsProtocol):
         self._start_clock(self._header_timeout)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; or a trailer, which is discarded: what decides must not come after the body."""
+        """A header; or a trailer, which is discarded: no header may follow the body."""
         if self._in_head:
             super().on_header(name, value)
 
@@ -197,10 +197,10 @@ class HttpGuard(HttpToolsProtocol):
             self._stop_parsing(_BAD)
         encodings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
         if encodings and (encodings != [b"chunked"] or version != "1.1"):
-            self._stop_parsing(_ENCODED)  # the parser reads chunks whatever stands before that word
+            self._stop_parsing(_ENCODED)  # the parser reads chunks whatever precedes that word
         super().on_headers_complete()
-        in_another_language = self.parser.should_upgrade() and not self._should_upgrade()
-        if in_another_language or self._is_last:
+        other_protocol = self.parser.should_upgrade() and not self._should_upgrade()
+        if other_protocol or self._is_last:
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
@@ -232,8 +232,8 @@ class HttpGuard(HttpToolsProtocol):
         else:
             super().handle_websocket_upgrade()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its words are plain text
-        """For what uvicorn's own code cannot parse, and for requests beyond a full queue."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its message is plain text
+        """Refuses what uvicorn's own code cannot parse, and requests beyond a full queue."""
         if self._is_full:
             self.cycle.keep_alive = False
         else:
@@ -245,12 +245,12 @@ class HttpGuard(HttpToolsProtocol):
 
     @property
     def _answering(self) -> RequestResponseCycle | None:
-        latest: RequestResponseCycle | None = self.cycle  # whatever uvicorn says: before the first request it is none
+        latest: RequestResponseCycle | None = self.cycle  # despite uvicorn's annotation, None before the first request
         return None if latest is None or latest.response_complete else latest
 
     def _too_long(self) -> Problem:
-        words = f"The headers are longer than the {self._max_header_bytes} bytes this server reads."
-        return Problem(code="headers_too_large", message=words)
+        message = f"The headers are longer than the {self._max_header_bytes} bytes this server reads."
+        return Problem(code="headers_too_large", message=message)
 
     def _stop_parsing(self, problem: Problem) -> None:
         self._refusal = problem
@@ -296,5 +296,5 @@ class HttpGuard(HttpToolsProtocol):
         elif self._in_body or not self._head_bytes:
             self.transport.close()
         else:
-            words = f"The headers took longer than {self._header_timeout:g} seconds."
-            self._refuse(Problem(code="request_timeout", message=words))
+            message = f"The headers took longer than {self._header_timeout:g} seconds."
+            self._refuse(Problem(code="request_timeout", message=message))

@@ -1,12 +1,12 @@
-"""POST: a turn over HTTP, streamed or whole; a conversation that is summed up; a request that is only counted.
+"""The POST endpoints: a turn, streamed or as one JSON object; a summary of a conversation; a count of tokens.
 
 Theory of operation
 -------------------
 Each endpoint is an ASGI application, as the websocket's is, and is reached without the framework (`DirectEndpoints`).
-A stream waits for its model for most of its life, and there may be thousands. So nothing that is over stays on its
-stack: the request is read, parsed and asked in `_begin`, which has returned before the waiting starts.
+A stream waits for its model most of the time, and there may be thousands. So its stack keeps nothing that is not
+needed any more: the request is read and parsed in `_begin`, which has returned before the waiting starts.
 
-Until the first byte whatever goes wrong is an HTTP answer. From then on it is said in the stream, by the turn itself.
+Before the first byte every failure is an HTTP response. After it, the turn reports a failure in the stream.
 """
 
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ from app.turns.service import TurnService
 from app.turns.warning_output import in_header
 
 COUNTED_BY: Final = "x-am-token-count"
-"""The header that says who counted."""
+"""The header that says whether the upstream counted."""
 SUMMARY_CUT: Final = ClientWarning("max_output_tokens", "summary", "The summary was cut off at a limit of the model.")
 
 
@@ -51,13 +51,13 @@ class DirectEndpoints:
         """By method and path. A websocket has no method."""
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """ASGI; no coroutine of its own, for what it passes on may wait for a long time."""
-        asked = scope.get("method"), scope.get("path", "")
-        return self._endpoints.get(asked, self._app)(scope, receive, send)
+        """ASGI. It is no coroutine itself, because the application that it calls may wait for a long time."""
+        key = scope.get("method"), scope.get("path", "")
+        return self._endpoints.get(key, self._app)(scope, receive, send)
 
 
 class TurnEndpoint(ABC):
-    """What all requests that have a turn in their body go through."""
+    """The base class of these endpoints: authenticates a request, admits its turn, and reads its body."""
 
     def __init__(self, service: TurnService, auth: Auth, bodies: Bodies, server: Server) -> None:
         self._service = service
@@ -79,19 +79,22 @@ class TurnEndpoint(ABC):
 
     @abstractmethod
     async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse | None:
-        """The answer, to be sent when the turn has ended; none if it has been sent."""
+        """The response, to be sent when the turn has ended; None if it has been sent."""
 
     def _turn(self, **fields: Any) -> TurnLifecycle:
         return self._service.turn(**fields)
 
     @asynccontextmanager
     async def _body(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> AsyncIterator[tuple[bytes, str]]:
-        """Admits the turn; its body, and its header `originator`. Ends in `ClientGoneError` when the client leaves."""
+        """Admits the turn; yields its body and its header `originator`.
+
+        Raises `ClientGoneError` when the client disconnects.
+        """
         headers = Headers(scope=scope)
         caller = self._auth.caller(headers)
         try:
             turn.admit(caller)
-        finally:  # a refusal also says how much is left
+        finally:  # a refusal has these headers too
             scope["state"]["headers"] = self._service.limits.headers(caller)
         async with self._bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
             yield body, headers.get("originator", "")
@@ -104,7 +107,7 @@ class CreateEndpoint(TurnEndpoint):
         running, stream = await self._begin(turn, scope, receive)
         async with UntilDisconnect(receive):
             if not stream:
-                return await self._whole(turn, running)
+                return await self._response(turn, running)
             await running.open(self._server.first_payload_wait)
             turn.log.note(status=HTTPStatus.OK.value)
             await _stream(turn, running, send)
@@ -116,7 +119,7 @@ class CreateEndpoint(TurnEndpoint):
             return await self._service.begin(create, turn, originator=originator), create.stream
 
     @staticmethod
-    async def _whole(turn: TurnLifecycle, running: RunningTurn) -> HttpResponse:
+    async def _response(turn: TurnLifecycle, running: RunningTurn) -> HttpResponse:
         await running.open(running.clocks.turn)
         last = await last_event(turn.watch(running.batches()))
         body = await _body_of(last, running.size)
@@ -127,7 +130,7 @@ class CreateEndpoint(TurnEndpoint):
 
 
 class SummaryEndpoint(TurnEndpoint):
-    """The endpoint for a summary alone. A turn that failed is an HTTP error."""
+    """POST /v1/responses/compact: a summary alone. A turn that failed is an HTTP error."""
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         running, kept = await self._begin(turn, scope, receive)
@@ -135,7 +138,7 @@ class SummaryEndpoint(TurnEndpoint):
             await running.open(running.clocks.turn)
             last = await last_event(turn.watch(running.batches()))
             if running.problem is not None or last.response.status == "failed":
-                failed = Problem(code="upstream_error", message="The conversation was not summed up.")
+                failed = Problem(code="upstream_error", message="The conversation could not be summarized.")
                 raise ProblemError(running.problem or failed)
             turn.log.note(status=HTTPStatus.OK.value)
             cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
@@ -178,21 +181,21 @@ async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | Relayed
 
 
 async def _stream(turn: TurnLifecycle, running: RunningTurn, send: Send) -> None:
-    async def piece(body: bytes) -> None:
+    async def send_body(body: bytes) -> None:
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
     await send(sse.head(in_header(running.warnings)))
     async for batch in turn.watch(running.batches()):
         late = running.late_warnings if is_last(batch) else ()
         if sse.is_short(batch, running.size):
-            await piece(sse.frames(batch, late))
+            await send_body(sse.frames(batch, late))
         else:
-            await sse.frames_apart(batch, late, running.size, piece)
+            await sse.send_one_by_one(batch, late, running.size, send_body)
     await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
 
 
 async def _body_of(last: LastEvent | RelayedLast, echoed: int) -> bytes:
-    """The response in the last event, as JSON: there is no second way to build one. `echoed`: bytes of its request."""
+    """The response in the last event, as JSON: it is built in no other way. `echoed`: bytes of its request."""
     if isinstance(last, RelayedLast):
         return last.body
     return await off_loop(size_of(last, echoed), msgspec.json.encode, last.response)

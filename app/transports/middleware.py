@@ -1,4 +1,4 @@
-"""What every HTTP answer has in common: a request id, the time it took, and OpenAI's form of an error."""
+"""The headers of every HTTP response (request id, processing time), and errors in OpenAI's form."""
 
 import asyncio
 import logging
@@ -21,21 +21,19 @@ from app.protocol.problems import Problem, ProblemError
 from app.turns.limits import LEAVING
 
 INTERNAL_ERROR: Final = 1011
-"""The close code of a websocket that we failed."""
+"""The close code of a websocket after an unexpected error of this server."""
 
 log = logging.getLogger("am_proxy")
 
-_CLIENTS_OWN: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_CLIENT_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _FIRST: Final = {"http.response.start", "websocket.http.response.start", "websocket.accept"}
-"""The first messages of an answer."""
+"""The types of the first message of a response."""
 _CODES: Final = {
     HTTPStatus.NOT_FOUND: "not_found",
     HTTPStatus.METHOD_NOT_ALLOWED: "method_not_allowed",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "request_too_large",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 }
-
-
 UPGRADE: Final = {"upgrade": "websocket", "connection": "upgrade"}
 UPGRADE_REQUIRED: Final = Problem(
     code="upgrade_required", message="POST to /v1/responses, or open a websocket here where this server allows it."
@@ -43,7 +41,7 @@ UPGRADE_REQUIRED: Final = Problem(
 
 
 class RequestId:
-    """The outermost middleware: gives the request an id and the answer its headers, and turns our faults into a 500."""
+    """The outermost middleware: sets the request's id and the response's headers; unexpected errors become a 500."""
 
     def __init__(self, app: ASGIApp, new_id: NewId) -> None:
         self._app = app
@@ -55,11 +53,11 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        request_id = self._name(Headers(scope=scope))
+        request_id = self._id_of(Headers(scope=scope))
         scope.setdefault("state", {})["request_id"] = request_id
         sent = False
 
-        async def stamped(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal sent
             if message["type"] in _FIRST:
                 sent = True
@@ -70,48 +68,48 @@ class RequestId:
             await send(message)
 
         try:
-            await self._app(scope, receive, stamped)
-        except asyncio.CancelledError:  # only by the server that runs us, when it can wait no longer
+            await self._app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # by uvicorn, when the time for its shutdown is over
             if sent:
                 raise
-            await error_response(LEAVING)(scope, receive, stamped)
+            await error_response(LEAVING)(scope, receive, send_with_headers)
         except Exception:
             log.exception("a request failed unexpectedly", extra={"request_id": request_id})
             if not sent:
                 problem = Problem(
                     code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}."
                 )
-                await error_response(problem)(scope, receive, stamped)
+                await error_response(problem)(scope, receive, send_with_headers)
             elif scope["type"] == "websocket":
-                with suppress(OSError, RuntimeError):  # it may have ended by itself
+                with suppress(OSError, RuntimeError):  # the connection may have been closed meanwhile
                     await send({"type": "websocket.close", "code": INTERNAL_ERROR})
 
-    def _name(self, headers: Headers) -> str:
-        given = headers.get("x-request-id", "")
-        return given if _CLIENTS_OWN.fullmatch(given) else self._new_id("req")
+    def _id_of(self, headers: Headers) -> str:
+        request_id = headers.get("x-request-id", "")
+        return request_id if _CLIENT_ID.fullmatch(request_id) else self._new_id("req")
 
 
 def error_response(problem: Problem, headers: dict[str, str] | None = None) -> HttpResponse:
     """A problem as an HTTP response."""
-    waiting = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
+    extra = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
     if problem.code == "request_timeout":
-        waiting["connection"] = "close"  # the rest of the body would be read as the next request
+        extra["connection"] = "close"  # the rest of the body would be read as the next request
     return HttpResponse(
         msgspec.json.encode(problem.body()),
         status_code=problem.shape.status,
         media_type="application/json",
-        headers={**(headers or {}), **waiting},
+        headers={**(headers or {}), **extra},
     )
 
 
 async def on_problem(_request: Request, error: Exception) -> HttpResponse:
-    """The handler of `ProblemError`."""
+    """Handles `ProblemError`."""
     assert isinstance(error, ProblemError)  # noqa: S101 — registered for nothing else
     return error_response(error.problem)
 
 
 async def on_framework_error(request: Request, error: Exception) -> HttpResponse:
-    """The handler of what the framework refuses: no such path, no such method."""
+    """Handles refusals of the framework: no such path, no such method."""
     assert isinstance(error, HTTPException)  # noqa: S101 — registered for nothing else
     code = _CODES.get(HTTPStatus(error.status_code), "invalid_value")
     problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.scope['path'][:200]}")
@@ -119,6 +117,6 @@ async def on_framework_error(request: Request, error: Exception) -> HttpResponse
 
 
 async def on_unknown_websocket(websocket: WebSocket) -> None:
-    """Refuses a websocket at any other path. The framework would say 403, on which some clients retry for seconds."""
+    """Refuses a websocket at any other path. After the framework's 403 some clients retry for seconds."""
     message = f"There is no websocket at {websocket.scope['path'][:200]}; there is one at /v1/responses."
     await websocket.send_denial_response(error_response(Problem(code="not_found", message=message)))

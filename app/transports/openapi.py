@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the classes that read requests and write answers."""
+"""The OpenAPI document, made from the classes of requests and of responses."""
 
 from functools import cache
 from typing import Any, Final
@@ -36,11 +36,11 @@ _MODELS: Final[Json] = {
     "properties": {
         "object": {"const": "list"},
         "data": {"type": "array", "items": {"$ref": f"{_REFS}Model"}},
-        "models": {"description": "The same, as Codex wants them described.", "type": "array"},
+        "models": {"description": "The same models in the form that Codex reads.", "type": "array"},
     },
 }
 SUMMARY_PATH: Final = "/compact"
-"""Where a summary alone is asked for, below the path of responses."""
+"""The path of a summary alone, below the path of responses."""
 _COMPACTION: Final[Json] = {
     "type": "object",
     "required": ["id", "object", "created_at", "output", "usage"],
@@ -48,7 +48,7 @@ _COMPACTION: Final[Json] = {
         "id": {"type": "string"},
         "object": {"const": "response.compaction"},
         "created_at": {"type": "integer"},
-        "output": {"description": "Messages of the user's, and one compaction item.", "type": "array"},
+        "output": {"description": "The user's messages, and one compaction item.", "type": "array"},
         "usage": {"$ref": f"{_REFS}Usage"},
     },
 }
@@ -81,27 +81,27 @@ _ERROR: Final[Json] = {
             "properties": {
                 "message": {"type": "string"},
                 "type": {"enum": sorted({shape.type for shape in ERROR_SHAPES.values()})},
-                "param": {"description": "The path of the fault; empty where there is none.", "type": "string"},
+                "param": {"description": "The path of the wrong value; empty if there is none.", "type": "string"},
                 "code": {"enum": sorted(ERROR_SHAPES)},
             },
         }
     },
 }
 _WHY: Final = {
-    400: "Not a request that can be served; `param` says where.",
-    401: "No key, or none that is known here.",
-    404: "No such model, or nothing there: responses are not kept.",
-    405: "No such method here.",
-    408: "The request took too long to come.",
+    400: "The request is invalid; `param` says where.",
+    401: "No key, or an unknown one.",
+    404: "No such model or path. Responses are not stored.",
+    405: "No such method at this path.",
+    408: "The request took too long to arrive.",
     413: "The body is too large.",
     415: "Not JSON, or encoded.",
     421: "The Host header names another server.",
     426: "Only for a websocket.",
-    429: "Too many requests, or no quota; `retry-after` says when to come again.",
+    429: "Too many requests, or no quota; `retry-after` says when to try again.",
     431: "The headers are too long.",
-    500: "A fault of this server's own.",
+    500: "An internal error of this server.",
     502: "The upstream failed.",
-    503: "This server is full, or about to stop.",
+    503: "This server is full, or is stopping.",
     504: "The upstream was too slow.",
 }
 _ANY: Final = (400, 408, 421, 431, 500)
@@ -119,7 +119,13 @@ def document() -> bytes:
             "paths": _paths(),
             "components": {
                 "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-                "schemas": {**_requests(), **_answers(), "Model": _MODEL, "Models": _MODELS, "Error": _ERROR},
+                "schemas": {
+                    **_request_schemas(),
+                    **_response_schemas(),
+                    "Model": _MODEL,
+                    "Models": _MODELS,
+                    "Error": _ERROR,
+                },
             },
         }
     )
@@ -128,13 +134,13 @@ def document() -> bytes:
 def _paths() -> Json:
     """Every path but those without `/v1`, which are the same again."""
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[^/?#]+$"}}
-    alive = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
-    live = {"summary": "Whether the process is there", "security": [], "responses": _responses(alive, 405)}
-    ready = {"summary": "Whether it takes requests", "security": [], "responses": _responses(alive, 405, 503)}
+    status_schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+    live = {"summary": "Whether the process is running", "security": [], "responses": _responses(status_schema, 405)}
+    ready = {"summary": "Whether it accepts requests", "security": [], "responses": _responses(status_schema, 405, 503)}
     create = _like_a_turn("createResponse", "Ask a model", {"$ref": f"{_REFS}Response"})
     answer = create["responses"]["200"]
     answer["content"]["text/event-stream"] = {"itemSchema": _FRAME}
-    answer["description"] = "The response; with `stream: true` its events, and `[DONE]` behind the last."
+    answer["description"] = "The response; with `stream: true` its events, and `[DONE]` after the last."
     return {
         "/v1/responses": {
             "post": create,
@@ -144,8 +150,12 @@ def _paths() -> Json:
                 "responses": _upgrade_responses(),
             },
         },
-        f"/v1/responses{SUMMARY_PATH}": {"post": _like_a_turn("compactResponse", "Sum a conversation up", _COMPACTION)},
-        "/v1/responses/input_tokens": {"post": _like_a_turn("countInput", "Count what a model would read", _COUNT)},
+        f"/v1/responses{SUMMARY_PATH}": {
+            "post": _like_a_turn("compactResponse", "Summarize a conversation", _COMPACTION)
+        },
+        "/v1/responses/input_tokens": {
+            "post": _like_a_turn("countInput", "Count the tokens that a model would read", _COUNT)
+        },
         "/v1/models": {
             "get": {
                 "operationId": "listModels",
@@ -156,7 +166,7 @@ def _paths() -> Json:
         "/v1/models/{name}": {
             "get": {
                 "operationId": "showModel",
-                "summary": "One of them",
+                "summary": "One model",
                 "parameters": [name],
                 "responses": _responses({"$ref": f"{_REFS}Model"}, 401, 404, 405),
             }
@@ -181,7 +191,7 @@ def _responses(schema: Json, *statuses: int) -> Json:
     """The responses of an operation: this schema, or one of these errors."""
     error = {"application/json": {"schema": {"$ref": f"{_REFS}Error"}}}
     return {
-        "200": {"description": "Well.", "content": {"application/json": {"schema": schema}}},
+        "200": {"description": "Success.", "content": {"application/json": {"schema": schema}}},
         **{str(status): {"description": _WHY[status], "content": error} for status in sorted({*_ANY, *statuses})},
     }
 
@@ -192,11 +202,11 @@ def _upgrade_responses() -> Json:
     return {"101": {"description": "A websocket; each frame is JSON, as an event is."}, **refused}
 
 
-def _requests() -> Json:
-    """What a client may post, without the fields for this server's own use. Unknown keys are ignored with a warning."""
+def _request_schemas() -> Json:
+    """The schemas of requests, without internal fields. Unknown keys are ignored with a warning."""
     shapes: list[type[Shape]] = [CreateResponse, *item_shapes(), *tool_shapes()]
     refs, found = models_json_schema([(shape, "validation") for shape in shapes], ref_template=f"{_REFS}{{model}}")
-    # the end of a text is written otherwise in the patterns that JSON Schema means
+    # JSON Schema writes the end of a text as `$` in patterns
     schemas: Json = msgspec.json.decode(msgspec.json.encode(found["$defs"]).replace(rb'\\z"', b'$"'))
     request = schemas["CreateResponse"]
     request["properties"] = {name: schema for name, schema in request["properties"].items() if name in KNOWN}
@@ -209,8 +219,8 @@ def _requests() -> Json:
     return schemas
 
 
-def _answers() -> Json:
-    """The response and its events. What an upstream that speaks Responses itself adds passes through as it is."""
+def _response_schemas() -> Json:
+    """The schemas of the response and its events. What a Responses upstream adds is passed on unchanged."""
     kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_event(kind)]
     items = OutputItem.__subclasses__()
     _, schemas = msgspec.json.schema_components([Response, *items, *kinds], ref_template=f"{_REFS}{{name}}")
@@ -221,7 +231,7 @@ def _answers() -> Json:
 
 
 def _is_event(kind: type) -> bool:
-    """Whether this is a class of events that this server makes, and not a base of such."""
+    """Whether this is a class of events that this server makes, and not a base class."""
     if not issubclass(kind, events.Event) or issubclass(kind, events.Relayed):
         return False
     return "." in str(kind.__struct_config__.tag)

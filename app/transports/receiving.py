@@ -1,12 +1,12 @@
-"""What is received from a client over HTTP: its body, bounded and only JSON, and that it has disconnected.
+"""Reads the body of a client's HTTP request, bounded and only JSON, and detects that the client has disconnected.
 
 Theory of operation
 -------------------
 A body holds one of its caller's slots while it is read, so it may not pause or be slow. It begins with `body_timeout`
-seconds of credit. Every `SLOWEST` bytes add one second, but a body never has more credit than it began with: what came
-fast earlier does not allow a pause later. No body takes longer than `LONGEST` times `body_timeout`.
+seconds of credit. Every `SLOWEST` bytes add one second, but a body never has more credit than it began with: a fast
+start does not allow a pause later. No body takes longer than `LONGEST` times `body_timeout`.
 
-Its bytes are counted as they come, against the quotas of the caller, of all guests and of the process, until the turn
+Its bytes are counted as they arrive, against the quotas of the caller, of all guests and of the process, until the turn
 has been translated for its upstream or has failed.
 """
 
@@ -43,7 +43,7 @@ class Bodies:
         """The body, whose bytes count as the caller's until the block ends.
 
         Raises `ProblemError` if it is no JSON by its headers, encoded, too long or too slow, or if the caller or the
-        server holds too many bytes already; `ClientGoneError` if the client disconnects.
+        server already holds too many bytes; `ClientGoneError` if the client disconnects.
         """
         self._check(headers)
         arrived = bytearray()
@@ -70,7 +70,7 @@ class Bodies:
             raise self._too_large()
 
     async def _receive(self, receive: Receive, caller: Key, body: bytearray) -> None:
-        """Adds all of it to `body`, every byte of which has been taken from the quota."""
+        """Receives all of it into `body`, and takes every byte from the quota first."""
         now = asyncio.get_running_loop().time
         due = now() + self._timeout
         end = now() + self._timeout * LONGEST
@@ -91,16 +91,16 @@ class Bodies:
                         due = min(due + len(piece) / SLOWEST, now() + self._timeout, end)
                         clock.reschedule(due)
         except TimeoutError:
-            raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have come.") from None
+            raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have arrived.") from None
 
     def _too_large(self) -> ProblemError:
         return refuse("request_too_large", f"The body is longer than the {self._limit} bytes this server reads.")
 
 
 class UntilDisconnect:
-    """`async with UntilDisconnect(receive): …` ends in `ClientGoneError` when the client disconnects first.
+    """`async with UntilDisconnect(receive): …` raises `ClientGoneError` when the client disconnects first.
 
-    One task that listens, and nothing else: a stream waits for most of its life, and there may be thousands.
+    It costs one task and nothing else: there may be thousands of streams that wait.
     """
 
     def __init__(self, receive: Receive) -> None:

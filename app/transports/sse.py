@@ -1,4 +1,4 @@
-"""Events as server-sent events; one send for each batch, unless it is long."""
+"""Events as server-sent events; a batch is sent at once, unless it is long."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,9 +16,9 @@ from app.protocol.warnings import ClientWarning
 from app.turns.warning_output import in_event
 
 DONE: Final = b"data: [DONE]\n\n"
-"""The specification wants it; every client ignores it."""
+"""The end of a stream. The specification requires it; every client ignores it."""
 
-Written = TypeVar("Written")
+Encoded = TypeVar("Encoded")
 
 
 @cache
@@ -45,7 +45,7 @@ def data_of(event: Event) -> bytes:
 
 
 def frame(event: Event, warnings: Sequence[ClientWarning] = ()) -> bytes:
-    """One event, with these warnings in it. LF only: the reference suite finds no event behind CRLF."""
+    """One event, with these warnings in it. LF only: the reference test suite finds no event after CRLF."""
     name = event.name if isinstance(event, Relayed) else _name(type(event))
     data = data_of(event)
     return b"event: %b\ndata: %b\n\n" % (name, in_event(warnings, data) if warnings else data)
@@ -66,21 +66,21 @@ def is_short(batch: Sequence[Event], echoed: int) -> bool:
     return sum([size_of(event, echoed) for event in batch]) <= LONG
 
 
-async def frames_apart(
+async def send_one_by_one(
     batch: Sequence[Event], warnings: Sequence[ClientWarning], echoed: int, send: Callable[[bytes], Awaitable[None]]
 ) -> None:
     """Sends the events of a long batch, each encoded after the one before it was sent."""
     for event in batch:
-        await send(await apart(event, echoed, frame, warnings if event is batch[-1] else ()))
+        await send(await encode_one(event, echoed, frame, warnings if event is batch[-1] else ()))
 
 
-async def apart(event: Event, echoed: int, write: Callable[..., Written], *args: Any) -> Written:
-    """One event of a long batch, encoded by `write`: in a thread if it is long. Other turns run meanwhile."""
+async def encode_one(event: Event, echoed: int, encode: Callable[..., Encoded], *args: Any) -> Encoded:
+    """One event of a long batch, encoded by `encode`: in a thread if it is long. Other turns run meanwhile."""
     size = size_of(event, echoed)
     if size > LONG:
-        return await off_loop(size, write, event, *args)
+        return await off_loop(size, encode, event, *args)
     await asyncio.sleep(0)
-    return write(event, *args)
+    return encode(event, *args)
 
 
 def head(headers: dict[str, str]) -> Message:

@@ -1,4 +1,4 @@
-"""GET /v1/responses, upgraded: the same turns over a socket, one after the other.
+"""The websocket at GET /v1/responses: turns over one connection, one after the other.
 
 Theory of operation
 -------------------
@@ -6,17 +6,17 @@ Two tasks serve a connection. One reads: it puts frames into a short queue. When
 the running turn is cancelled and its upstream closed. The other works: it takes a frame, runs its turn as a POST does,
 sends the events, and remembers the outcome. A connection ends
 
-    when the client leaves           the running turn is cancelled
+    when the client disconnects      the running turn is cancelled
     when the server stops            after the running turn, with 1001
     when the settings are reloaded   the same
     after `websocket_lifetime`       after the running turn, with an error frame and 1001
     after `websocket_idle`           between two turns, with 1001
-    when the client reads nothing    at once: a send that hangs is the client's fault
+    when the client reads nothing    at once, after `send_timeout`
 
 A frame takes one of its caller's slots before it is decoded, one that is only to be remembered (`generate: false`) too;
 frames that wait hold none. Bytes that wait and bytes that are remembered are counted, each caller within its share.
 Before the upstream's first payload a failure is an `error` frame with an HTTP status, after it `response.failed`, as
-over HTTP. Warnings are beside the response in the first event. `turns/conversation_memory.py` keeps what is remembered.
+over HTTP. Warnings are next to the response in the first event. `turns/conversation_memory.py` holds the conversation.
 """
 
 import asyncio
@@ -39,7 +39,15 @@ from app.settings import Key, Server
 from app.transports.auth import Auth
 from app.transports.middleware import UPGRADE, UPGRADE_REQUIRED, error_response
 from app.transports.sse import is_short
-from app.transports.websocket_frames import FULL, STOPPING, WaitingFrames, at_once, frames, frames_apart, warned
+from app.transports.websocket_frames import (
+    FULL,
+    STOPPING,
+    WaitingFrames,
+    as_batch,
+    frames,
+    send_one_by_one,
+    warnings_by_position,
+)
 from app.transports.websocket_guard import DRAIN, SHARE
 from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
 from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
@@ -56,7 +64,7 @@ PATHS: Final = tuple(f"{prefix}/responses{slash}" for prefix in ("/v1", "") for 
 
 
 class Quotas(NamedTuple):
-    """What callers of websockets may hold."""
+    """The quotas of websockets: connections and bytes, for each caller and for all."""
 
     connections: Quota
     arriving: Quota
@@ -76,7 +84,7 @@ class WebSockets:
         self._open: set[_Connection] = set()
 
     def leave(self) -> None:
-        """The settings have changed, perhaps also the keys: every connection ends after its running turn."""
+        """End every connection after its running turn, because the settings, and perhaps the keys, have changed."""
         for connection in self._open:
             connection.leave()
 
@@ -109,7 +117,7 @@ class WebSockets:
             self._quotas.connections.give_back(caller)
 
     def _admit(self, headers: Headers) -> Key:
-        """The caller, who holds one more connection."""
+        """The caller, after one connection was taken from its quota."""
         if not self._server.websocket:
             raise ProblemError(UPGRADE_REQUIRED)
         caller = self._auth.caller(headers)
@@ -144,7 +152,7 @@ class _Connection:
         self._expires = self._now() + self.server.websocket_lifetime
 
     def leave(self) -> None:
-        """Take no more turns."""
+        """End after the running turn."""
         self._draining = True
         self._wake.set()
 
@@ -189,7 +197,7 @@ class _Connection:
             await self.send_raw({"type": "websocket.close", "code": GOING_AWAY})
 
     async def _next(self) -> bytes | None:
-        """The next frame; none when the connection must end."""
+        """The next frame; None when the connection must end."""
         idle_until = self._now() + self.server.websocket_idle
         while not self._draining and self._now() < self._expires:
             if self.waiting:
@@ -236,12 +244,12 @@ class _Connection:
             self.memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last))
 
     async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
-        """Sends the answer; its last event."""
+        """Sends the answer; returns its last event."""
         create = await self.service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
         if not frame.generate:
             turn.log.note(status=HTTPStatus.OK.value, generate=False)
             events = await self.service.prepare(create, turn, originator=self._originator)
-            return await self._send_batches(turn.watch(at_once(events)), size)
+            return await self._send_batches(turn.watch(as_batch(events)), size)
         running = await self.service.begin(create, turn, originator=self._originator)
         await running.open(self.server.first_payload_wait)
         turn.log.note(status=HTTPStatus.OK.value)
@@ -250,16 +258,16 @@ class _Connection:
     async def _send_batches(
         self, batches: AsyncIterator[list[Event]], size: int, running: RunningTurn | None = None
     ) -> LastEvent | RelayedLast:
-        """Sends these batches; the last event. Warnings of the request go with the first, late ones with the last."""
+        """Sends these batches with their warnings, late ones in the last event; returns the last event."""
         last: Event | None = None
         async for batch in batches:
             first = () if running is None or last is not None else running.warnings
             late = () if running is None or not is_last(batch) else running.late_warnings
-            warnings = warned(batch, first, late)
+            warnings = warnings_by_position(batch, first, late)
             if is_short(batch, size):
                 await self._send(*frames(batch, warnings))
             else:
-                await frames_apart(batch, warnings, size, self._send)
+                await send_one_by_one(batch, warnings, size, self._send)
             last = batch[-1]
         if isinstance(last, LastEvent | RelayedLast):
             return last
@@ -275,10 +283,10 @@ class _Connection:
             async with asyncio.timeout(self.server.send_timeout):
                 for frame in frames:
                     await self.send_raw({"type": "websocket.send", "text": frame})
-        except OSError:  # it has closed its connection, or reads nothing
+        except OSError:  # the client has closed the connection, or reads nothing
             raise ClientGoneError from None
 
     def _too_old(self) -> Problem:
         minutes = f"{self.server.websocket_lifetime / 60:g} minutes"
-        words = f"This connection is {minutes} old, which is the limit. Open another one to go on."
-        return Problem(code="websocket_connection_limit_reached", message=words)
+        message = f"This connection is {minutes} old, which is the limit. Open another one to continue."
+        return Problem(code="websocket_connection_limit_reached", message=message)

@@ -1,4 +1,4 @@
-"""Frames of a websocket: those that wait for their turn, and those that events are sent in."""
+"""Frames of a websocket: the queue of received ones, and the encoding of events as frames to send."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -12,79 +12,78 @@ from app.turns.quota import Share
 from app.turns.warning_output import in_event
 
 WAITING: Final = 64
-"""Frames that may wait for their turn."""
+"""The most frames that may wait for their turn."""
 FULL: Final = Problem(
-    code="rate_limit_exceeded", message="Too many frames wait already, on this connection or in all.", retry_after=1
+    code="rate_limit_exceeded", message="Too many frames are waiting, on this connection or in all.", retry_after=1
 )
 """The error for a frame for which there is no room."""
-
-STOPPING: Final = Problem(
-    code="overloaded", message="This connection is about to end. Open another one.", retry_after=1
-)
+STOPPING: Final = Problem(code="overloaded", message="This connection is closing. Open another one.", retry_after=1)
 """The error for frames that wait when the server stops."""
-Warned = dict[int, Sequence[ClientWarning]]
+WarningsByPosition = dict[int, Sequence[ClientWarning]]
 """The warnings in an event, by its position in the batch."""
 
 
 class WaitingFrames:
-    """A queue. Its bytes are taken from the caller's share, except those of a frame that is taken at once."""
+    """A queue of frames. Their bytes are taken from the caller's share, except if a turn can start at once."""
 
     def __init__(self, share: Share, most_bytes: int) -> None:
         self._share = share
         self._most_bytes = most_bytes
         self._frames: deque[tuple[bytes, int]] = deque()
-        """Each with the bytes it takes of the share."""
+        """Each with the bytes that are taken from the share for it."""
         self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._frames)
 
     def add(self, frame: bytes, *, waits: bool) -> bool:
-        """Whether there is room for one more, which then is kept. `waits` says whether a turn runs now."""
+        """Adds a frame; False if there is no room. `waits`: a turn is running, so the frame must wait."""
         size = len(frame)
         if len(self._frames) >= WAITING or (self._frames and self._bytes + size > self._most_bytes):
             return False
-        held = size if waits or self._frames else 0
-        if held and not self._share.take(held):
+        counted = size if waits or self._frames else 0
+        if counted and not self._share.take(counted):
             return False
-        self._frames.append((frame, held))
+        self._frames.append((frame, counted))
         self._bytes += size
         return True
 
     def pop(self) -> bytes:
-        """The next one."""
-        frame, held = self._frames.popleft()
+        """Removes and returns the next frame."""
+        frame, counted = self._frames.popleft()
         self._bytes -= len(frame)
-        if held:
-            self._share.give_back(held)
+        if counted:
+            self._share.give_back(counted)
         return frame
 
     def clear(self) -> None:
-        """The connection has ended."""
+        """Removes all frames."""
         while self._frames:
             self.pop()
 
 
-def warned(batch: Sequence[Event], first: Sequence[ClientWarning], late: Sequence[ClientWarning]) -> Warned:
-    """`first` go into the first event of this batch, `late` into its last one."""
+def warnings_by_position(
+    batch: Sequence[Event], first: Sequence[ClientWarning], late: Sequence[ClientWarning]
+) -> WarningsByPosition:
+    """The warnings of a batch: `first` in its first event, `late` in its last one."""
     last = len(batch) - 1
     return {0: [*first, *late]} if not last else {0: first, last: late}
 
 
-def frames(batch: Sequence[Event], warnings: Warned) -> list[str]:
-    """All frames of a short batch."""
+def frames(batch: Sequence[Event], warnings: WarningsByPosition) -> list[str]:
+    """The frames of a short batch."""
     return [_text(event, warnings.get(position, ())) for position, event in enumerate(batch)]
 
 
-async def frames_apart(
-    batch: Sequence[Event], warnings: Warned, echoed: int, send: Callable[[str], Awaitable[None]]
+async def send_one_by_one(
+    batch: Sequence[Event], warnings: WarningsByPosition, echoed: int, send: Callable[[str], Awaitable[None]]
 ) -> None:
     """Sends the frames of a long batch, each encoded after the one before it was sent."""
     for position, event in enumerate(batch):
-        await send(await sse.apart(event, echoed, _text, warnings.get(position, ())))
+        await send(await sse.encode_one(event, echoed, _text, warnings.get(position, ())))
 
 
-async def at_once(events: list[Event]) -> AsyncIterator[list[Event]]:
+async def as_batch(events: list[Event]) -> AsyncIterator[list[Event]]:
     """These events as a single batch."""
     yield events
 

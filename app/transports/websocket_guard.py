@@ -20,11 +20,11 @@ log = logging.getLogger("am_proxy")
 DRAIN: Final = "websocket.drain"
 """The message that the application receives when the server stops, once per connection."""
 SHARE: Final = "websocket.share"
-"""Where in a connection's state the application leaves the share that its caller's bytes are taken from."""
+"""The name in a connection's state of the share from which its caller's bytes are taken. The application sets it."""
 UNCOUNTED: Final = 64 * 1024
-"""Bytes of a message that may have come without being counted: most messages are not longer."""
+"""Bytes of a message that are not counted: most messages are not longer."""
 SLICE: Final = 16 * 1024
-"""Bytes that are read at once: a few thousand frames at most, before they are counted."""
+"""Bytes that are parsed at once, before they are counted: a few thousand frames at most."""
 TRY_LATER: Final = 1013
 NO_TEXT: Final = 1007
 POLICY: Final = 1008
@@ -34,13 +34,13 @@ LINGER: Final = 5
 SMALL: Final = 1024
 """Bytes from which on a frame is covered by the limits of bytes."""
 BURST: Final = 2000
-"""Small frames that may come at once."""
+"""Small frames that may arrive at once."""
 RATE: Final = 200
-"""Small frames a second that may come for any time."""
+"""Small frames a second that may arrive without end."""
 
 
 class FrameBudget:
-    """The small frames, pings and pongs included, that one connection may still bring."""
+    """The number of small frames, pings and pongs included, that one connection may still send."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -60,19 +60,19 @@ class FrameBudget:
 
 
 class WebSocketGuard(WebSocketsSansIOProtocol):
-    """Tells the application when the server stops instead of closing, and drops connections that are not read."""
+    """Sends the application a message when the server stops, instead of closing, and enforces limits on frames."""
 
     _drop: asyncio.TimerHandle | None = None
-    _came = 0
+    _arrived = 0
     """Bytes since the last complete message."""
     _counted = 0
-    """How many of them are taken from the caller's share."""
+    """How many of these bytes are taken from the caller's share."""
     _budget: FrameBudget | None = None
     _ended_by_app = False
     """Whether the application has closed the connection."""
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes, read piece by piece. Nothing more is read once the connection has gone beyond a limit."""
+        """Parses received bytes slice by slice, and stops once the connection has exceeded a limit."""
         for start in range(0, len(data), SLICE):
             self._read(data[start : start + SLICE])
             if self.close_sent or self.disconnected:
@@ -80,18 +80,18 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
 
     def _read(self, data: bytes) -> None:
         """Each byte of a long message is counted until it is complete: until then no slot of a turn limits it."""
-        self._came += len(data)
+        self._arrived += len(data)
         super().data_received(data)
         share = self.scope["state"].get(SHARE) if hasattr(self, "scope") else None
-        if share is None or self._came <= max(UNCOUNTED, self._counted):
+        if share is None or self._arrived <= max(UNCOUNTED, self._counted):
             return
-        if share.take(self._came - self._counted):
-            self._counted = self._came
+        if share.take(self._arrived - self._counted):
+            self._counted = self._arrived
         else:
-            self._refuse(TRY_LATER, "the messages that are not whole yet hold too many bytes")
+            self._refuse(TRY_LATER, "the incomplete messages hold too many bytes")
 
     def _refuse(self, code: int, reason: str) -> None:
-        """End a connection that has gone beyond a limit."""
+        """Ends a connection that has exceeded a limit."""
         if not self.close_sent and not self.disconnected:
             fields = {"request_id": self.scope["state"].get("request_id"), "closed": code, "reason": reason}
             log.warning("websocket", extra={"fields": fields})
@@ -99,37 +99,37 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
 
     def _count(self, size: int) -> None:
-        """One more frame."""
+        """Counts one more frame."""
         if self._budget is None:
             self._budget = FrameBudget()
         if not self._budget.take(size):
             self._refuse(POLICY, "too many small frames")
 
     def handle_ping(self) -> None:
-        """A ping, which is answered."""
+        """Counts and answers a ping."""
         self._count(0)
         if not self.close_sent:
             super().handle_ping()
 
     def handle_pong(self, event: Frame) -> None:
-        """A pong."""
+        """Counts a pong."""
         self._count(0)
         super().handle_pong(event)
 
     def handle_text(self, event: Frame) -> None:
-        """A text frame. The library's parser would keep its data until the next one comes."""
+        """Counts and stores a text frame. The library's parser would keep its data until the next frame."""
         self._count(len(event.data))
         super().handle_text(event)
         event.data = b""
 
     def handle_bytes(self, event: Frame) -> None:
-        """The same."""
+        """Counts and stores a binary frame, likewise."""
         self._count(len(event.data))
         super().handle_bytes(event)
         event.data = b""
 
     def handle_cont(self, event: Frame) -> None:
-        """The same."""
+        """Counts and stores a continuation frame, likewise."""
         self._count(len(event.data))
         super().handle_cont(event)
         event.data = b""
@@ -151,10 +151,10 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
     def _release(self) -> None:
         if self._counted:
             self.scope["state"][SHARE].give_back(self._counted)
-        self._came = self._counted = 0
+        self._arrived = self._counted = 0
 
     def shutdown(self) -> None:
-        """The server stops."""
+        """Sends the application `DRAIN` instead of closing an open connection."""
         if self.handshake_complete and not self.close_sent:
             message: Any = {"type": DRAIN}
             self.queue.put_nowait(message)
@@ -162,7 +162,7 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
             super().shutdown()
 
     async def send(self, message: Any) -> None:
-        """Sends a message. The application may not know yet that the connection was closed for what the client sent."""
+        """Sends a message. Raises if this guard has closed the connection, which the application may not know yet."""
         if self.handshake_complete and self.close_sent and not self._ended_by_app:
             raise ClientDisconnected
         self._ended_by_app = message["type"] == "websocket.close"
@@ -185,7 +185,7 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
 
 
 def is_offer(head: bytes) -> bool:
-    """Whether the websocket library would accept this head of a request."""
+    """Whether the websocket library accepts this head of a request."""
     handshake = ServerProtocol()
     handshake.receive_data(head)
     return any(

@@ -129,13 +129,13 @@ def test_an_event_by_event_answer_leaves_in_as_many_pieces(monkeypatch: pytest.M
     """A batch that is long only as a whole too: of none of its events, but of all together."""
     text = "x" * (LONG // 3)
     batches: list[list[str]] = []
-    frames_apart = app.transports.sse.frames_apart
+    send_one_by_one = app.transports.sse.send_one_by_one
 
     async def noted(batch: list[Event], *rest: Any) -> None:
         batches.append([type(event).__name__ for event in batch])
-        await frames_apart(batch, *rest)
+        await send_one_by_one(batch, *rest)
 
-    monkeypatch.setattr(app.transports.sse, "frames_apart", noted)
+    monkeypatch.setattr(app.transports.sse, "send_one_by_one", noted)
     with ChatUpstream([opens(), *text_turn(text)]) as upstream, serving(settings_of(upstream)) as url:
         body = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", "stream": True}).text
     assert batches[-1][-4:] == ["OutputTextDone", "ContentPartDone", "OutputItemDone", "ResponseCompleted"]
