@@ -20,43 +20,31 @@ from app.protocol.response import Response
 Json = dict[str, Any]
 
 _REFS: Final = "#/components/schemas/"
-_MODEL: Final[Json] = {
-    "type": "object",
-    "required": ["id", "object", "created", "owned_by"],
-    "properties": {
-        "id": {"type": "string"},
-        "object": {"const": "model"},
-        "created": {"type": "integer"},
-        "owned_by": {"type": "string"},
-    },
-}
-_MODELS: Final[Json] = {
-    "type": "object",
-    "required": ["object", "data", "models"],
-    "properties": {
-        "object": {"const": "list"},
-        "data": {"type": "array", "items": {"$ref": f"{_REFS}Model"}},
-        "models": {"description": "The same models in the form that Codex reads.", "type": "array"},
-    },
-}
+_STRING: Final = {"type": "string"}
+_INTEGER: Final = {"type": "integer"}
+
+
+def _object(**properties: Json) -> Json:
+    """The schema of an object that has all these properties."""
+    return {"type": "object", "required": [*properties], "properties": properties}
+
+
+_MODEL: Final = _object(id=_STRING, object={"const": "model"}, created=_INTEGER, owned_by=_STRING)
+_MODELS: Final = _object(
+    object={"const": "list"},
+    data={"type": "array", "items": {"$ref": f"{_REFS}Model"}},
+    models={"description": "The same models in the form that Codex reads.", "type": "array"},
+)
 SUMMARY_PATH: Final = "/compact"
 """The path of a summary alone, below the path of responses."""
-_COMPACTION: Final[Json] = {
-    "type": "object",
-    "required": ["id", "object", "created_at", "output", "usage"],
-    "properties": {
-        "id": {"type": "string"},
-        "object": {"const": "response.compaction"},
-        "created_at": {"type": "integer"},
-        "output": {"description": "The user's messages, and one compaction item.", "type": "array"},
-        "usage": {"$ref": f"{_REFS}Usage"},
-    },
-}
-_COUNT: Final[Json] = {
-    "type": "object",
-    "required": ["object", "input_tokens"],
-    "properties": {"object": {"const": "response.input_tokens"}, "input_tokens": {"type": "integer", "minimum": 0}},
-}
+_COMPACTION: Final = _object(
+    id=_STRING,
+    object={"const": "response.compaction"},
+    created_at=_INTEGER,
+    output={"description": "The user's messages, and one compaction item.", "type": "array"},
+    usage={"$ref": f"{_REFS}Usage"},
+)
+_COUNT: Final = _object(object={"const": "response.input_tokens"}, input_tokens={"type": "integer", "minimum": 0})
 _FRAME: Final[Json] = {
     "type": "object",
     "required": ["data"],
@@ -71,22 +59,14 @@ _FRAME: Final[Json] = {
         },
     },
 }
-_ERROR: Final[Json] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["message", "type", "param", "code"],
-            "properties": {
-                "message": {"type": "string"},
-                "type": {"enum": sorted({shape.type for shape in ERROR_SHAPES.values()})},
-                "param": {"description": "The path of the wrong value; empty if there is none.", "type": "string"},
-                "code": {"enum": sorted(ERROR_SHAPES)},
-            },
-        }
-    },
-}
+_ERROR: Final = _object(
+    error=_object(
+        message=_STRING,
+        type={"enum": sorted({shape.type for shape in ERROR_SHAPES.values()})},
+        param={"description": "The path of the wrong value; empty if there is none.", "type": "string"},
+        code={"enum": sorted(ERROR_SHAPES)},
+    )
+)
 _WHY: Final = {
     400: "The request is invalid; `param` says where.",
     401: "No key, or an unknown one.",
@@ -134,7 +114,7 @@ def document() -> bytes:
 def _paths() -> Json:
     """Every path but those without `/v1`, which are the same again."""
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[^/?#]+$"}}
-    status_schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+    status_schema = _object(status=_STRING)
     live = {"summary": "Whether the process is running", "security": [], "responses": _responses(status_schema, 405)}
     ready = {"summary": "Whether it accepts requests", "security": [], "responses": _responses(status_schema, 405, 503)}
     create = _like_a_turn("createResponse", "Ask a model", {"$ref": f"{_REFS}Response"})
