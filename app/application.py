@@ -1,4 +1,4 @@
-"""The application of one configuration, and the change to that of another while the server runs."""
+"""The application of one configuration, and its replacement by that of another while the server runs."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger("am_proxy")
 
 @dataclass(frozen=True)
 class Application:
-    """What serves requests under one configuration."""
+    """The server under one configuration."""
 
     app: FastAPI
     shared: SharedState
@@ -28,21 +28,21 @@ class Application:
 
 
 class CurrentApplication:
-    """Passes each request to the application of the current configuration. uvicorn is given this one."""
+    """Passes each request to the application of the current configuration. It is the one that uvicorn runs."""
 
     def __init__(self, application: Application) -> None:
         self._first = application
-        self._now = _Serving(application)
+        self._current = _Serving(application)
 
     @property
     def application(self) -> Application:
-        """What serves new requests."""
-        return self._now.application
+        """The application that serves new requests."""
+        return self._current.application
 
     async def swap(self, application: Application) -> None:
-        """New requests go to this one. The one before closes what it holds when its last request has ended."""
-        before, self._now = self._now, _Serving(application)
-        before.busy += 1  # it may have none
+        """Send new requests to this one. The former one closes what it holds when its last request has ended."""
+        before, self._current = self._current, _Serving(application)
+        before.running += 1  # so that the last line closes it if no request runs
         application.follow()
         before.application.leave()
         await self._end_request(before)
@@ -53,31 +53,31 @@ class CurrentApplication:
             lifespan = _Lifespan(receive, send, self._close)
             await self._first.app(scope, lifespan.receive, lifespan.send)
             return
-        serving = self._now
-        serving.busy += 1
+        serving = self._current
+        serving.running += 1
         try:
             await serving.application.app(scope, receive, send)
         finally:
             await self._end_request(serving)
 
     async def _end_request(self, serving: "_Serving") -> None:
-        serving.busy -= 1
-        if serving is not self._now and not serving.busy:
+        serving.running -= 1
+        if serving is not self._current and not serving.running:
             try:
                 await serving.application.close()
-            except Exception:  # it is no fault of the request that happened to be the last
-                log.exception("what the former configuration held could not be closed")
+            except Exception:  # the request that was the last must not fail because of it
+                log.exception("closing the former configuration failed")
 
     async def _close(self) -> None:
-        await self._now.application.close()
+        await self._current.application.close()
 
 
+@dataclass(eq=False)
 class _Serving:
-    """An application, and how many of its requests run."""
+    """An application and the number of its running requests."""
 
-    def __init__(self, application: Application) -> None:
-        self.application = application
-        self.busy = 0
+    application: Application
+    running: int = 0
 
 
 class _Lifespan:
@@ -90,7 +90,7 @@ class _Lifespan:
         self._cancelled = False
 
     async def receive(self) -> Message:
-        """The server's next message. At the end, the application that serves by then closes what it holds."""
+        """The server's next message. At the end, the current application closes what it holds."""
         try:
             message = await self._receive()
         except asyncio.CancelledError:

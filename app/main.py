@@ -1,4 +1,4 @@
-"""Composition root: the only file that may know every room."""
+"""The composition root: the only file that may import every room."""
 
 import asyncio
 import os
@@ -29,30 +29,31 @@ from app.transports.receiving import Bodies
 from app.transports.websocket import PATHS, WebSockets
 from app.turns.service import TurnService
 from app.upstreams.litellm_chat import close_connections, warm
-from app.upstreams.port import Keep
+from app.upstreams.port import AnyUpstream, Keep
 from app.version import VERSION
 from app.wiring import build_catalogue, fetcher_of, upstream_of
 
 if TYPE_CHECKING:
+    from app.fetching.fetcher import Fetcher
     from app.observers.tracing import Tracing
 
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
-"""Bytes that sealed items of a request may hold in any case: a short request may bring back a long conversation."""
+"""Bytes that the sealed items of any request may hold: a short request may carry a long conversation."""
 
 
 class TracingUnavailableError(RuntimeError):
-    """Traces are wanted, and their library is not installed."""
+    """Traces are configured, but their library is not installed."""
 
     def __init__(self) -> None:
         super().__init__("traces need OpenTelemetry, which is not installed: pip install 'am-proxy[otel]'")
 
 
 def build_app(settings: Settings, before: SharedState | None = None) -> Application:
-    """The server, ready to run. Raises `SealingUnavailableError` where it cannot seal as the settings say.
+    """The server, ready to run. Raises `SealingUnavailableError` if it cannot seal as configured.
 
-    `before` is the state of the one that served until now, if this one is to take its place; building changes nothing
-    of it, and `follow` applies the new settings. A first one follows its settings at once.
+    `before` is the state of the running server, if this one will replace it. Building does not change that state;
+    `Application.follow` applies the new settings to it. Without `before` they are applied at once.
     """
     new_id = _id_maker()
     shared = new_state(settings) if before is None else next_state(settings, before)
@@ -82,12 +83,13 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     websockets = WebSockets(service=service, auth=auth, server=settings.server, quotas=shared.websockets)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
-    held = AsyncExitStack()
-    for upstream in upstreams.values():
-        held.push_async_callback(upstream.close)
-    if fetcher is not None:
-        held.push_async_callback(fetcher.close)
-    _close_at_the_end(held, tracing, body_log)
+    to_close = AsyncExitStack()
+    closables: list[AnyUpstream | Fetcher | BodyLog | None] = [*upstreams.values(), fetcher, body_log]
+    for closable in closables:
+        if closable is not None:
+            to_close.push_async_callback(closable.close)
+    if tracing is not None:
+        to_close.push_async_callback(asyncio.to_thread, tracing.close)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -96,9 +98,9 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         if warming is not None:
             await warming
         await close_connections()
-        await held.aclose()
+        await to_close.aclose()
 
-    # a redirect to the path with a slash more would lead to whatever the Host header says
+    # a redirect to the path with one more slash would go to the host in the Host header
     app = FastAPI(
         routes=http.router().routes,  # an included router looks for its route a second time
         docs_url=None,
@@ -126,29 +128,22 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         shared=shared,
         follow=lambda: shared.follow(settings, lambda: catalogue.circuits),
         leave=partial(_leave, websockets, recorder),
-        close=held.aclose,
+        close=to_close.aclose,
     )
     if before is None:
         application.follow()
     return application
 
 
-def _close_at_the_end(held: AsyncExitStack, tracing: "Tracing | None", body_log: BodyLog | None) -> None:
-    if body_log is not None:
-        held.push_async_callback(body_log.close)
-    if tracing is not None:
-        held.push_async_callback(asyncio.to_thread, tracing.close)
-
-
 def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
-    """End what would otherwise last for hours under settings, and keys, that no longer hold."""
+    """End what would otherwise last for hours under outdated settings and keys."""
     websockets.leave()
     if recorder is not None:
         recorder.end_watching()
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":
-    """What sends spans to a collector, if there is one."""
+    """The observer that sends spans to a collector, if one is configured."""
     if not settings.server.traces:
         return None
     try:
@@ -161,8 +156,8 @@ def tracing_of(settings: Settings) -> "Tracing | None":
 def build_http_guard(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
     """The HTTP protocol for uvicorn: with limits of size and time, and errors in OpenAI's form."""
     try:
-        from app.transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser does not exist for every system
-    except ImportError:  # pragma: no cover — where there is no httptools, uvicorn has another
+        from app.transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser is not available for every system
+    except ImportError:  # pragma: no cover — without httptools, uvicorn uses another parser
         return "auto"
     made = partial(
         HttpGuard,
@@ -179,7 +174,7 @@ def _id_maker() -> NewId:
 
 
 def sealer_of(seal: Seal, own_key: str = "", max_body_bytes: int = 0) -> EnvelopeSealer | None:
-    """What seals as these settings say. Without a key of theirs, under this process's own, which no other knows."""
+    """The sealer for these settings; None if nothing is sealed. Without a configured key, `own_key` is used."""
     if seal.when == "never":
         return None
     keys = [key.reveal() for key in seal.keys] or [own_key or os.urandom(32).hex()]

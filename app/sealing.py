@@ -15,6 +15,7 @@ import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from hmac import digest
 from typing import Any, Final
@@ -137,23 +138,25 @@ class EnvelopeSealer:
         return sealed.content if self._max_age is None or -_SKEW <= age <= self._max_age else None
 
 
+@dataclass(eq=False)
 class RequestSealer:
     """Seals for the first of its scopes, opens envelopes of any of them, and counts the opened bytes."""
 
-    def __init__(self, sealer: EnvelopeSealer, scopes: Sequence[bytes], most_opened: int) -> None:
-        self._sealer = sealer
-        self._scopes = scopes
-        self._most_opened = most_opened
-        self._left = most_opened
+    sealer: EnvelopeSealer
+    scopes: Sequence[bytes]
+    most_opened: int
+
+    def __post_init__(self) -> None:
+        self._left = self.most_opened
         """Bytes that may still be opened; each value counts for its memory."""
 
     def seal(self, kind: Kind, content: dict[str, Any]) -> str:
         """An envelope with this content."""
-        return self._sealer.encrypted(kind, content, self._scopes[0])
+        return self.sealer.encrypted(kind, content, self.scopes[0])
 
     def open(self, kind: Kind, envelope: str, path: str) -> dict[str, Any] | None:
         """The content, or None. Raises `ProblemError` if the envelopes of this request hold too much."""
-        packed = self._sealer.decrypted(kind, envelope, self._scopes)
+        packed = self.sealer.decrypted(kind, envelope, self.scopes)
         if packed is None:
             return None
         # this server wrote the text, but the client chose its content and sends it as often as it likes
@@ -161,15 +164,15 @@ class RequestSealer:
         if plain is None or (cost := _cost(plain)) > self._left:
             raise self._too_much(path)
         self._left -= cost
-        return self._sealer.content_of(plain)
+        return self.sealer.content_of(plain)
 
     def fresh(self) -> "RequestSealer":
         """The same sealer with its whole budget."""
-        return RequestSealer(self._sealer, self._scopes, self._most_opened)
+        return RequestSealer(self.sealer, self.scopes, self.most_opened)
 
     def _too_much(self, path: str) -> ProblemError:
         message = (
-            f"'{path}' cannot be opened: what is sealed in the items of a request may hold {self._most_opened} bytes "
+            f"'{path}' cannot be opened: what is sealed in the items of a request may hold {self.most_opened} bytes "
             "in all when it is opened, and this is more. Send fewer sealed items."
         )
         return refuse("invalid_value", message, path)

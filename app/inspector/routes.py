@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -53,17 +54,17 @@ ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
 """Reads the body of a caller's request, as the API does."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Inspector:
     """The endpoints of the page, which loads nothing from other servers."""
 
-    def __init__(
-        self, *, service: TurnService, auth: Auth, read_body: ReadBody, server: Server, recorder: Recorder | None
-    ) -> None:
-        self._service = service
-        self._auth = auth
-        self._read_body = read_body
-        self._server = server
-        self._recorder = recorder
+    service: TurnService
+    auth: Auth
+    read_body: ReadBody
+    server: Server
+    recorder: Recorder | None
+
+    def __post_init__(self) -> None:
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
 
     def router(self) -> APIRouter:
@@ -97,28 +98,28 @@ class Inspector:
         It is as much work as a turn before its upstream is asked, so it takes a slot like one.
         """
         headers = request.headers
-        caller = self._auth.caller(headers)
-        async with self._service.look_only() as turn:
+        caller = self.auth.caller(headers)
+        async with self.service.look_only() as turn:
             try:
                 turn.admit(caller)
             finally:  # a refusal has these headers too
-                request.state.headers = self._service.limits.headers(caller)
-            async with self._read_body(headers, request.receive, caller) as body:
-                ask, warnings = await self._service.rehearse(body, turn, originator=headers.get("originator", ""))
+                request.state.headers = self.service.limits.headers(caller)
+            async with self.read_body(headers, request.receive, caller) as body:
+                ask, warnings = await self.service.rehearse(body, turn, originator=headers.get("originator", ""))
                 shown = await off_loop(len(body), _shown, ask, warnings)
         return HttpResponse(shown, media_type="application/json")
 
     async def turns(self, request: Request) -> HttpResponse:
         """Streams the last turns, then new ones while they run. Callers see only their own; without keys, all turns."""
-        caller = self._auth.key_holder(request.headers, "Turns are shown")
-        if self._recorder is None:
+        caller = self.auth.key_holder(request.headers, "Turns are shown")
+        if self.recorder is None:
             raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
         if not self._watchers.take(caller):
             raise ProblemError(self._watchers.refusal("pages that watch turns"))
         self._watchers.give_back(caller)  # it is taken when the response begins, which may never happen
         return EventSourceResponse(
-            self._events(self._recorder, caller),
-            ping=int(self._server.keep_alive) or 1,
+            self._events(self.recorder, caller),
+            ping=int(self.server.keep_alive) or 1,
             sep="\n",
             headers=dict(_GUARDED),
             shutdown_grace_period=1,  # it ends when the recorder ends it; otherwise it would be cut off

@@ -12,6 +12,7 @@ Before the first byte every failure is an HTTP response. After it, the turn repo
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -56,14 +57,14 @@ class DirectEndpoints:
         return self._endpoints.get(key, self._app)(scope, receive, send)
 
 
+@dataclass(eq=False)
 class TurnEndpoint(ABC):
     """The base class of these endpoints: authenticates a request, admits its turn, and reads its body."""
 
-    def __init__(self, service: TurnService, auth: Auth, bodies: Bodies, server: Server) -> None:
-        self._service = service
-        self._auth = auth
-        self._bodies = bodies
-        self._server = server
+    service: TurnService
+    auth: Auth
+    bodies: Bodies
+    server: Server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -82,7 +83,7 @@ class TurnEndpoint(ABC):
         """The response, to be sent when the turn has ended; None if it has been sent."""
 
     def _turn(self, **fields: Any) -> TurnLifecycle:
-        return self._service.turn(**fields)
+        return self.service.turn(**fields)
 
     @asynccontextmanager
     async def _body(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> AsyncIterator[tuple[bytes, str]]:
@@ -91,12 +92,12 @@ class TurnEndpoint(ABC):
         Raises `ClientGoneError` when the client disconnects.
         """
         headers = Headers(scope=scope)
-        caller = self._auth.caller(headers)
+        caller = self.auth.caller(headers)
         try:
             turn.admit(caller)
         finally:  # a refusal has these headers too
-            scope["state"]["headers"] = self._service.limits.headers(caller)
-        async with self._bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
+            scope["state"]["headers"] = self.service.limits.headers(caller)
+        async with self.bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
             yield body, headers.get("originator", "")
 
 
@@ -108,15 +109,15 @@ class CreateEndpoint(TurnEndpoint):
         async with UntilDisconnect(receive):
             if not stream:
                 return await self._response(turn, running)
-            await running.open(self._server.first_payload_wait)
+            await running.open(self.server.first_payload_wait)
             turn.log.note(status=HTTPStatus.OK.value)
             await _stream(turn, running, send)
         return None
 
     async def _begin(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> tuple[RunningTurn, bool]:
         async with self._body(turn, scope, receive) as (body, originator):
-            create = await self._service.read(body, turn)
-            return await self._service.begin(create, turn, originator=originator), create.stream
+            create = await self.service.read(body, turn)
+            return await self.service.begin(create, turn, originator=originator), create.stream
 
     @staticmethod
     async def _response(turn: TurnLifecycle, running: RunningTurn) -> HttpResponse:
@@ -142,28 +143,28 @@ class SummaryEndpoint(TurnEndpoint):
                 raise ProblemError(running.problem or failed)
             turn.log.note(status=HTTPStatus.OK.value)
             cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
-            body = await self._service.summary_body(last, kept, running.size)
+            body = await self.service.summary_body(last, kept, running.size)
             return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
 
     async def _begin(
         self, turn: TurnLifecycle, scope: Scope, receive: Receive
     ) -> tuple[RunningTurn, list[dict[str, Any]]]:
         async with self._body(turn, scope, receive) as (body, _):
-            create = await self._service.read_for_summary(body, turn)
-            running = await self._service.begin(create, turn, originator="")
-            return running, await self._service.kept(create)
+            create = await self.service.read_for_summary(body, turn)
+            running = await self.service.begin(create, turn, originator="")
+            return running, await self.service.kept(create)
 
 
 class CountEndpoint(TurnEndpoint):
     """POST /v1/responses/input_tokens: how many tokens a turn would read. Its model is not asked to answer."""
 
     def _turn(self, **fields: Any) -> TurnLifecycle:
-        return self._service.count_only(**fields)
+        return self.service.count_only(**fields)
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         async with self._body(turn, scope, receive) as (body, originator):
-            create = await self._service.read(body, turn)
-            counted, warnings = await self._service.count(create, turn, originator=originator)
+            create = await self.service.read(body, turn)
+            counted, warnings = await self.service.count(create, turn, originator=originator)
         turn.log.note(finish="counted", status=HTTPStatus.OK.value)
         count = {"object": "response.input_tokens", "input_tokens": counted.tokens}
         counted_by = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}
@@ -175,9 +176,7 @@ async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | Relayed
     last: Event | None = None
     async for batch in batches:
         last = batch[-1] if batch else last
-    if isinstance(last, LastEvent | RelayedLast):
-        return last
-    raise TypeError(f"a turn ended with {type(last).__name__}")
+    return sse.checked_last(last)
 
 
 async def _stream(turn: TurnLifecycle, running: RunningTurn, send: Send) -> None:

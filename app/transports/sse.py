@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from app.emitter.encoded_size import LONG, size_of
 from app.off_loop import off_loop
-from app.protocol.events import Event, Relayed
+from app.protocol.events import Event, LastEvent, Relayed, RelayedLast
 from app.protocol.warnings import ClientWarning
 from app.turns.warning_output import in_event
 
@@ -81,6 +81,13 @@ async def encode_one(event: Event, echoed: int, encode: Callable[..., Encoded], 
         return await off_loop(size, encode, event, *args)
     await asyncio.sleep(0)
     return encode(event, *args)
+
+
+def checked_last(last: Event | None) -> LastEvent | RelayedLast:
+    """The last event that was sent. Raises `TypeError` if it is not one that ends a turn."""
+    if isinstance(last, LastEvent | RelayedLast):
+        return last
+    raise TypeError(f"a turn ended with {type(last).__name__}")
 
 
 def head(headers: dict[str, str]) -> Message:

@@ -36,9 +36,9 @@ from app.parsing.create_frame import Frame, parse_frame
 from app.protocol.events import Event, LastEvent, RelayedLast, is_last
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Server
+from app.transports import sse
 from app.transports.auth import Auth
 from app.transports.middleware import UPGRADE, UPGRADE_REQUIRED, error_response
-from app.transports.sse import is_short
 from app.transports.websocket_frames import (
     FULL,
     STOPPING,
@@ -73,14 +73,16 @@ class Quotas(NamedTuple):
     """Bytes of conversations. When it is used up, callers may still send."""
 
 
+@dataclass(kw_only=True, eq=False)
 class WebSockets:
-    """The endpoint, an ASGI application. Refuses before the upgrade, with an HTTP answer."""
+    """The endpoint, an ASGI application. Refuses before the upgrade, with an HTTP response."""
 
-    def __init__(self, *, service: TurnService, auth: Auth, server: Server, quotas: Quotas) -> None:
-        self._service = service
-        self._auth = auth
-        self._server = server
-        self._quotas = quotas
+    service: TurnService
+    auth: Auth
+    server: Server
+    quotas: Quotas
+
+    def __post_init__(self) -> None:
         self._open: set[_Connection] = set()
 
     def leave(self) -> None:
@@ -95,34 +97,34 @@ class WebSockets:
         try:
             caller = self._admit(headers)
         except ProblemError as error:
-            self._service.turn(request_id=request_id, **trace_of(headers)).refuse(error.problem)
+            self.service.turn(request_id=request_id, **trace_of(headers)).refuse(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await error_response(error.problem, extra)(scope, receive, send)
             return
         try:
-            scope["state"]["headers"] = self._service.limits.headers(caller)
+            scope["state"]["headers"] = self.service.limits.headers(caller)
             await receive()  # the offer of a connection
             await send({"type": "websocket.accept", "headers": []})
-            arriving = scope["state"][SHARE] = Share(self._quotas.arriving, caller)
-            remembered = Share(self._quotas.remembered, caller)
-            memory = ConversationMemory(self._server.websocket_memory_bytes, remembered, self._server.max_json_values)
-            waiting = WaitingFrames(arriving, self._server.max_body_bytes)
-            connection = _Connection(self._service, self._server, caller, headers, request_id, memory, waiting, send)
+            arriving = scope["state"][SHARE] = Share(self.quotas.arriving, caller)
+            remembered = Share(self.quotas.remembered, caller)
+            memory = ConversationMemory(self.server.websocket_memory_bytes, remembered, self.server.max_json_values)
+            waiting = WaitingFrames(arriving, self.server.max_body_bytes)
+            connection = _Connection(self.service, self.server, caller, headers, request_id, memory, waiting, send)
             self._open.add(connection)
             try:
                 await connection.run(receive)
             finally:
                 self._open.discard(connection)
         finally:
-            self._quotas.connections.give_back(caller)
+            self.quotas.connections.give_back(caller)
 
     def _admit(self, headers: Headers) -> Key:
         """The caller, after one connection was taken from its quota."""
-        if not self._server.websocket:
+        if not self.server.websocket:
             raise ProblemError(UPGRADE_REQUIRED)
-        caller = self._auth.caller(headers)
-        if not self._quotas.connections.take(caller):
-            raise ProblemError(self._quotas.connections.refusal("open websockets"))
+        caller = self.auth.caller(headers)
+        if not self.quotas.connections.take(caller):
+            raise ProblemError(self.quotas.connections.refusal("open websockets"))
         return caller
 
 
@@ -264,14 +266,12 @@ class _Connection:
             first = () if running is None or last is not None else running.warnings
             late = () if running is None or not is_last(batch) else running.late_warnings
             warnings = warnings_by_position(batch, first, late)
-            if is_short(batch, size):
+            if sse.is_short(batch, size):
                 await self._send(*frames(batch, warnings))
             else:
                 await send_one_by_one(batch, warnings, size, self._send)
             last = batch[-1]
-        if isinstance(last, LastEvent | RelayedLast):
-            return last
-        raise TypeError(f"a turn ended with {type(last).__name__}")
+        return sse.checked_last(last)
 
     async def _send_error(self, problem: Problem) -> None:
         error = {**problem.body()["error"], "message": problem.failed_message}

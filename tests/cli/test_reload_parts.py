@@ -30,7 +30,7 @@ async def test_what_cannot_be_closed_harms_neither_a_reload_nor_the_last_request
     after = build_app(Settings(), before.shared)
     await current.swap(after)
     assert current.application is after
-    assert "what the former configuration held could not be closed" in caplog.text
+    assert "closing the former configuration failed" in caplog.text
 
 
 @pytest.mark.parametrize(
