@@ -40,15 +40,15 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
         return 2
     for note in settings.notes:
         print(f"note: {note}", file=sys.stderr)
-    given = GIVEN if flags["upstream"] else None
+    upstream = GIVEN if flags["upstream"] else None
     if command == "check":
         from app.cli.check import check  # noqa: PLC0415 — as above
 
-        return check(settings, probed=probed, only=given)
+        return check(settings, probed=probed, only=upstream)
     if command == "doctor":
         from app.cli.doctor import doctor  # noqa: PLC0415 — as above
 
-        return doctor(settings, names or ([given] if given else []))
+        return doctor(settings, names or ([upstream] if upstream else []))
     from app.cli.serve import serve  # noqa: PLC0415 — as above
 
     return serve(settings, lambda: load(flags))

@@ -78,7 +78,7 @@ async def _report(settings: Settings, name: str) -> Report:
     rows = [(f"upstreams.{name}: ", upstream.base_url)]
     reached = (await reach(upstream.base_url))[-1]
     if reached.state == "error":
-        rows += [_row(reached.title, reached.words), (f"{'':<20}→ ", reached.advice)]
+        rows += [_row(reached.title, reached.message), (f"{'':<20}→ ", reached.advice)]
         rows.append(_configured(upstream, works=False))
         return Report(works=False, rows=rows)
     listed = await listed_models(upstream)
@@ -89,7 +89,7 @@ async def _report(settings: Settings, name: str) -> Report:
     answers = {via: await _answer(via, upstream, model, listed) for via in tried}
     works = any(via == upstream.via and answer.state == "works" for via, answer in answers.items())
     rows += [_row("reachable", "yes"), _row("asked for", f"{model[:100]} ({why})")]
-    rows += [_row(_TITLES[via], answer.words) for via, answer in answers.items()]
+    rows += [_row(_TITLES[via], answer.message) for via, answer in answers.items()]
     rows += [_row("suits it", _suits(answers)), _configured(upstream, works=works)]
     return Report(works=works, rows=rows)
 
@@ -125,8 +125,8 @@ def _is_refused(answer: ProbeAnswer) -> bool:
 def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
     match problem.code:
         case "upstream_auth_error":
-            words = "the key is refused" if upstream.api_key else "it wants a key, and no api_key is set"
-            return ProbeAnswer("unclear", f"no: {words}")
+            message = "the key is refused" if upstream.api_key else "it wants a key, and no api_key is set"
+            return ProbeAnswer("unclear", f"no: {message}")
         case "model_not_found" if model in listed:
             return ProbeAnswer("unsupported", "no: there is no such path")
         case "model_not_found" if listed:
@@ -157,5 +157,5 @@ def _configured(upstream: Upstream, *, works: bool) -> tuple[str, str]:
     return _row("configured", f'via = "{upstream.via}"{provider}, which {"works" if works else "does not work"}')
 
 
-def _row(title: str, words: str) -> tuple[str, str]:
-    return f"  {title:<18}", words
+def _row(title: str, message: str) -> tuple[str, str]:
+    return f"  {title:<18}", message

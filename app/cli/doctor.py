@@ -35,7 +35,7 @@ _ADVICE: Final = {
     "upstream_timeout": "It is reachable but does not answer: it may be loading its model, or be overloaded.",
     "context_length_exceeded": "Even a few words are too long for it: its context is set too small.",
 }
-_COMPARE: Final = "`am-proxy check --probe` shows what this server speaks, and which `via` suits it."
+_COMPARE: Final = "`am-proxy check --probe` shows what this server supports, and which `via` suits it."
 _BUFFERED: Final = "Clients get it in one piece. Something on the way may buffer: a proxy, or the server itself."
 _NO_USAGE: Final = "See `stream_options`, or the server's own settings."
 _TOOL_REFUSED: Final = "Agents need tools: this model, or the way its server was started, may not support them."
@@ -44,12 +44,12 @@ _NO_CALL: Final = "Small models often do that. Agents need one that calls tools.
 
 def doctor(settings: Settings, only: Iterable[str] = ()) -> int:
     """Check every upstream, or those named, and print each step. Returns 1 if one of them does not work."""
-    wanted = list(only) or list(settings.upstreams)
-    if unknown := [name for name in wanted if name not in settings.upstreams]:
+    names = list(only) or list(settings.upstreams)
+    if unknown := [name for name in names if name not in settings.upstreams]:
         known = ", ".join(settings.upstreams)
         print(f"there is no upstream named {', '.join(unknown)}; there is {known}", file=sys.stderr)
         return 2
-    return asyncio.run(_check(settings, wanted))
+    return asyncio.run(_check(settings, names))
 
 
 async def _check(settings: Settings, names: list[str]) -> int:
@@ -59,7 +59,7 @@ async def _check(settings: Settings, names: list[str]) -> int:
         print(f"upstreams.{name}  via {upstream.via}, {upstream.base_url or upstream.provider or 'inside this server'}")
         async with aclosing(_steps(settings, name)) as steps:
             async for step in steps:
-                show(f"  {_MARKS[step.state]} {step.title:<15} ", step.words, [upstream])
+                show(f"  {_MARKS[step.state]} {step.title:<15} ", step.message, [upstream])
                 if step.advice:
                     show(f"{'':<20}→ ", step.advice, [upstream])
                 if step.state == "error":  # the next steps depend on it
@@ -94,7 +94,7 @@ def _answered(upstream: Upstream, model: str, answer: ProbeAnswer) -> Iterable[S
         return
     yield Step("ok", "key", "accepted" if upstream.api_key else "none is needed")
     if answer.state != "works":
-        yield Step("error", "answers", answer.words, _COMPARE)
+        yield Step("error", "answers", answer.message, _COMPARE)
         return
     yield Step("ok", "answers", f"{model} in {answer.whole * 1000:.0f} ms")
     if answer.pieces > 1:
@@ -108,8 +108,8 @@ def _answered(upstream: Upstream, model: str, answer: ProbeAnswer) -> Iterable[S
 def _refused(upstream: Upstream, problem: Problem) -> Step:
     advice = _ADVICE.get(problem.code, _COMPARE)
     if problem.code == "upstream_auth_error":
-        words = "it is refused" if upstream.api_key else "it wants one, and none is set"
-        return Step("error", "key", f"no: {words}", advice)
+        message = "it is refused" if upstream.api_key else "it wants one, and none is set"
+        return Step("error", "key", f"no: {message}", advice)
     return Step("error", "answers", f"no: {problem.message}", advice)
 
 

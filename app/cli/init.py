@@ -23,7 +23,7 @@ _ADDRESS: Final = r'https?://[^"\\\s]+'
 
 _MENU: Final = """\
 Which models should AM Proxy serve?
-  1  those of a chat-completions server{found}
+  1  those of a chat-completions server{servers}
   2  those of a provider that litellm knows: openai, anthropic, gemini, mistral, …
   3  those of a server that has the Responses API itself
   4  none yet: the embedded model `demo`"""
@@ -102,11 +102,13 @@ def init(path: Path, ask: Ask = input) -> int:
 
 def _upstream(ask: Ask) -> str:
     """Ask for the one upstream, and return its table and that of its model."""
-    found = _local_servers()
+    servers = _local_servers()
     print(
-        _MENU.format(found=f" (here: {', '.join(f'{name} at {url}' for name, url in found.items())})" if found else "")
+        _MENU.format(
+            servers=f" (here: {', '.join(f'{name} at {url}' for name, url in servers.items())})" if servers else ""
+        )
     )
-    default = "1" if found else "2"
+    default = "1" if servers else "2"
     chosen = _ask_until_valid(ask, f"[{default}] ", "[1-4]", default)
     if chosen == "4":
         return _DEMO
@@ -121,19 +123,19 @@ def _upstream(ask: Ask) -> str:
         return _SERVER.format(
             about="it has the Responses API itself", via="responses", url=url, api_key=_variable(ask, "")
         )
-    return _chat_server(ask, found)
+    return _chat_server(ask, servers)
 
 
-def _chat_server(ask: Ask, found: dict[str, str]) -> str:
+def _chat_server(ask: Ask, servers: dict[str, str]) -> str:
     """The tables of a chat-completions server: of a known provider, or at an address."""
-    names = {provider.name for provider in PROVIDERS if provider.base_url} | found.keys()
-    default = next(iter(found), "")
+    names = {provider.name for provider in PROVIDERS if provider.base_url} | servers.keys()
+    default = next(iter(servers), "")
     question = f"At which address, or of which provider (groq, mistral, …)? [{default or 'http://…/v1'}] "
     answer = _ask_until_valid(ask, question, "|".join([_ADDRESS, *names]), default)
     if answer not in names:
         return _SERVER.format(about="a chat-completions server", via="chat", url=answer, api_key=_variable(ask, ""))
     known = provider_of(answer)
-    url = found.get(answer, known.base_url)
+    url = servers.get(answer, known.base_url)
     address = "" if url == known.base_url else f'base_url = "{url}"\n'
     variable = _variable(ask, known.key_variable) if known.key_variable else ""
     pad = " " * max(1, 18 - len(answer))
@@ -158,8 +160,8 @@ def _ask_until_valid(ask: Ask, question: str, pattern: str, default: str) -> str
 
 def _local_servers() -> dict[str, str]:
     """Servers that listen on this machine, with their addresses."""
-    found = {}
+    servers = {}
     for name, port in LOCAL.items():
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.2):
-            found[name] = f"http://127.0.0.1:{port}/v1"
-    return found
+            servers[name] = f"http://127.0.0.1:{port}/v1"
+    return servers

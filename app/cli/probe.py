@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
     state: Literal["ok", "warning", "error", "note"]
     title: str
-    words: str = ""
+    message: str = ""
     advice: str = ""
 
 
@@ -95,8 +95,8 @@ async def _connect(host: str, port: int, *, secure: bool) -> Step:
         if secure and isinstance(error, ConnectionResetError):
             return Step("error", title, "no: the server closes the connection during the handshake", _NO_TLS)
         refused = isinstance(error, ConnectionRefusedError)
-        words = "nothing listens there" if refused else "no connection can be made"
-        return Step("error", title, f"no: {words} (port {port})", _NO_SERVER)
+        message = "nothing listens there" if refused else "no connection can be made"
+        return Step("error", title, f"no: {message} (port {port})", _NO_SERVER)
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     took = milliseconds(began)
     writer.close()
@@ -105,8 +105,8 @@ async def _connect(host: str, port: int, *, secure: bool) -> Step:
     if tls is None:
         return Step("ok", title, f"port {port}  ({took})")
     days = (ssl.cert_time_to_seconds(str((tls.getpeercert() or {})["notAfter"])) - time.time()) / _DAY
-    words = f"{tls.version()}, certificate valid for {days:.0f} days  ({took})"
-    return Step("warning", title, words, "Renew it soon.") if days < _SOON else Step("ok", title, words)
+    message = f"{tls.version()}, certificate valid for {days:.0f} days  ({took})"
+    return Step("warning", title, message, "Renew it soon.") if days < _SOON else Step("ok", title, message)
 
 
 async def listed_models(upstream: Upstream) -> Sequence[str]:
@@ -191,14 +191,14 @@ def milliseconds(began: float) -> str:
     return f"{(time.perf_counter() - began) * 1000:.0f} ms"
 
 
-def show(title: str, words: str, upstreams: Iterable[Upstream]) -> None:
+def show(title: str, message: str, upstreams: Iterable[Upstream]) -> None:
     """Print a title and a text, wrapped on a terminal, without the keys of these upstreams and control characters."""
     for upstream in upstreams:
         key = "" if upstream.api_key is None else upstream.api_key.reveal()
         if len(key) >= _SHORTEST_KEY:
-            words = words.replace(key, "…")
-    words = "".join(letter if letter.isprintable() else "?" for letter in words)
+            message = message.replace(key, "…")
+    message = "".join(letter if letter.isprintable() else "?" for letter in message)
     if sys.stdout.isatty():
         width = max(shutil.get_terminal_size().columns - len(title), _NARROWEST)
-        words = f"\n{' ' * len(title)}".join(textwrap.wrap(words, width, break_long_words=False))
-    print(f"{title}{words}".rstrip(), flush=True)
+        message = f"\n{' ' * len(title)}".join(textwrap.wrap(message, width, break_long_words=False))
+    print(f"{title}{message}".rstrip(), flush=True)

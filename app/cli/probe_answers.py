@@ -22,7 +22,7 @@ class ProbeAnswer(NamedTuple):
 
     state: Literal["works", "unsupported", "unclear"]
     """Whether the upstream supports this dialect; unclear if it may, but the answer failed."""
-    words: str
+    message: str
     """The text to print about it."""
     faults: tuple[str, ...] = ()
     """Faults that clients would see, although it works."""
@@ -47,7 +47,7 @@ class ProbeAnswer(NamedTuple):
         if not faults:
             return self
         joint = ", " if self.faults else "; but "
-        return self._replace(words=f"{self.words}{joint}{', '.join(faults)}", faults=(*self.faults, *faults))
+        return self._replace(message=f"{self.message}{joint}{', '.join(faults)}", faults=(*self.faults, *faults))
 
 
 def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:

@@ -100,7 +100,7 @@ def load(
 
 
 def _complete_upstreams(sources: Sources) -> None:
-    """Gives an upstream with `via = "chat"` and a `provider` its key, and names where its settings come from."""
+    """Sets the key of each upstream with `via = "chat"` and a `provider`, and the origins of its settings."""
     for name, table in _table(sources.data.get("upstreams")).items():
         if not isinstance(table, dict) or table.get("via") != "chat" or not isinstance(table.get("provider"), str):
             continue
@@ -156,16 +156,16 @@ def _reference_mistakes(sources: Sources) -> Iterable[Mistake]:
     for name, model in models.items():
         path: Path = ("models", name)
         several = _table(model).get("upstreams")
-        for index, wanted in enumerate(several if isinstance(several, list) else []):
-            if isinstance(wanted, str) and wanted not in upstreams:
+        for index, upstream in enumerate(several if isinstance(several, list) else []):
+            if isinstance(upstream, str) and upstream not in upstreams:
                 where = (*path, "upstreams", index)
-                near = did_you_mean(wanted, upstreams)
-                yield Mistake(sources.where(where), spelled(where), f"there is no upstream {wanted!r}{near}")
-        wanted = _table(model).get("upstream")
-        if isinstance(wanted, str) and wanted not in upstreams and (*path, "upstream") not in sources.unknown:
+                near = did_you_mean(upstream, upstreams)
+                yield Mistake(sources.where(where), spelled(where), f"there is no upstream {upstream!r}{near}")
+        upstream = _table(model).get("upstream")
+        if isinstance(upstream, str) and upstream not in upstreams and (*path, "upstream") not in sources.unknown:
             path = (*path, "upstream")
-            near = did_you_mean(wanted, upstreams) or (f" (there is {', '.join(upstreams)})" if upstreams else "")
-            yield Mistake(sources.where(path), spelled(path), f"there is no upstream {wanted!r}{near}")
+            near = did_you_mean(upstream, upstreams) or (f" (there is {', '.join(upstreams)})" if upstreams else "")
+            yield Mistake(sources.where(path), spelled(path), f"there is no upstream {upstream!r}{near}")
         elif "*" in name and name != "*":
             yield Mistake(sources.where(path), spelled(path), 'is no pattern: only "*" alone stands for other names')
     if upstreams and not models:

@@ -13,14 +13,14 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def spelled(path: Path) -> str:
     """A path as it is written in the file: `keys[0].sha256`, `models."gpt-4.1".upstream`."""
-    words = ""
+    text = ""
     for step in path:
         if isinstance(step, int):
-            words += f"[{step}]"
+            text += f"[{step}]"
         else:
             name = step if _BARE_KEY.fullmatch(step) else '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
-            words += f".{name}" if words else name
-    return words
+            text += f".{name}" if text else name
+    return text
 
 
 class Mistake(NamedTuple):

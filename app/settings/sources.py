@@ -90,8 +90,8 @@ class Sources:
             data = tomllib.loads(text)
             lines = lines_of(text)
         except ValueError as error:  # tomllib's own, or Python's for a number of thousands of digits
-            found = _LINE.search(str(error))
-            line = int(found["line"]) if found and found["line"] else text.rstrip("\n").count("\n") + 1
+            match = _LINE.search(str(error))
+            line = int(match["line"]) if match and match["line"] else text.rstrip("\n").count("\n") + 1
             self.mistakes.append(Mistake(f"{shown}:{line}", "", f"is not TOML: {_LINE.sub('', str(error))}"))
             return
         except RecursionError:

@@ -22,7 +22,7 @@ def _name(text: str) -> str:
 
 
 def _key_name(name: str) -> str:
-    """The name of a key. Two names stand for callers without a key."""
+    """The name of a key. Two names are reserved for callers without a key."""
     if name.lower() in {"guest", "anyone"}:
         message = "is reserved for callers without a key of this server: choose another name"
         raise ValueError(message)
