@@ -1,4 +1,4 @@
-"""A model as Codex wants it described: an entry of its model catalogue (`model_catalog_json`)."""
+"""An entry of the model catalogue that Codex reads (`model_catalog_json`)."""
 
 from typing import Any, Final, NamedTuple
 
@@ -28,12 +28,12 @@ you changed, where, and what you could not check. Name files by their path.
 
 
 class ModelCard(NamedTuple):
-    """What Codex may know of a model in addition to its name."""
+    """The facts about a model that Codex gets in addition to its name."""
 
     model: ModelOptions = ModelOptions()
-    """What is configured for it."""
+    """Its configured options."""
     images: bool = True
-    """Whether the model may be shown any."""
+    """Whether the model takes images."""
 
 
 def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
     if efforts:
         entry["default_reasoning_level"] = "medium" if "medium" in efforts else efforts[0]
     if not card.images:
-        entry["input_modalities"] = ["text"]  # Codex then shows it none, and its tools hand out none
+        entry["input_modalities"] = ["text"]  # Codex then sends no images, and its tools return none
     if card.model.context_window is not None:
         entry["context_window"] = card.model.context_window
     return entry

@@ -1,7 +1,7 @@
-"""Slots that many callers want: the owner that uses fewest is served first, and none uses all of them.
+"""Slots that many callers share: the owner that uses the fewest is served first, and no owner uses all of them.
 
 An owner may use as many as are free: the first gets half of all, the next half of the rest, and so on, so there is a
-slot for the next one. Guests, whom anyone can invent, share a quarter in the same way.
+slot for the next one. Guests, of which a client can make up any number, share a quarter in the same way.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class FairSlots:
 
     @asynccontextmanager
     async def of(self, owner: str) -> AsyncIterator[None]:
-        """One slot, for as long as the block runs; waits until there is one for this owner."""
+        """Holds one slot while the block runs; waits until there is one for this owner."""
         await self.take(owner)
         try:
             yield
@@ -52,7 +52,7 @@ class FairSlots:
         self._used[owner] = self._used.get(owner, 0) + 1
 
     def give_back(self, owner: str) -> None:
-        """The slot is free."""
+        """Frees the slot, and gives it to a waiting owner."""
         self._free += 1
         self._guests -= owner.startswith(GUEST)
         self._used[owner] -= 1
@@ -61,32 +61,32 @@ class FairSlots:
         self._serve()
 
     async def _wait(self, owner: str) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner, deque()).append(turn)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append(waiter)
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.give_back(owner)  # it was served in the same moment
+            if waiter.done() and not waiter.cancelled():
+                self.give_back(owner)  # it got the slot in the same moment
             else:
-                self._leave(owner, turn)
+                self._stop_waiting(owner, waiter)
             raise
 
-    def _leave(self, owner: str, turn: asyncio.Future[None]) -> None:
+    def _stop_waiting(self, owner: str, waiter: asyncio.Future[None]) -> None:
         queue = self._waiting.get(owner)
-        if queue is not None and turn in queue:
-            queue.remove(turn)
+        if queue is not None and waiter in queue:
+            queue.remove(waiter)
             if not queue:
                 del self._waiting[owner]
 
     def _serve(self) -> None:
         """Gives free slots to waiting owners: first to the one that uses fewest, in order of arrival among equals."""
-        while willing := [owner for owner in self._waiting if self._may_take(owner)]:
-            owner = min(willing, key=lambda each: self._used.get(each, 0))
+        while allowed := [owner for owner in self._waiting if self._may_take(owner)]:
+            owner = min(allowed, key=lambda each: self._used.get(each, 0))
             queue = self._waiting.pop(owner)
-            turn = queue.popleft()
+            waiter = queue.popleft()
             if queue:
-                self._waiting[owner] = queue  # after its equals
-            if not turn.done():  # it was cancelled in this moment
+                self._waiting[owner] = queue  # after equal owners
+            if not waiter.done():  # it was cancelled in this moment
                 self._take(owner)
-                turn.set_result(None)
+                waiter.set_result(None)

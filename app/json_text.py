@@ -1,4 +1,4 @@
-"""JSON as bytes and back, whatever is in it, and how many values such bytes hold before any of them is built."""
+"""Encodes and decodes JSON, also with half characters, and counts its values without building them."""
 
 import json
 from typing import Any, Final
@@ -27,7 +27,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def repaired_json_bytes(value: Any) -> bytes:
-    """The value as JSON without half characters: two halves that meet become one character, any other U+FFFD."""
+    """The value as JSON without half characters: two adjacent halves become one character, any other U+FFFD."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
@@ -35,12 +35,12 @@ def repaired_json_bytes(value: Any) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-def json_value(written: bytes) -> Any:
-    """The value that `json_bytes` wrote."""
+def json_value(data: bytes) -> Any:
+    """The value of JSON that `json_bytes` wrote."""
     try:
-        return _decoder.decode(written)
+        return _decoder.decode(data)
     except msgspec.DecodeError:
-        return json.loads(written)
+        return json.loads(data)
 
 
 def is_json_object(text: str) -> bool:
@@ -53,8 +53,8 @@ def is_json_object(text: str) -> bool:
 
 
 def holds_more_values(body: bytes, most: int) -> bool:
-    """Whether this JSON holds more than `most` values. In bytes that are no JSON those up to the fault count."""
-    if _opened(body) <= most:  # this counts signs in strings, too
+    """Whether this JSON holds more than `most` values. If it is invalid, those before the error count."""
+    if _opened(body) <= most:  # this also counts signs in strings
         return False
     return count_values(body, most=most) > most
 
@@ -62,7 +62,7 @@ def holds_more_values(body: bytes, most: int) -> bool:
 def count_values(body: bytes, *, most: int | None = None, chunk: int = CHUNK) -> int:
     """The values in this JSON: one for each comma, one for each `{` and `[`, which could hold one, and the whole.
 
-    Stops where it has found more than `most`.
+    Stops after more than `most`.
     """
     count, start, in_string = 1, 0, False
     while start < len(body) and (most is None or count <= most):
@@ -81,5 +81,5 @@ def _opened(text: bytes) -> int:
 
 
 def _ends_in_an_escape(piece: bytes) -> bool:
-    """Whether the character that the last backslash escapes comes in the next piece."""
+    """Whether the last backslash escapes a character of the next piece."""
     return (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1

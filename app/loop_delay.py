@@ -1,7 +1,7 @@
-"""The delay of the event loop: how late this process runs what is due. Meanwhile it reads no answer of any server.
+"""Measures the delay of the event loop. During a delay this process reads no response of any server.
 
-During a measurement a timer is set again and again, and the delay of each one is noted. Measurements at the same time
-share it.
+During a measurement a timer is set again and again, and the delay of each one is added up. Simultaneous
+measurements share the timer.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ class LoopDelay:
         self._measuring += 1
         if self._timer is None:
             self._set()
-        began, before = self._loop.time(), self._late()
+        began, late_before = self._loop.time(), self._late()
 
         def share() -> float:
             passed = self._loop.time() - began
-            return (self._late() - before) / passed if passed > 0 else 0.0
+            return (self._late() - late_before) / passed if passed > 0 else 0.0
 
         try:
             yield share

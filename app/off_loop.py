@@ -1,7 +1,7 @@
-"""Long work runs in threads, not on the event loop, where every other turn would wait for it.
+"""Runs long work in threads instead of on the event loop, where every other turn would wait for it.
 
-There are two threads for it, and no caller uses both: the long work of one caller never waits for all that another
-sent. Only one thread runs Python code at a time, so a single caller loses nothing.
+There are two threads for it, and no caller uses both, so the long work of one caller never waits for all the work of
+another. Only one thread runs Python code at a time, so a single caller loses nothing.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ WORKERS: Final = 2
 """Threads for such work, separate from asyncio's own: long bodies delay only long bodies."""
 
 OWNER: Final[ContextVar[str]] = ContextVar("am_proxy_long_work_owner", default="")
-"""The caller that the work is done for: `Key.owner`. Set where a turn is admitted."""
+"""The caller whose work it is: `Key.owner`. Set when a turn is admitted."""
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 _workers: Final = ThreadPoolExecutor(WORKERS, thread_name_prefix="am-proxy-long-work")
 _slots: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, FairSlots]] = WeakKeyDictionary()
-"""Of each event loop. A server has one."""
+"""The slots of each event loop. A server has one loop."""
 
 
-async def off_loop(size: int, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-    """The result of this work on an input of `size` bytes: done here if that is short, otherwise in a thread.
+async def off_loop(size: int, work: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs) -> Result:
+    """The result of this work on an input of `size` bytes: run here if that is short, otherwise in a thread.
 
     A thread gives way to the event loop between two steps of Python. So the work may be long, but no single call of a
     library written in C may. A caller that is cancelled waits for the thread, which cannot be stopped.
@@ -47,5 +47,5 @@ async def off_loop(size: int, work: Callable[Given, Result], *args: Given.args, 
         finally:
             if not running.done():
                 await asyncio.wait({running})  # its slot is free when its thread is
-                running.exception()  # its error is retrieved, as no one else will
-            del running  # it holds an error whose traceback would hold it, and all that was worked on
+                running.exception()  # otherwise asyncio would log its error as never retrieved
+            del running  # its error's traceback would hold this frame, and the input of the work

@@ -1,4 +1,4 @@
-"""What outlives a reload of the settings: counts, quotas, metrics, the last turns, and the key of what was sealed."""
+"""The state that outlives a reload of the settings: counts, quotas, metrics, the last turns, and the seal key."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from app.turns.quota import Quota
 from app.version import VERSION
 
 WAITING: Final = 4
-"""How many times as many bytes of requests may wait for their upstreams as may be read at once."""
+"""The bytes of requests that may wait for their upstreams, as a multiple of those that may be read at once."""
 
 
 class SharedState(NamedTuple):
@@ -21,7 +21,7 @@ class SharedState(NamedTuple):
 
     limits: Limits
     arriving: Quota
-    """Bytes of bodies that are read."""
+    """Bytes of bodies that are being read."""
     waiting: Quota
     """Bytes of requests whose upstreams have not answered."""
     websockets: Quotas
@@ -30,7 +30,7 @@ class SharedState(NamedTuple):
     seal_key: str
 
     def follow(self, settings: Settings, circuits: Callable[[], Mapping[str, bool]]) -> None:
-        """Apply the limits of these settings. It cannot fail, so that a reload is applied whole or not at all."""
+        """Apply the limits of these settings. It cannot fail, so a reload is applied as a whole or not at all."""
         server = settings.server
         owners = len({key.name for key in settings.keys}) + takes_guests(settings)
         self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
@@ -64,7 +64,7 @@ def new_state(settings: Settings) -> SharedState:
 
 
 def next_state(settings: Settings, before: SharedState) -> SharedState:
-    """The state under other settings. Only what is switched on or off is made anew; nothing in `before` changes."""
+    """The state under other settings. Only what is switched on or off is created again; nothing in `before` changes."""
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
         metrics = _metrics(settings)
@@ -74,12 +74,12 @@ def next_state(settings: Settings, before: SharedState) -> SharedState:
 
 
 def takes_guests(settings: Settings) -> bool:
-    """Whether callers may come with a key for an upstream."""
+    """Whether callers may send a key for an upstream instead of one of this server."""
     return any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
 
 
 def provider_names(settings: Settings) -> dict[str, str]:
-    """What metrics and traces call the provider of each upstream."""
+    """The name of each upstream's provider in metrics and traces."""
     return {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
 
 
@@ -98,9 +98,9 @@ def _served(settings: Settings) -> Served:
 
 
 def _body_bytes(server: Server, times: int = 1) -> tuple[int, int]:
-    """What bodies that are read may hold, in all and of one caller. The longest fits in each share, also in guests'.
+    """The limits of bytes of bodies, in all and of one caller, multiplied by `times`.
 
-    `times` as much for another purpose.
+    The longest body fits in each share, also in that of guests.
     """
     in_all = max(server.body_total_bytes, 2 * server.max_body_bytes)
     return times * in_all, times * max(server.body_caller_bytes, server.max_body_bytes)

@@ -1,4 +1,4 @@
-"""Builds what the settings describe: the upstreams, and the catalogue of models."""
+"""Builds the upstreams and the catalogue of models from the settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FETCHED_FOR: Final = frozenset({"chat", "litellm"})
 """Ways to ask an upstream in which it fetches no files, and not always images."""
 GRACE: Final = 5
-"""Seconds by which a timeout of the HTTP client is longer than ours, whose message is better."""
+"""Seconds by which a timeout of the HTTP client is longer than ours, which has the better message."""
 
 
 def fetcher_of(settings: Settings) -> "Fetcher | None":
@@ -59,11 +59,11 @@ def build_catalogue(
             options=_options(model, configured, settings),
             breaker=breakers[name],
             clocks=_clocks(configured, settings),
-            card=ModelCard(model, images=_sees(model, configured, upstream_model)),
+            card=ModelCard(model, images=_takes_images(model, configured, upstream_model)),
             passthrough=configured.auth == "passthrough",
             others=others,
             sealers=sealers,
-            resolved=_resolving(settings, configured, fetcher),
+            resolved=_resolver(settings, configured, fetcher),
         )
 
     def entries(model: Model) -> Entry:
@@ -93,7 +93,7 @@ def _clocks(upstream: Upstream, settings: Settings) -> Clocks:
     )
 
 
-def _resolving(
+def _resolver(
     settings: Settings, upstream: Upstream, fetcher: "Fetcher | None"
 ) -> Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None:
     if fetcher is None or upstream.via not in FETCHED_FOR:
@@ -128,14 +128,14 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
 
 
 def _can(model: Model, upstream: Upstream) -> Capabilities:
-    """What the model takes, as configured, and as its provider is known where it is asked directly."""
+    """What the model can do, as configured, and as known of its provider where that is asked directly."""
     configured = Capabilities(**dict(model.can), efforts=model.reasoning_efforts or None)
     if upstream.via != "chat":
         return configured
     return configured.over(provider_of(upstream.provider).can)
 
 
-def _sees(model: Model, upstream: Upstream, upstream_model: str | None) -> bool:
+def _takes_images(model: Model, upstream: Upstream, upstream_model: str | None) -> bool:
     """Whether the model takes images, as far as is known without litellm's model map, which takes seconds to load."""
     if upstream.via != "litellm" or model.can.vision is not None:
         return _can(model, upstream).vision is not False
