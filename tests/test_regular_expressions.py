@@ -210,7 +210,7 @@ HOW: Final[dict[str, str]] = {
     r"settings/values.py [a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?": WHOLE,
     "transports/hosts.py _HEADER_NAMES": WHOLE,
     "transports/hosts.py _HOST": WHOLE,
-    "transports/middleware.py _CLIENTS_OWN": WHOLE,
+    "transports/middleware.py _CLIENT_ID": WHOLE,
     "turns/conversation_memory.py _INDEX": ANYWHERE,
     "turns/log.py _TRACEPARENT": WHOLE,
     "emitter/whole_calls.py _IN_STRING": ANYWHERE,
