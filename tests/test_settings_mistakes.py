@@ -259,9 +259,7 @@ def test_an_allowed_host_is_a_bare_name(tmp_path: Path, host: str) -> None:
         ('provider = "openai"\nauth = "passthru"', "must be one of key, passthrough (did you mean passthrough?)"),
     ],
 )
-def test_callers_keys_are_passed_on_only_where_nothing_else_opens_the_door(
-    tmp_path: Path, table: str, words: str
-) -> None:
+def test_callers_keys_are_passed_on_only_where_no_other_key_is_accepted(tmp_path: Path, table: str, words: str) -> None:
     printed = mistakes(tmp_path, f'[upstreams.u]\n{table}\n[models.m]\nupstream = "u"\n')
     assert len(printed) == 1
     assert printed[0].endswith(words)

@@ -65,7 +65,7 @@ def test_strangers_stay_outside(attacked: AttackedServer, headers: Headers, lane
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_there_is_no_side_door(attacked: AttackedServer, path: str) -> None:
+def test_every_path_needs_a_key(attacked: AttackedServer, path: str) -> None:
     with attacked.watched():
         answer = attacked.client.post(path, json={"model": "direct", "input": PROMPT})
         assert refusal_of(answer) == STRANGER

@@ -112,7 +112,7 @@ def test_a_running_answer_can_be_stopped_by_a_key(page: Page) -> None:
     expect(page.locator(".status")).to_have_text("stopped")
 
 
-def test_events_can_be_walked_by_keys(page: Page) -> None:
+def test_events_can_be_stepped_through_by_keys(page: Page) -> None:
     ask(page, "Hello!")
     page.focus(".events")
     page.keyboard.press("ArrowDown")

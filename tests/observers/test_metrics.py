@@ -120,7 +120,7 @@ def test_turns_in_flight_go_up_and_down_again() -> None:
     assert samples(counted.page().decode())["am_proxy_turns_in_flight"] == 0
 
 
-def test_circuits_and_the_build_are_told() -> None:
+def test_circuits_and_the_build_are_reported() -> None:
     found = samples(metrics(a=True, b=False).page().decode())
     assert found['am_proxy_circuit_open{upstream="a"}'] == 1
     assert found['am_proxy_circuit_open{upstream="b"}'] == 0

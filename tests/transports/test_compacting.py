@@ -225,7 +225,7 @@ def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int
         ([[Status(200, b"no")]], 502),
     ],
 )
-def test_what_a_relays_upstream_refuses_is_told(scripts: list[Script], status: int) -> None:
+def test_what_a_relays_upstream_refuses_is_reported(scripts: list[Script], status: int) -> None:
     with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
         summary = compact(url, model="m")
     assert summary.status_code == status

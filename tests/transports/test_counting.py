@@ -146,7 +146,7 @@ def test_what_could_not_be_answered_is_not_counted(demo: str, fields: Json, stat
     assert (answer.status_code, answer.json()["error"].get("param")) in [(status, param), (status, "")]
 
 
-def test_warnings_are_told(demo: str) -> None:
+def test_warnings_are_reported(demo: str) -> None:
     assert json.loads(count(demo, from_the_future=1).headers["x-am-warnings"])
 
 

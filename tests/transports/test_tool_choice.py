@@ -47,7 +47,7 @@ def answer_of(url: str, **fields: Any) -> tuple[str, list[str], list[str]]:
 
 
 @pytest.mark.parametrize("via", ["chat", "litellm"])
-def test_a_call_of_another_tool_than_the_named_one_is_left_out_and_told(via: Literal["chat", "litellm"]) -> None:
+def test_a_call_of_another_tool_than_the_named_one_is_left_out_and_reported(via: Literal["chat", "litellm"]) -> None:
     with ChatUpstream(knows_words_only) as upstream, serving(settings(upstream.url, via=via)) as url:
         assert answer_of(url) == ("completed", [], [ANOTHER, NONE_MADE])
         [ask] = upstream.asks
@@ -89,7 +89,7 @@ def test_where_no_tool_is_demanded_all_are_offered(choice: Any) -> None:
 @pytest.mark.parametrize(
     ("choice", "warnings"), [(CHOSEN, [NONE_MADE]), ("required", [NONE_MADE]), ("auto", []), ("none", [])]
 )
-def test_words_where_a_call_was_demanded_are_told_as_such(choice: Any, warnings: list[str]) -> None:
+def test_words_where_a_call_was_demanded_are_reported_as_such(choice: Any, warnings: list[str]) -> None:
     with ChatUpstream(text_turn("It is late.")) as upstream, serving(settings(upstream.url)) as url:
         assert answer_of(url, tool_choice=choice) == ("completed", [], warnings)
 

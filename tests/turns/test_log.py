@@ -41,7 +41,7 @@ def line(caplog: pytest.LogCaptureFixture, **fields: object) -> tuple[str, dict[
         ("busy", {"status": 429, "finish": "refused", "error": "rate_limit_exceeded"}),
     ],
 )
-def test_a_turn_is_told_with_its_status_and_its_end(
+def test_a_turn_is_logged_with_its_status_and_its_end(
     caplog: pytest.LogCaptureFixture, prompt: str, expected: dict[str, Any], *, stream: bool
 ) -> None:
     assert line(caplog, input=prompt, stream=stream) == ("turn", {**COMMON, "stream": stream, **expected})

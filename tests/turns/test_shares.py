@@ -93,7 +93,7 @@ def test_long_requests_of_one_caller_that_wait_for_their_upstream_leave_room_to_
         assert [status("bob", "Hi"), status("alice", "Hi", words=2)] == [200, 200]
 
 
-def test_what_a_request_holds_is_given_back_with_its_ticket() -> None:
+def test_what_a_request_holds_is_given_back_with_its_slot() -> None:
     """However the turn ends, and once."""
     quota = Quota(10, 10)
     limits = Limits(16)

@@ -42,7 +42,7 @@ async def test_every_chunk_is_passed_on_as_it_came() -> None:
         ([says("data: [DONE]\n\n\u2028"), stops()], {"text": "data: [DONE]\n\n\u2028", "finish": "stop"}),
     ],
 )  # fmt: skip
-async def test_a_stream_is_heard_as_it_was_spoken(script: list[Step], expected: Json) -> None:
+async def test_a_stream_is_read_as_it_was_sent(script: list[Step], expected: Json) -> None:
     """One without a reason for its end must not look finished."""
     chunks, problem = await read_answer(*script)
     assert (answer_of(chunks), problem) == (expected, None)
@@ -242,7 +242,7 @@ async def test_it_can_be_closed_and_used_again() -> None:
                 await chat.close()
 
 
-async def test_usage_is_told_as_it_came() -> None:
+async def test_usage_is_reported_as_it_came() -> None:
     chunks, _ = await read_answer(says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1))
     assert answer_of(chunks)["usage"] == {
         "prompt_tokens": 3,

@@ -22,11 +22,11 @@ def as_it_must(how: str) -> Problem:
 
 
 @pytest.mark.parametrize(("step", "expected"), REFUSALS)
-async def test_what_an_upstream_refuses_is_told_in_our_words(step: Step, expected: Problem) -> None:
+async def test_what_an_upstream_refuses_is_reported_in_our_words(step: Step, expected: Problem) -> None:
     assert await read_answer(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
 
 
-async def test_an_unknown_model_is_told_by_its_name() -> None:
+async def test_an_unknown_model_is_reported_by_its_name() -> None:
     assert await read_answer(Status(404, error("nope"))) == (
         [],
         Problem(
@@ -38,7 +38,7 @@ async def test_an_unknown_model_is_told_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-async def test_a_refused_ask_is_told_with_the_upstreams_reason_without_keys_and_addresses(status: int) -> None:
+async def test_a_refused_ask_is_reported_with_the_upstreams_reason_without_keys_and_addresses(status: int) -> None:
     written = f"temperature must be below 1 for {KEY}, see https://example.com/docs?key=abc"
     _, problem = await read_answer(Status(status, error(written)))
     message = "The upstream refused the request: temperature must be below 1 for …, see …"
@@ -61,12 +61,12 @@ async def test_of_a_long_error_only_the_beginning_is_read() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "http://no-such-host.invalid/v1"])
-async def test_an_upstream_that_is_not_there_is_told_so(url: str) -> None:
+async def test_an_upstream_that_is_not_there_is_reported(url: str) -> None:
     async with direct(url) as chat:
         assert await answers(chat, asks()) == ([], UNREACHABLE)
 
 
-async def test_an_upstream_without_tls_behind_a_secure_address_is_told_so() -> None:
+async def test_an_upstream_without_tls_behind_a_secure_address_is_reported() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -93,7 +93,7 @@ async def test_an_upstream_without_tls_behind_a_secure_address_is_told_so() -> N
     ],
     ids=["reset at once", "cut", "reset", "cut behind the finish", "silence", "a line of 50 MB", "compressed"],
 )
-async def test_a_stream_that_breaks_is_told(script: list[Step], text: str | None, expected: Problem) -> None:
+async def test_a_stream_that_breaks_is_reported(script: list[Step], text: str | None, expected: Problem) -> None:
     chunks, problem = await read_answer(*script, patience=0.5)
     assert (answer_of(chunks).get("text"), problem) == (text, expected)
 
@@ -117,7 +117,7 @@ async def test_an_error_with_status_200_is_an_error() -> None:
     assert await read_answer(Status(200, error("slow down", "rate_limit_exceeded"))) == ([], busy(5))
 
 
-async def test_an_answer_that_is_not_http_is_told() -> None:
+async def test_an_answer_that_is_not_http_is_reported() -> None:
     class Rude(ChatUpstream):
         async def _answer(self, ask, script, writer):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, ARG002 — the parent's
             writer.write(b"SSH-2.0-OpenSSH\r\n\r\n")

@@ -141,7 +141,7 @@ async def test_a_warmed_litellm_is_left_alone_by_the_collector() -> None:
         gc.unfreeze()
 
 
-def test_what_litellm_loads_is_never_walked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_litellm_loads_is_never_traversed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is put aside before the collector works again: its first step would walk through all that was loaded."""
     seen: list[tuple[str, bool]] = []
     monkeypatch.setattr(gc, "freeze", lambda: seen.append(("freeze", gc.isenabled())))

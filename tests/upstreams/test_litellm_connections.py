@@ -206,7 +206,7 @@ async def test_some_interim_replies_are_read_over() -> None:
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
     b"HTTP/1.1 100 Continue\r\n\r\n" * 300 + b"HTTP/1.1 200 OK\r\n\r\n",
 ], ids=["no head", "no size of a chunk", "interim replies"])  # fmt: skip
-async def test_an_answer_that_is_not_http_is_told_in_the_same_words_on_every_lane(lane: str, body: bytes) -> None:
+async def test_an_answer_that_is_not_http_is_reported_in_the_same_words_on_every_lane(lane: str, body: bytes) -> None:
     class Rude(ClosingResponses if lane == "responses" else ClosingChat):  # type: ignore[misc]  # one class for both
         async def _play(self, ask: Ask, script: Script, writer: asyncio.StreamWriter) -> bool:  # noqa: ARG002 — the parent's
             writer.write(body)

@@ -165,7 +165,7 @@ def test_what_the_operator_must_mend_is_not_the_clients_fault(raised: Exception,
     ("provider", "code", "class_name"),
     [("sagemaker", "upstream_auth_error", "NoCredentialsError"), ("azure", "upstream_error", "ValueError")],
 )
-async def test_missing_settings_of_a_provider_are_told_and_logged_by_class(
+async def test_missing_settings_of_a_provider_are_reported_and_logged_by_class(
     provider: str, code: str, class_name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AZURE_API_BASE"):

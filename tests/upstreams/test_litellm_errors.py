@@ -40,14 +40,14 @@ async def fail(provider: str | None, *script: Step, patience: float = 30) -> Pro
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(("step", "expected"), REFUSALS)
-async def test_what_an_upstream_refuses_is_told_in_our_words(
+async def test_what_an_upstream_refuses_is_reported_in_our_words(
     provider: str | None, step: Step, expected: Problem
 ) -> None:
     assert await fail(provider, step, patience=0.3 if isinstance(step, Hang) else 30) == expected
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_an_unknown_model_is_told_by_its_name(provider: str | None) -> None:
+async def test_an_unknown_model_is_reported_by_its_name(provider: str | None) -> None:
     problem = await fail(provider, Status(404, error("nope")))
     name = asks(provider)["model"]
     assert problem == Problem(
@@ -59,7 +59,7 @@ async def test_an_unknown_model_is_told_by_its_name(provider: str | None) -> Non
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("status", [400, 422])
-async def test_a_refused_ask_is_told_with_the_upstreams_reason(provider: str | None, status: int) -> None:
+async def test_a_refused_ask_is_reported_with_the_upstreams_reason(provider: str | None, status: int) -> None:
     written = f"temperature must be below 1 for {KEY}, see https://example.com/docs?key=abc"
     problem = await fail(provider, Status(status, error(written)))
     assert problem is not None
@@ -79,7 +79,7 @@ async def test_a_failing_upstream_is_a_bad_gateway(provider: str | None, status:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_an_upstream_that_is_not_there_is_told_so(provider: str | None) -> None:
+async def test_an_upstream_that_is_not_there_is_reported(provider: str | None) -> None:
     with server(provider) as upstream:
         gone = upstream.url
     assert await answers(LitellmChat(provider, api_key=KEY, base_url=gone), asks(provider)) == ([], UNREACHABLE)

@@ -36,7 +36,7 @@ from tests.support.upstream_asks import TOOLS
         ),
     ],
 )
-async def test_gemini_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
+async def test_gemini_is_read_as_it_was_sent(script: list[Step], expected: Json) -> None:
     assert await read_answer("gemini", script, tools=TOOLS) == expected
 
 

@@ -23,7 +23,7 @@ def refusal(param: Any) -> Status:
     ("theirs", "ours"),
     [("top_p", "top_p"), ("max_tokens", "max_output_tokens"), ("messages[0].content", ""), (None, "")],
 )
-def test_the_parameter_of_a_refusal_is_told(via: Literal["chat", "litellm"], theirs: Any, ours: str) -> None:
+def test_the_parameter_of_a_refusal_is_reported(via: Literal["chat", "litellm"], theirs: Any, ours: str) -> None:
     with ChatUpstream([refusal(theirs)]) as upstream:
         there = Upstream(via=via, base_url=upstream.url)
         with serving(Settings(upstreams={"u": there}, models={"m": Model(upstream="u")})) as url:

@@ -83,7 +83,7 @@ CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
         ),
     ],
 )  # fmt: skip
-async def test_a_chat_server_is_heard_as_it_spoke(provider: str | None, script: list[Step], expected: Json) -> None:
+async def test_a_chat_server_is_read_as_it_was_sent(provider: str | None, script: list[Step], expected: Json) -> None:
     received = await read_answer(provider, script, tools=TOOLS)
     assert received == expected
 
@@ -157,7 +157,7 @@ READ = {"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_t
         ),
     ],
 )
-async def test_claude_is_heard_as_it_spoke(script: list[Step], expected: Json) -> None:
+async def test_claude_is_read_as_it_was_sent(script: list[Step], expected: Json) -> None:
     assert await read_answer("anthropic", script, tools=TOOLS) == expected
 
 
@@ -197,7 +197,7 @@ async def test_claudes_thoughts_are_counted_by_claude_or_not_at_all(details: Any
         ("gemini", [candidate({"text": "Hi"}), Cut()]),
     ],
 )
-async def test_a_connection_that_breaks_is_told(provider: str | None, script: list[Step]) -> None:
+async def test_a_connection_that_breaks_is_reported(provider: str | None, script: list[Step]) -> None:
     with server(provider, script) as upstream:
         chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
         chunks, problem = await answers(chat, asks(provider))
@@ -206,7 +206,7 @@ async def test_a_connection_that_breaks_is_told(provider: str | None, script: li
     assert (problem.code, problem.message) == ("upstream_error", "The connection to the upstream broke off.")
 
 
-async def test_usage_without_details_is_told_as_it_came() -> None:
+async def test_usage_without_details_is_reported_as_it_came() -> None:
     assert (await read_answer(None, [says("Hi"), stops(), counts(3, 4, cached=2, reasoning=1)]))["usage"] == {
         "prompt_tokens": 3,
         "completion_tokens": 4,

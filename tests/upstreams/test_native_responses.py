@@ -74,7 +74,7 @@ async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_ag
 
 
 @pytest.mark.parametrize(("step", "expected"), REFUSALS)
-async def test_what_an_upstream_refuses_is_told_in_our_words(step: Step, expected: Problem) -> None:
+async def test_what_an_upstream_refuses_is_reported_in_our_words(step: Step, expected: Problem) -> None:
     assert await read_answer(step, patience=0.3 if isinstance(step, Hang) else 5) == ([], expected)
 
 
@@ -119,7 +119,7 @@ async def test_a_client_that_spoke_the_upstreams_language_is_answered_in_it(
     assert await read_answer(Status(status, body)) == ([], expected)
 
 
-async def test_an_upstream_that_is_not_there_is_told_so() -> None:
+async def test_an_upstream_that_is_not_there_is_reported() -> None:
     native = NativeResponses("http://127.0.0.1:1/v1")
     assert await answers(native, ASK) == ([], UNREACHABLE)
     await native.close()
@@ -149,7 +149,9 @@ ERROR_EVENT = {"type": "error", "code": "rate_limit_exceeded", "message": "slow"
         ([b"data: " + b"x" * (50 * 1024 * 1024)], [], as_it_must("a line of the stream is too long")),
     ],
 )  # fmt: skip
-async def test_a_stream_that_breaks_is_told(script: list[Step], events: list[Json], expected: Problem | None) -> None:
+async def test_a_stream_that_breaks_is_reported(
+    script: list[Step], events: list[Json], expected: Problem | None
+) -> None:
     """One that merely ends is not: whether it was whole the dialect knows."""
     assert await read_answer(*script, patience=0.5) == (events, expected)
 

@@ -91,7 +91,7 @@ ANSWERS: Final[dict[str, tuple[list[Step], Json]]] = {
 
 
 @pytest.mark.parametrize(("steps", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_told_as_it_was_said(everything: Wired, steps: list[Step], expected: Json) -> None:
+def test_an_answer_is_told_as_it_was_sent(everything: Wired, steps: list[Step], expected: Json) -> None:
     response = answered(everything, "cohere", steps, tools=[WEATHER])
     assert essentials(response) == expected
     assert counted(response) == (20, 8, 12, 0, False)

@@ -54,7 +54,7 @@ def test_too_many_asks_may_come_again_later(everything: Wired, lane: str) -> Non
 
 
 @LANE
-def test_a_server_that_is_broken_is_told_as_such(everything: Wired, lane: str) -> None:
+def test_a_server_that_is_broken_is_reported_as_such(everything: Wired, lane: str) -> None:
     wire = everything.wires[lane]
     wire.scripts = ([Status(500, wire.error_body(500, "Boom."))],)
     assert error_of(asked(everything, lane))[:3] == (502, "server_error", "upstream_error")

@@ -152,7 +152,7 @@ def test_a_whole_window_takes_the_place_of_all_that_was_before_it() -> None:
     assert sentences(turn.warnings) == []
 
 
-def test_problems_and_warnings_name_the_seats_of_the_client() -> None:
+def test_problems_and_warnings_name_the_positions_of_the_client() -> None:
     window = compaction("Notes.", whole=True, before=[user("Do it.")])
     turn = new_turn([user("Forgotten."), window, {"type": "mcp_list_tools"}])
     assert [warning.param for warning in turn.warnings] == ["input[2]"]

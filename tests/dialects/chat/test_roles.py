@@ -109,7 +109,7 @@ def test_consecutive_messages_of_one_side_become_one(
     assert (asked.body["messages"], asked.warnings) == (expected_message, warnings)
 
 
-def test_without_the_setting_everything_is_told_as_it_was_said() -> None:
+def test_without_the_setting_everything_is_told_as_it_was_sent() -> None:
     asked = ask(instructions="Be brief.", input=[user("Hi"), RULES, user("Bye")])
     assert asked.body["messages"] == [SYSTEM, HI, {"role": "system", "content": "Rules."}, BYE]
 

@@ -70,7 +70,7 @@ def relayed_calls(choice: Any, *scripted: ScriptedItem) -> tuple[list[str], list
         ("auto", [WEATHER_CALL, CLOCK_CALL, HELLO], ["weather", "clock", "message"], []),
     ],
 )
-def test_a_call_that_the_client_does_not_allow_is_left_out_and_told(
+def test_a_call_that_the_client_does_not_allow_is_left_out_and_reported(
     choice: Any, content: list[ScriptedItem], items: list[str], warnings: list[str]
 ) -> None:
     assert relayed_calls(choice, *content) == (items, warnings)
