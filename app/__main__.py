@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.cli.parser import parse
-from app.settings import GIVEN, ConfigMistakesError, load
+from .cli.parser import parse
+from .settings import GIVEN, ConfigMistakesError, load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,15 +14,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = vars(parse(arguments))
     match flags.pop("command"):
         case "init":
-            from app.cli.init import init  # noqa: PLC0415 — each command loads only what it needs
+            from .cli.init import init  # noqa: PLC0415 — each command loads only what it needs
 
             return init(Path(flags["config"]))
         case "completion":
-            from app.cli.completion import completion  # noqa: PLC0415 — as above
+            from .cli.completion import completion  # noqa: PLC0415 — as above
 
             return completion(flags["shell"])
         case "keys":
-            from app.cli.keys import create  # noqa: PLC0415 — as above
+            from .cli.keys import create  # noqa: PLC0415 — as above
 
             return create(flags["name"], flags["models"])
         case command:
@@ -42,14 +42,14 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
         print(f"note: {note}", file=sys.stderr)
     upstream = GIVEN if flags["upstream"] else None
     if command == "check":
-        from app.cli.check import check  # noqa: PLC0415 — as above
+        from .cli.check import check  # noqa: PLC0415 — as above
 
         return check(settings, probed=probed, only=upstream)
     if command == "doctor":
-        from app.cli.doctor import doctor  # noqa: PLC0415 — as above
+        from .cli.doctor import doctor  # noqa: PLC0415 — as above
 
         return doctor(settings, names or ([upstream] if upstream else []))
-    from app.cli.serve import serve  # noqa: PLC0415 — as above
+    from .cli.serve import serve  # noqa: PLC0415 — as above
 
     return serve(settings, lambda: load(flags))
 

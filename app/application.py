@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
-from app.shared_state import SharedState
+from .shared_state import SharedState
 
 log = logging.getLogger("am_proxy")
 

@@ -7,28 +7,28 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import msgspec
 
-from app.codex_catalog import ModelCard
-from app.compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
-from app.compaction.remaining_history import expanded, expanded_body
-from app.compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
-from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.turn import ChatTurn
-from app.dialects.responses.relay import RelayTurn
-from app.dialects.responses.relay_options import RelayOptions
-from app.dialects.responses.whole_answer import RelayedObject
-from app.off_loop import off_loop
-from app.protocol.ids import NewId
-from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity
-from app.protocol.seals import Sealer, Sealers
-from app.protocol.warnings import ClientWarning, no_effect
-from app.providers.capabilities import ANYTHING, Capabilities
-from app.settings import Key, Secret
-from app.upstreams.breaker import Breaker
-from app.upstreams.callers_key import callers_problem, with_callers_errors
-from app.upstreams.clocks import Clocks
-from app.upstreams.port import Addressed, AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
+from .codex_catalog import ModelCard
+from .compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
+from .compaction.remaining_history import expanded, expanded_body
+from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
+from .dialects.chat.chat_options import ChatOptions
+from .dialects.chat.turn import ChatTurn
+from .dialects.responses.relay import RelayTurn
+from .dialects.responses.relay_options import RelayOptions
+from .dialects.responses.whole_answer import RelayedObject
+from .off_loop import off_loop
+from .protocol.ids import NewId
+from .protocol.problems import ProblemError, refuse
+from .protocol.request.create_response import CreateResponse
+from .protocol.response import Identity
+from .protocol.seals import Sealer, Sealers
+from .protocol.warnings import ClientWarning, no_effect
+from .providers.capabilities import ANYTHING, Capabilities
+from .settings import Key, Secret
+from .upstreams.breaker import Breaker
+from .upstreams.callers_key import callers_problem, with_callers_errors
+from .upstreams.clocks import Clocks
+from .upstreams.port import Addressed, AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
 
 __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from app.options import ModelOptions
+from .options import ModelOptions
 
 INSTRUCTIONS: Final = """\
 You are a coding agent that runs in the Codex CLI, on the user's own machine. You are precise, safe and helpful.

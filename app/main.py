@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
-from app.application import Application
-from app.inspector.routes import Inspector
-from app.observers.body_log import BodyLog
-from app.observers.recorder import Recorder
-from app.protocol.ids import NewId, id_maker
-from app.protocol.problems import ProblemError
-from app.sealing import EnvelopeSealer
-from app.settings import Seal, Server, Settings
-from app.shared_state import SharedState, new_state, next_state, provider_names, takes_guests
-from app.transports.auth import Auth
-from app.transports.hosts import HostGuard
-from app.transports.http import Http
-from app.transports.http_turns import DirectEndpoints
-from app.transports.middleware import RequestId, on_framework_error, on_problem, on_unknown_websocket
-from app.transports.receiving import Bodies
-from app.transports.websocket import PATHS, WebSockets
-from app.turns.service import TurnService
-from app.upstreams.litellm_chat import close_connections, warm
-from app.upstreams.port import AnyUpstream, Keep
-from app.version import VERSION
-from app.wiring import build_catalogue, fetcher_of, upstream_of
+from .application import Application
+from .inspector.routes import Inspector
+from .observers.body_log import BodyLog
+from .observers.recorder import Recorder
+from .protocol.ids import NewId, id_maker
+from .protocol.problems import ProblemError
+from .sealing import EnvelopeSealer
+from .settings import Seal, Server, Settings
+from .shared_state import SharedState, new_state, next_state, provider_names, takes_guests
+from .transports.auth import Auth
+from .transports.hosts import HostGuard
+from .transports.http import Http
+from .transports.http_turns import DirectEndpoints
+from .transports.middleware import RequestId, on_framework_error, on_problem, on_unknown_websocket
+from .transports.receiving import Bodies
+from .transports.websocket import PATHS, WebSockets
+from .turns.service import TurnService
+from .upstreams.litellm_chat import close_connections, warm
+from .upstreams.port import AnyUpstream, Keep
+from .version import VERSION
+from .wiring import build_catalogue, fetcher_of, upstream_of
 
 if TYPE_CHECKING:
-    from app.fetching.fetcher import Fetcher
-    from app.observers.tracing import Tracing
+    from .fetching.fetcher import Fetcher
+    from .observers.tracing import Tracing
 
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
@@ -147,7 +147,7 @@ def tracing_of(settings: Settings) -> "Tracing | None":
     if not settings.server.traces:
         return None
     try:
-        from app.observers.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
+        from .observers.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
     except ImportError:
         raise TracingUnavailableError from None
     return Tracing(settings.server.traces, VERSION, provider_names(settings))
@@ -156,7 +156,7 @@ def tracing_of(settings: Settings) -> "Tracing | None":
 def build_http_guard(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
     """The HTTP protocol for uvicorn: with limits of size and time, and errors in OpenAI's form."""
     try:
-        from app.transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser is not available for every system
+        from .transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser is not available for every system
     except ImportError:  # pragma: no cover — without httptools, uvicorn uses another parser
         return "auto"
     made = partial(

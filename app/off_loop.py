@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from app.fair_slots import FairSlots
+from .fair_slots import FairSlots
 
 SHORT: Final = 64 * 1024
 """Bytes of input up to which the work is done at once: a thread would cost more."""

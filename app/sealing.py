@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import msgspec
 
-from app.protocol.problems import ProblemError, refuse
-from app.protocol.seals import ENVELOPES, FORMER, VERSION, Kind
+from .protocol.problems import ProblemError, refuse
+from .protocol.seals import ENVELOPES, FORMER, VERSION, Kind
 
 MOST_OPENED: Final = 32 * 1024 * 1024
 """The default of the bytes that all envelopes of one request may hold."""

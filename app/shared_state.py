@@ -4,13 +4,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from app.observers.metrics import Metrics, Served
-from app.observers.recorder import Recorder
-from app.settings import Server, Settings
-from app.transports.websocket import Quotas
-from app.turns.limits import Limits
-from app.turns.quota import Quota
-from app.version import VERSION
+from .observers.metrics import Metrics, Served
+from .observers.recorder import Recorder
+from .settings import Server, Settings
+from .transports.websocket import Quotas
+from .turns.limits import Limits
+from .turns.quota import Quota
+from .version import VERSION
 
 WAITING: Final = 4
 """The bytes of requests that may wait for their upstreams, as a multiple of those that may be read at once."""

@@ -3,26 +3,26 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from app.catalogue import Catalogue, Entry
-from app.codex_catalog import ModelCard
-from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.responses.relay_options import RelayOptions
-from app.options import HINTS
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.seals import Sealers
-from app.providers.capabilities import Capabilities
-from app.providers.lookup import provider_of
-from app.settings import Model, Settings, Upstream
-from app.upstreams.breaker import Breaker
-from app.upstreams.clocks import Clocks
-from app.upstreams.demo import Demo
-from app.upstreams.litellm_ask import would_fetch
-from app.upstreams.litellm_can import lost_parts
-from app.upstreams.litellm_chat import LitellmChat
-from app.upstreams.port import KEEP, AnyUpstream, Keep
+from .catalogue import Catalogue, Entry
+from .codex_catalog import ModelCard
+from .dialects.chat.chat_options import ChatOptions
+from .dialects.responses.relay_options import RelayOptions
+from .options import HINTS
+from .protocol.request.create_response import CreateResponse
+from .protocol.seals import Sealers
+from .providers.capabilities import Capabilities
+from .providers.lookup import provider_of
+from .settings import Model, Settings, Upstream
+from .upstreams.breaker import Breaker
+from .upstreams.clocks import Clocks
+from .upstreams.demo import Demo
+from .upstreams.litellm_ask import would_fetch
+from .upstreams.litellm_can import lost_parts
+from .upstreams.litellm_chat import LitellmChat
+from .upstreams.port import KEEP, AnyUpstream, Keep
 
 if TYPE_CHECKING:
-    from app.fetching.fetcher import Fetcher
+    from .fetching.fetcher import Fetcher
 
 FETCHED_FOR: Final = frozenset({"chat", "litellm"})
 """Ways to ask an upstream in which it fetches no files, and not always images."""
@@ -35,7 +35,7 @@ def fetcher_of(settings: Settings) -> "Fetcher | None":
     needed = any(upstream.via in FETCHED_FOR for upstream in settings.upstreams.values())
     if settings.server.fetch_urls == "never" or not needed:
         return None
-    from app.fetching.fetcher import Fetcher  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
+    from .fetching.fetcher import Fetcher  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
 
     return Fetcher(timeout=settings.server.fetch_timeout, allow_private=settings.server.allow_private_urls)
 
@@ -98,7 +98,7 @@ def _resolver(
 ) -> Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None:
     if fetcher is None or upstream.via not in FETCHED_FOR:
         return None
-    from app.fetching.attachments import Attachments  # noqa: PLC0415 — as in `fetcher_of`
+    from .fetching.attachments import Attachments  # noqa: PLC0415 — as in `fetcher_of`
 
     def fetches_image(url: str) -> bool:
         if upstream.via == "chat":
@@ -166,11 +166,11 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
         case "demo":
             return Demo()
         case "chat":
-            from app.upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
+            from .upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
 
             return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)
         case "responses":
-            from app.upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as above
+            from .upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as above
 
             return NativeResponses(upstream.base_url or "", api_key=api_key, **connection)
         case "litellm":

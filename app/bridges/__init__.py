@@ -1,3 +1,3 @@
 """Tool types on top of function tools: how each is declared upstream, and how its calls are translated both ways."""
 
-from app.bridges import tool_types as tool_types
+from . import tool_types as tool_types

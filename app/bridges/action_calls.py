@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from app.bridges.base import Bridge, BridgedTool
-from app.emitter.open_items import Closed, ItemPosition, OpenCall
-from app.protocol import events as e
-from app.protocol.output_items import ItemStatus, OutputItem
+from ..emitter.open_items import Closed, ItemPosition, OpenCall
+from ..protocol import events as e
+from ..protocol.output_items import ItemStatus, OutputItem
+from .base import Bridge, BridgedTool
 
 
 class OpenAction(OpenCall):

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from app.bridges.naming import Names, ToolName
-from app.emitter.open_items import ItemPosition, OpenCall
-from app.protocol.request.tool_items import ToolItem
-from app.protocol.request.tools import Tool
+from ..emitter.open_items import ItemPosition, OpenCall
+from ..protocol.request.tool_items import ToolItem
+from ..protocol.request.tools import Tool
+from .naming import Names, ToolName
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):

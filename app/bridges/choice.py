@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, assert_never
 
-from app.bridges.base import BridgedTool
-from app.bridges.registry import BRIDGES
-from app.protocol.problems import refuse
-from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
+from ..protocol.problems import refuse
+from ..protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
+from .base import BridgedTool
+from .registry import BRIDGES
 
 
 class Choice(NamedTuple):

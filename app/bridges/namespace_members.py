@@ -6,8 +6,8 @@ with its `namespace`. The description of the namespace is sent with its first to
 
 from typing import NamedTuple
 
-from app.bridges.naming import ToolName
-from app.protocol.request.tools import NamedTool, NamespaceTool, Tool
+from ..protocol.request.tools import NamedTool, NamespaceTool, Tool
+from .naming import ToolName
 
 
 class Member(NamedTuple):

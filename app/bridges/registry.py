@@ -3,10 +3,10 @@
 from functools import cache
 from typing import Final, get_args
 
-from app.bridges.base import Bridge
-from app.protocol.request.shape import Shape
-from app.protocol.request.tool_items import ToolItem
-from app.protocol.request.tools import NamedTool
+from ..protocol.request.shape import Shape
+from ..protocol.request.tool_items import ToolItem
+from ..protocol.request.tools import NamedTool
+from .base import Bridge
 
 
 class Registry:

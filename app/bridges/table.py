@@ -5,20 +5,20 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from app.bridges.base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.choice import permits, read_choice
-from app.bridges.namespace_members import Member, members
-from app.bridges.naming import Names, ToolName
-from app.bridges.registry import BRIDGES, wire_type
-from app.bridges.tool_types.function import FUNCTION, FunctionTool
-from app.bridges.tool_types.tool_search import ToolSearchTool
-from app.emitter.open_items import ItemPosition, OpenCall
-from app.protocol.problems import refuse
-from app.protocol.request.input_items import InputItem
-from app.protocol.request.tool_choice import ToolChoice
-from app.protocol.request.tool_items import NamedCallItem, ToolItem, ToolsItem
-from app.protocol.request.tools import NamedTool, Tool
-from app.protocol.warnings import ClientWarning
+from ..emitter.open_items import ItemPosition, OpenCall
+from ..protocol.problems import refuse
+from ..protocol.request.input_items import InputItem
+from ..protocol.request.tool_choice import ToolChoice
+from ..protocol.request.tool_items import NamedCallItem, ToolItem, ToolsItem
+from ..protocol.request.tools import NamedTool, Tool
+from ..protocol.warnings import ClientWarning
+from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
+from .choice import permits, read_choice
+from .namespace_members import Member, members
+from .naming import Names, ToolName
+from .registry import BRIDGES, wire_type
+from .tool_types.function import FUNCTION, FunctionTool
+from .tool_types.tool_search import ToolSearchTool
 
 
 class Offer(NamedTuple):

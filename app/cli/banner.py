@@ -2,8 +2,8 @@
 
 import json
 
-from app.settings import Settings, is_loopback
-from app.version import VERSION
+from ..settings import Settings, is_loopback
+from ..version import VERSION
 
 _SHOWN_MODELS = 8
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
-from app.settings import Mistake, Model, Secret, Settings, Upstream, did_you_mean
-from app.upstreams.litellm_chat import providers
+from ..settings import Mistake, Model, Secret, Settings, Upstream, did_you_mean
+from ..upstreams.litellm_chat import providers
 
 _WIDTH = 44
 """The column of the comments."""
@@ -26,7 +26,7 @@ def check(settings: Settings, *, probed: bool = False, only: str | None = None) 
         return 2
     print(f"# {settings.file or 'no file'}: no errors")
     if probed:
-        from app.cli.check_probe import probe  # noqa: PLC0415 — loads the server and its HTTP library, which nothing else here needs
+        from .check_probe import probe  # noqa: PLC0415 — loads the server and its HTTP library, which nothing else here needs
 
         return probe(settings, only)
     print("\n".join(_lines(settings)))

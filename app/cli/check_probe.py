@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-from app.cli.probe import ask, listed_models, model_for, reach, show
-from app.cli.probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
-from app.options import Via
-from app.protocol.problems import Problem
-from app.settings import Settings, Upstream
-from app.upstreams.litellm_chat import close_connections, load
+from ..options import Via
+from ..protocol.problems import Problem
+from ..settings import Settings, Upstream
+from ..upstreams.litellm_chat import close_connections, load
+from .probe import ask, listed_models, model_for, reach, show
+from .probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
 
 _TITLES: Final[dict[Via, str]] = {
     "chat": "chat completions",

@@ -7,8 +7,8 @@ from typing import Final, get_args
 
 import shtab
 
-from app.cli.parser import build_parser
-from app.settings import Server, Upstream
+from ..settings import Server, Upstream
+from .parser import build_parser
 
 _VALUES: Final = {
     "via": get_args(Upstream.model_fields["via"].annotation),

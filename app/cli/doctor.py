@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any, Final
 
-from app.cli.probe import Step, ask, listed_models, milliseconds, model_for, reach, show
-from app.cli.probe_answers import ProbeAnswer
-from app.protocol.problems import Problem
-from app.settings import Settings, Upstream
-from app.upstreams.litellm_chat import close_connections, load
+from ..protocol.problems import Problem
+from ..settings import Settings, Upstream
+from ..upstreams.litellm_chat import close_connections, load
+from .probe import Step, ask, listed_models, milliseconds, model_for, reach, show
+from .probe_answers import ProbeAnswer
 
 _MARKS: Final = {"ok": "✓", "warning": "!", "error": "✗", "note": "·"}
 _SAY_HELLO: Final = {"input": "Say hello in five words."}

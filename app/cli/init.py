@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from app.providers.lookup import PROVIDERS, provider_of
+from ..providers.lookup import PROVIDERS, provider_of
 
 Ask = Callable[[str], str]
 

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Literal, TextIO
 
-from app.observers.redaction import may_hold_secrets, redacted, redacted_line
+from ..observers.redaction import may_hold_secrets, redacted, redacted_line
 
 
 def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Mapping, Sequence
 
-from app.version import VERSION
+from ..version import VERSION
 
 _ABOUT = "AM Proxy gives any language model the OpenAI Responses API."
 

@@ -17,17 +17,17 @@ from contextlib import aclosing, suppress
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from app.cli.probe_answers import ProbeAnswer, read_chunks, read_events
-from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.turn import ChatTurn
-from app.options import Via
-from app.parsing.request_body import parse_object
-from app.protocol.problems import Problem
-from app.protocol.response import Identity
-from app.settings import Settings, Upstream
-from app.upstreams.http_server import CONNECT, TROUBLE, HttpServer, proxy_for
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
-from app.wiring import upstream_of
+from ..dialects.chat.chat_options import ChatOptions
+from ..dialects.chat.turn import ChatTurn
+from ..options import Via
+from ..parsing.request_body import parse_object
+from ..protocol.problems import Problem
+from ..protocol.response import Identity
+from ..settings import Settings, Upstream
+from ..upstreams.http_server import CONNECT, TROUBLE, HttpServer, proxy_for
+from ..upstreams.port import UpstreamBroke, UpstreamRefused
+from ..wiring import upstream_of
+from .probe_answers import ProbeAnswer, read_chunks, read_events
 
 Json = dict[str, Any]
 

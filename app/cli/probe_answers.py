@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from app.dialects.chat.decode import STOPPED, ChunkReader
-from app.emitter.deltas import CallOpened, Stopped, TextDelta, UsageReported
-from app.protocol.problems import Problem
+from ..dialects.chat.decode import STOPPED, ChunkReader
+from ..emitter.deltas import CallOpened, Stopped, TextDelta, UsageReported
+from ..protocol.problems import Problem
 
 Json = dict[str, Any]
 

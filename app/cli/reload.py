@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Callable
 
-from app.application import CurrentApplication
-from app.cli.logs import configure
-from app.main import TracingUnavailableError, build_app
-from app.sealing import SealingUnavailableError
-from app.settings import ConfigMistakesError, Server, Settings
+from ..application import CurrentApplication
+from ..main import TracingUnavailableError, build_app
+from ..sealing import SealingUnavailableError
+from ..settings import ConfigMistakesError, Server, Settings
+from .logs import configure
 
 log = logging.getLogger("am_proxy")
 

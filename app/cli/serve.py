@@ -13,15 +13,15 @@ from types import FrameType
 
 import uvicorn
 
-from app.application import Application, CurrentApplication
-from app.cli.banner import banner
-from app.cli.logs import configure
-from app.cli.reload import reload
-from app.main import TracingUnavailableError, build_app, build_http_guard
-from app.observers.body_log import WARNING
-from app.sealing import SealingUnavailableError
-from app.settings import Settings
-from app.transports.websocket_guard import WebSocketGuard, socket_options
+from ..application import Application, CurrentApplication
+from ..main import TracingUnavailableError, build_app, build_http_guard
+from ..observers.body_log import WARNING
+from ..sealing import SealingUnavailableError
+from ..settings import Settings
+from ..transports.websocket_guard import WebSocketGuard, socket_options
+from .banner import banner
+from .logs import configure
+from .reload import reload
 
 log = logging.getLogger("am_proxy")
 

@@ -8,15 +8,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.summary_text import SUM_UP
-from app.parsing.bounds import BOUNDS, Bounds
-from app.parsing.request_body import parse_object
-from app.protocol.events import LastEvent, RelayedLast
-from app.protocol.ids import NewId
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.plain_messages import as_items, role_of, user_message
-from app.protocol.request.summaries import SUMMARY_TYPES, SummaryTrigger
-from app.protocol.response import Response
+from ..parsing.bounds import BOUNDS, Bounds
+from ..parsing.request_body import parse_object
+from ..protocol.events import LastEvent, RelayedLast
+from ..protocol.ids import NewId
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.plain_messages import as_items, role_of, user_message
+from ..protocol.request.summaries import SUMMARY_TYPES, SummaryTrigger
+from ..protocol.response import Response
+from .summary_text import SUM_UP
 
 Json = dict[str, Any]
 

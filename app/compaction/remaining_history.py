@@ -18,15 +18,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.compaction.summary_text import INTRODUCTION
-from app.emitter.deltas import ItemWritten
-from app.parsing.items import parse_item
-from app.protocol.output_items import OutputItem
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import InputItem, MessageItem
-from app.protocol.request.plain_messages import role_of, user_message
-from app.protocol.request.summaries import SUMMARY_TYPES, SummaryItem, SummaryTrigger
-from app.protocol.seals import Sealer
+from ..emitter.deltas import ItemWritten
+from ..parsing.items import parse_item
+from ..protocol.output_items import OutputItem
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import InputItem, MessageItem
+from ..protocol.request.plain_messages import role_of, user_message
+from ..protocol.request.summaries import SUMMARY_TYPES, SummaryItem, SummaryTrigger
+from ..protocol.seals import Sealer
+from .summary_text import INTRODUCTION
 
 Json = dict[str, Any]
 

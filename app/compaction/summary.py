@@ -14,8 +14,22 @@ client gets keep-alives. Then it gets the compaction item, and
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from app.bridges.table import BridgeTable
-from app.compaction.remaining_history import (
+from ..bridges.table import BridgeTable
+from ..emitter.deltas import Stopped, UsageReported
+from ..emitter.emitter import Emitter
+from ..emitter.opening_response import opening_response
+from ..parsing.items import parse_item
+from ..protocol.events import Event, LastEvent, RelayedLast
+from ..protocol.ids import NewId
+from ..protocol.problems import Problem, refuse
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import InputItem, MessageItem
+from ..protocol.request.summaries import SummaryTrigger
+from ..protocol.request.text_format import PlainFormat
+from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
+from ..protocol.seals import Sealer
+from ..protocol.warnings import ClientWarning
+from .remaining_history import (
     MOST_VERBATIM,
     SET_UP,
     SplitConversation,
@@ -26,21 +40,7 @@ from app.compaction.remaining_history import (
     triggered,
     whole_window,
 )
-from app.compaction.summary_text import SUM_UP, written_summary
-from app.emitter.deltas import Stopped, UsageReported
-from app.emitter.emitter import Emitter
-from app.emitter.opening_response import opening_response
-from app.parsing.items import parse_item
-from app.protocol.events import Event, LastEvent, RelayedLast
-from app.protocol.ids import NewId
-from app.protocol.problems import Problem, refuse
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import InputItem, MessageItem
-from app.protocol.request.summaries import SummaryTrigger
-from app.protocol.request.text_format import PlainFormat
-from app.protocol.response import NOTHING_SENT, Identity, Sent, Usage
-from app.protocol.seals import Sealer
-from app.protocol.warnings import ClientWarning
+from .summary_text import SUM_UP, written_summary
 
 CHARACTERS_PER_TOKEN: Final = 4
 """A rough mean over languages and code."""

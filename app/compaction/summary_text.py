@@ -4,8 +4,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from app.json_text import json_value
-from app.protocol.events import LastEvent, RelayedLast
+from ..json_text import json_value
+from ..protocol.events import LastEvent, RelayedLast
 
 SUM_UP: Final = """\
 This conversation is about to be replaced by a summary, because it has grown long. Write that summary now. Whoever \

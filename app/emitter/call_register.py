@@ -7,12 +7,12 @@ position at once, and are announced before another item opens: clients count ite
 from collections.abc import Container, Iterable
 from typing import Final, NamedTuple, Protocol
 
-from app.emitter.deltas import CallOpened
-from app.emitter.open_items import ItemPosition, OpenCall
-from app.emitter.whole_calls import WholeCalls
-from app.protocol.events import Event
-from app.protocol.ids import NewId
-from app.protocol.warnings import ClientWarning
+from ..protocol.events import Event
+from ..protocol.ids import NewId
+from ..protocol.warnings import ClientWarning
+from .deltas import CallOpened
+from .open_items import ItemPosition, OpenCall
+from .whole_calls import WholeCalls
 
 MOST_NAMES: Final = 20
 """Names of calls that are remembered of one answer."""

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.protocol.output_items import OutputItem
-from app.protocol.problems import Problem
-from app.protocol.response import Usage
+from ..protocol.output_items import OutputItem
+from ..protocol.problems import Problem
+from ..protocol.response import Usage
 
 
 class TextDelta(msgspec.Struct, frozen=True):

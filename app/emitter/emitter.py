@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import assert_never
 
-from app.emitter import deltas as d
-from app.emitter import rules
-from app.emitter.call_register import CallRegister, RuledOut, ToolTable
-from app.emitter.for_codex import client_rules
-from app.emitter.ledger import Ledger
-from app.emitter.lifecycle_events import Lifecycle, used_together
-from app.emitter.open_items import ItemPosition, OpenItem, OpenMessage
-from app.emitter.open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
-from app.emitter.white_space import WaitingSpace
-from app.emitter.whole_items import image, whole_item
-from app.protocol import events as e
-from app.protocol.ids import NewId
-from app.protocol.output_items import OutputItem
-from app.protocol.problems import Problem
-from app.protocol.response import NOTHING_SENT, Response, Sent, Usage
+from ..protocol import events as e
+from ..protocol.ids import NewId
+from ..protocol.output_items import OutputItem
+from ..protocol.problems import Problem
+from ..protocol.response import NOTHING_SENT, Response, Sent, Usage
+from . import deltas as d
+from . import rules
+from .call_register import CallRegister, RuledOut, ToolTable
+from .for_codex import client_rules
+from .ledger import Ledger
+from .lifecycle_events import Lifecycle, used_together
+from .open_items import ItemPosition, OpenItem, OpenMessage
+from .open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
+from .white_space import WaitingSpace
+from .whole_items import image, whole_item
 
 
 class Emitter:

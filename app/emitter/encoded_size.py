@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.protocol.events import (
+from ..protocol.events import (
     ContentPartDone,
     CustomToolCallInputDelta,
     CustomToolCallInputDone,

@@ -8,8 +8,8 @@ a response inside whose status is `incomplete`; where a limit cut a call, the re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from app.emitter.rules import ANY_CLIENT, CUT_IN_A_CALL, ClientRules, EndingRule, ItemKind, Reason
-from app.protocol.events import ResponseCompleted
+from ..protocol.events import ResponseCompleted
+from .rules import ANY_CLIENT, CUT_IN_A_CALL, ClientRules, EndingRule, ItemKind, Reason
 
 Json = dict[str, Any]
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Generic, Literal, Protocol, TypeVar, assert_never
 
-from app.emitter.rules import ItemKind, Outcome
-from app.protocol.output_items import ItemStatus
-from app.protocol.problems import Problem
+from ..protocol.output_items import ItemStatus
+from ..protocol.problems import Problem
+from .rules import ItemKind, Outcome
 
 Phase = Literal["new", "created", "talking", "over"]
 """What was sent last: nothing, `response.created`, any other event, the last event."""

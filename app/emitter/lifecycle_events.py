@@ -5,11 +5,11 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from app.emitter.rules import ENDINGS, EndingRule
-from app.protocol import events as e
-from app.protocol.output_items import OutputItem
-from app.protocol.problems import Problem
-from app.protocol.response import InputTokensDetails, OutputTokensDetails, Response, ResponseError, Usage
+from ..protocol import events as e
+from ..protocol.output_items import OutputItem
+from ..protocol.problems import Problem
+from ..protocol.response import InputTokensDetails, OutputTokensDetails, Response, ResponseError, Usage
+from .rules import ENDINGS, EndingRule
 
 
 class Lifecycle:

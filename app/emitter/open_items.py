@@ -9,10 +9,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec import UNSET
 
-from app.emitter.deltas import AnnotationAdded, TextDelta
-from app.emitter.rules import ItemKind
-from app.protocol import events as e
-from app.protocol.output_items import (
+from ..protocol import events as e
+from ..protocol.output_items import (
     FunctionCall,
     ItemStatus,
     Message,
@@ -20,6 +18,8 @@ from app.protocol.output_items import (
     OutputText,
     Refusal,
 )
+from .deltas import AnnotationAdded, TextDelta
+from .rules import ItemKind
 
 
 class ItemPosition(NamedTuple):

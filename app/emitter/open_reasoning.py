@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from app.emitter.open_items import Closed, ItemPosition
-from app.emitter.rules import ItemKind
-from app.protocol import events as e
-from app.protocol.output_items import ItemStatus, Reasoning, ReasoningText, SummaryText
+from ..protocol import events as e
+from ..protocol.output_items import ItemStatus, Reasoning, ReasoningText, SummaryText
+from .open_items import Closed, ItemPosition
+from .rules import ItemKind
 
 
 class StatePiece(NamedTuple):

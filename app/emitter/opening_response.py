@@ -2,10 +2,10 @@
 
 from typing import Any, Final, assert_never
 
-from app.protocol.request.create_response import SERVICE_TIERS, CreateResponse
-from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
-from app.protocol.request.tool_choice import AllowedTools
-from app.protocol.response import Response
+from ..protocol.request.create_response import SERVICE_TIERS, CreateResponse
+from ..protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from ..protocol.request.tool_choice import AllowedTools
+from ..protocol.response import Response
 
 _FUNCTION_KEYS: Final[dict[str, Any]] = {"description": None, "parameters": None, "strict": None}
 """Keys that are null where the client gave nothing, never absent."""

@@ -24,10 +24,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
-from app.emitter import deltas as d
-from app.protocol import events as e
-from app.protocol.problems import Problem
-from app.protocol.response import IncompleteDetails
+from ..protocol import events as e
+from ..protocol.problems import Problem
+from ..protocol.response import IncompleteDetails
+from . import deltas as d
 
 CUT: Final = Problem(
     code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."

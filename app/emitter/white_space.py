@@ -4,7 +4,7 @@ Text or reasoning that is only white space opens no item. It waits until more of
 text, and is dropped when something else comes first.
 """
 
-from app.emitter.deltas import TextDelta
+from .deltas import TextDelta
 
 
 class WaitingSpace:

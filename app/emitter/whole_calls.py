@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from app.emitter.open_items import OpenCall
+from .open_items import OpenCall
 
 _OUTSIDE_STRING: Final = re.compile(r'["{}\[\]]')
 _IN_STRING: Final = re.compile(r'["\\]')

@@ -3,10 +3,10 @@
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from app.emitter.deltas import ImageWritten, ItemWritten
-from app.emitter.open_items import ItemPosition
-from app.protocol import events as e
-from app.protocol.output_items import ImageGenerationCall, OutputItem
+from ..protocol import events as e
+from ..protocol.output_items import ImageGenerationCall, OutputItem
+from .deltas import ImageWritten, ItemWritten
+from .open_items import ItemPosition
 
 
 def image(position: ItemPosition, delta: ImageWritten) -> tuple[ImageGenerationCall, list[e.Event]]:

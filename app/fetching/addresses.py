@@ -7,9 +7,9 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from app.fair_slots import FairSlots
-from app.off_loop import OWNER
-from app.own_thread import in_own_thread
+from ..fair_slots import FairSlots
+from ..off_loop import OWNER
+from ..own_thread import in_own_thread
 
 LOOK_UPS: Final = 32
 """Names that are looked up at the same time, for all callers."""

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from app.fetching.fetcher import Budget, Fetched, Fetcher, Wanted
-from app.fetching.url_policy import is_data_uri
-from app.off_loop import off_loop
-from app.protocol.problems import refuse
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import InputItem
-from app.protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
-from app.providers.capabilities import ANYTHING, Capabilities
+from ..off_loop import off_loop
+from ..protocol.problems import refuse
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import InputItem
+from ..protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
+from ..providers.capabilities import ANYTHING, Capabilities
+from .fetcher import Budget, Fetched, Fetcher, Wanted
+from .url_policy import is_data_uri
 
 MOST: Final = 64
 """Different URLs of one request that are fetched."""

@@ -24,12 +24,12 @@ from urllib.parse import urljoin
 
 import aiohttp
 
-from app.fair_slots import FairSlots
-from app.fetching.addresses import CheckedAddresses, LookUp, LookUps
-from app.fetching.media_types import is_text, sniffed
-from app.fetching.url_policy import check_url, is_public, refuse_url
-from app.off_loop import off_loop
-from app.protocol.problems import Problem, ProblemError
+from ..fair_slots import FairSlots
+from ..off_loop import off_loop
+from ..protocol.problems import Problem, ProblemError
+from .addresses import CheckedAddresses, LookUp, LookUps
+from .media_types import is_text, sniffed
+from .url_policy import check_url, is_public, refuse_url
 
 MOST_REDIRECTS: Final = 3
 AT_ONCE: Final = 32

@@ -10,7 +10,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import urlsplit
 
-from app.protocol.problems import ProblemError, refuse
+from ..protocol.problems import ProblemError, refuse
 
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)

@@ -14,15 +14,15 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
-from app.json_text import json_bytes
-from app.observers.recorder import Recorder
-from app.observers.redaction import redacted
-from app.off_loop import off_loop
-from app.protocol.problems import ProblemError, refuse
-from app.settings import Key, Server
-from app.transports.auth import Auth
-from app.turns.quota import Quota
-from app.turns.service import TurnService
+from ..json_text import json_bytes
+from ..observers.recorder import Recorder
+from ..observers.redaction import redacted
+from ..off_loop import off_loop
+from ..protocol.problems import ProblemError, refuse
+from ..settings import Key, Server
+from ..transports.auth import Auth
+from ..turns.quota import Quota
+from ..turns.service import TurnService
 
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""

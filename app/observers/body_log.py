@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from app.emitter.encoded_size import size_of
-from app.json_text import json_value
-from app.observers.in_order import BUSY, Backlog, InOrder
-from app.observers.redaction import LONGEST, brief, redacted, shown
-from app.protocol.events import Event, LastEvent, RelayedLast
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
+from ..emitter.encoded_size import size_of
+from ..json_text import json_value
+from ..protocol.events import Event, LastEvent, RelayedLast
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
+from .in_order import BUSY, Backlog, InOrder
+from .redaction import LONGEST, brief, redacted, shown
 
 log = logging.getLogger("am_proxy.bodies")
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
-from app.off_loop import SHORT, off_loop
+from ..off_loop import SHORT, off_loop
 
 log = logging.getLogger("am_proxy")
 

@@ -22,11 +22,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
 from prometheus_client.registry import Collector
 
-from app.protocol.events import Event
-from app.protocol.problems import ERROR_SHAPES, Problem
-from app.protocol.request.create_response import CreateResponse
-from app.settings import Key
-from app.transports.auth import Auth
+from ..protocol.events import Event
+from ..protocol.problems import ERROR_SHAPES, Problem
+from ..protocol.request.create_response import CreateResponse
+from ..settings import Key
+from ..transports.auth import Auth
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
 

@@ -9,13 +9,13 @@ from weakref import WeakSet
 
 import msgspec
 
-from app.emitter.encoded_size import LONG, size_of
-from app.json_text import json_bytes, json_value
-from app.observers.in_order import BUSY, Backlog, InOrder
-from app.observers.redaction import LONGEST, brief, redacted, shown
-from app.protocol.events import Event, Relayed
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
+from ..emitter.encoded_size import LONG, size_of
+from ..json_text import json_bytes, json_value
+from ..protocol.events import Event, Relayed
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
+from .in_order import BUSY, Backlog, InOrder
+from .redaction import LONGEST, brief, redacted, shown
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Bytes of one turn that are kept: the request, the ask and the events. Later events are only counted."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from app.protocol.request.create_response import CreateResponse
+from ..protocol.request.create_response import CreateResponse
 
 LONGEST: Final = 1024 * 1024
 """Bytes of a request that is shown."""

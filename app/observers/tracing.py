@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 
-from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
-from app.upstreams.port import TRACE
+from ..protocol.events import Event
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
+from ..upstreams.port import TRACE
 
 _ASKED: Final = {
     "max_output_tokens": "gen_ai.request.max_tokens",

@@ -3,7 +3,7 @@
 from collections.abc import Sized
 from typing import Final, NamedTuple, TypeVar
 
-from app.protocol.problems import refuse
+from ..protocol.problems import refuse
 
 MAX_ITEMS: Final = 16_384
 MAX_PARTS: Final = 32_768

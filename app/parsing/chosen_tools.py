@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from app.bridges.registry import BRIDGES
-from app.parsing.bounds import within
-from app.parsing.validation import an_array, an_object, missing, type_of, validated, wrong_type
-from app.protocol.problems import refuse
-from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
+from ..bridges.registry import BRIDGES
+from ..protocol.problems import refuse
+from ..protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
+from .bounds import within
+from .validation import an_array, an_object, missing, type_of, validated, wrong_type
 
 
 def parse_tool_choice(raw: object, max_tools: int) -> ToolChoice:

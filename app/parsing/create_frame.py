@@ -2,9 +2,9 @@
 
 from typing import Any, Final, NamedTuple, TypeVar
 
-from app.parsing.validation import missing, wrong_type
-from app.protocol.problems import refuse
-from app.protocol.request.create_response import ENCRYPTED_REASONING
+from ..protocol.problems import refuse
+from ..protocol.request.create_response import ENCRYPTED_REASONING
+from .validation import missing, wrong_type
 
 ONLY_HTTP: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""

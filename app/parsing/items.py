@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from app.bridges.registry import BRIDGES
-from app.parsing.bounds import Bounds, by_setting, within
-from app.parsing.shaped import shaped
-from app.parsing.validation import an_object, type_of, wrong_type
-from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.input_items import ITEMS, InputItem, MessageItem, UnknownItem
+from ..bridges.registry import BRIDGES
+from ..protocol.problems import ProblemError, refuse
+from ..protocol.request.input_items import ITEMS, InputItem, MessageItem, UnknownItem
+from .bounds import Bounds, by_setting, within
+from .shaped import shaped
+from .validation import an_object, type_of, wrong_type
 
 _LISTS: Final = ("content", "output", "summary", "tools")
 _LISTS_OF_ACTIONS: Final = ("command", "commands")

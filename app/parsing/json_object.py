@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from app.json_text import holds_more_values
-from app.parsing.bounds import MAX_DEPTH, MAX_JSON_VALUES, too_many_values
-from app.parsing.validation import wrong_type
-from app.protocol.problems import ProblemError, refuse
+from ..json_text import holds_more_values
+from ..protocol.problems import ProblemError, refuse
+from .bounds import MAX_DEPTH, MAX_JSON_VALUES, too_many_values
+from .validation import wrong_type
 
 
 def decode_object(body: bytes, max_json_values: int = MAX_JSON_VALUES) -> dict[str, Any]:

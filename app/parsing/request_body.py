@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from app.parsing.bounds import BOUNDS, MAX_ENTRIES, MAX_PAIRS, Bounds, by_setting, within
-from app.parsing.chosen_tools import parse_tool_choice
-from app.parsing.items import entries_of, parse_input
-from app.parsing.json_object import decode_object
-from app.parsing.shaped import parse_tools, shaped
-from app.parsing.unsupported import refuse_stateful, refuse_steering, warnings_about
-from app.parsing.validation import an_array, an_object, missing, validated
-from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.create_response import KNOWN, CreateResponse
-from app.protocol.request.input_items import InputItem
-from app.protocol.request.text_format import TextConfig
-from app.protocol.request.tool_items import ToolsItem
-from app.protocol.request.tools import NamespaceTool, Tool
+from ..protocol.problems import ProblemError, refuse
+from ..protocol.request.create_response import KNOWN, CreateResponse
+from ..protocol.request.input_items import InputItem
+from ..protocol.request.text_format import TextConfig
+from ..protocol.request.tool_items import ToolsItem
+from ..protocol.request.tools import NamespaceTool, Tool
+from .bounds import BOUNDS, MAX_ENTRIES, MAX_PAIRS, Bounds, by_setting, within
+from .chosen_tools import parse_tool_choice
+from .items import entries_of, parse_input
+from .json_object import decode_object
+from .shaped import parse_tools, shaped
+from .unsupported import refuse_stateful, refuse_steering, warnings_about
+from .validation import an_array, an_object, missing, validated
 
 _LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "metadata": MAX_PAIRS}
 

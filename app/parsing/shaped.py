@@ -3,12 +3,12 @@
 from functools import cache
 from typing import Any
 
-from app.bridges.registry import BRIDGES
-from app.parsing.validation import AnyShape, an_array, an_object, missing, type_of, validated, wrong_type
-from app.protocol.problems import refuse
-from app.protocol.request.input_parts import PARTS, Content, InputPart, UnknownPart
-from app.protocol.request.shape import Holds, OneOf, Shape
-from app.protocol.request.tools import NamespaceTool, OtherTool, Tool
+from ..bridges.registry import BRIDGES
+from ..protocol.problems import refuse
+from ..protocol.request.input_parts import PARTS, Content, InputPart, UnknownPart
+from ..protocol.request.shape import Holds, OneOf, Shape
+from ..protocol.request.tools import NamespaceTool, OtherTool, Tool
+from .validation import AnyShape, an_array, an_object, missing, type_of, validated, wrong_type
 
 
 def shaped(shape: type[AnyShape], raw: dict[str, Any], path: str) -> AnyShape:

@@ -3,10 +3,10 @@
 from collections.abc import Container
 from typing import Any, Final
 
-from app.parsing.validation import SHOWN
-from app.protocol.problems import refuse
-from app.protocol.request.create_response import ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
-from app.protocol.warnings import ClientWarning
+from ..protocol.problems import refuse
+from ..protocol.request.create_response import ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
+from ..protocol.warnings import ClientWarning
+from .validation import SHOWN
 
 STEERING: Final = frozenset(
     {

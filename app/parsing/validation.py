@@ -5,8 +5,8 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.shape import Shape
+from ..protocol.problems import ProblemError, refuse
+from ..protocol.request.shape import Shape
 
 _JSON_NAMES: Final[dict[type, str]] = {
     dict: "an object",

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from app.bridges.base import FunctionSpec
-from app.bridges.choice import Choice
-from app.bridges.table import BridgeTable
-from app.prompt.effort import asked_effort, known_effort
-from app.prompt.item_reader import to_conversation
-from app.prompt.model_limits import ModelLimits
-from app.prompt.nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
-from app.prompt.output_format import instructed, read_format
-from app.prompt.prompt_rules import PromptRules
-from app.prompt.schema_expansion import SchemaExpansion
-from app.prompt.sealed_state import StateForm, state_sealer
-from app.protocol.problems import refuse
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.tools import Tool
-from app.protocol.warnings import ClientWarning, no_effect
+from ..bridges.base import FunctionSpec
+from ..bridges.choice import Choice
+from ..bridges.table import BridgeTable
+from ..protocol.problems import refuse
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.tools import Tool
+from ..protocol.warnings import ClientWarning, no_effect
+from .effort import asked_effort, known_effort
+from .item_reader import to_conversation
+from .model_limits import ModelLimits
+from .nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from .output_format import instructed, read_format
+from .prompt_rules import PromptRules
+from .schema_expansion import SchemaExpansion
+from .sealed_state import StateForm, state_sealer
 
 SILENTLY_DROPPED: Final = frozenset({"metadata", "prompt_cache_retention"})
 """Hints without a warning: the response echoes the one, and the other changes what an answer costs, if anything."""

@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from typing import Final, assert_never
 
-from app.options import CallIds
+from ..options import CallIds
 
 _PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _UNPLAIN: Final = re.compile(r"[^a-zA-Z0-9_-]")

@@ -2,14 +2,11 @@
 
 from typing import Final, NamedTuple, assert_never
 
-from app.fetching.media_types import image_fault
-from app.fetching.url_policy import check_url, is_data_uri
-from app.parsing.validation import missing
-from app.prompt.model_limits import ModelLimits
-from app.prompt.nouns import Audio, File, Image, Part, Parts, RefusalText, Text
-from app.prompt.prompt_rules import PromptRules
-from app.protocol.problems import ProblemError, refuse
-from app.protocol.request.input_parts import (
+from ..fetching.media_types import image_fault
+from ..fetching.url_policy import check_url, is_data_uri
+from ..parsing.validation import missing
+from ..protocol.problems import ProblemError, refuse
+from ..protocol.request.input_parts import (
     Content,
     InputAudioPart,
     InputFilePart,
@@ -19,7 +16,10 @@ from app.protocol.request.input_parts import (
     TextPart,
     UnknownPart,
 )
-from app.protocol.warnings import ClientWarning
+from ..protocol.warnings import ClientWarning
+from .model_limits import ModelLimits
+from .nouns import Audio, File, Image, Part, Parts, RefusalText, Text
+from .prompt_rules import PromptRules
 
 _MEDIA_TYPES: Final = {
     "csv": "text/csv",

@@ -1,9 +1,9 @@
 """The reasoning effort to ask a model for, in the values that it knows."""
 
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import ConfigurationUpdateItem
-from app.protocol.warnings import ClientWarning
-from app.providers.capabilities import EFFORTS, Capabilities
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import ConfigurationUpdateItem
+from ..protocol.warnings import ClientWarning
+from ..providers.capabilities import EFFORTS, Capabilities
 
 
 def asked_effort(request: CreateResponse) -> str | None:

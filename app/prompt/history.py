@@ -28,11 +28,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from app.bridges.base import PastCall
-from app.json_text import is_json_object
-from app.options import CallIds
-from app.prompt.call_ids import id_for
-from app.prompt.nouns import (
+from ..bridges.base import PastCall
+from ..json_text import is_json_object
+from ..options import CallIds
+from ..protocol.warnings import ClientWarning
+from .call_ids import id_for
+from .nouns import (
     Assistant,
     AssistantMessage,
     Call,
@@ -48,7 +49,6 @@ from app.prompt.nouns import (
     media_of,
     text_of,
 )
-from app.protocol.warnings import ClientWarning
 
 NO_OUTPUT: Final = "no output recorded"
 EMPTY_OUTPUT: Final = "(no output)"

@@ -5,11 +5,24 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from app.bridges.table import BridgeTable
-from app.fetching.media_types import sniffed_base64
-from app.prompt.content_parts import PartReader, text_only
-from app.prompt.history import Conversation, History
-from app.prompt.nouns import (
+from ..bridges.table import BridgeTable
+from ..fetching.media_types import sniffed_base64
+from ..protocol.problems import refuse
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import (
+    AgentMessageItem,
+    ConfigurationUpdateItem,
+    InputItem,
+    MessageItem,
+    ReasoningItem,
+    UnknownItem,
+)
+from ..protocol.request.summaries import ServerItem
+from ..protocol.request.tool_items import AdditionalToolsItem, ToolItem
+from ..protocol.warnings import ClientWarning
+from .content_parts import PartReader, text_only
+from .history import Conversation, History
+from .nouns import (
     AssistantMessage,
     Image,
     OpenedState,
@@ -20,20 +33,7 @@ from app.prompt.nouns import (
     Text,
     User,
 )
-from app.prompt.prompt_rules import PromptRules
-from app.protocol.problems import refuse
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.input_items import (
-    AgentMessageItem,
-    ConfigurationUpdateItem,
-    InputItem,
-    MessageItem,
-    ReasoningItem,
-    UnknownItem,
-)
-from app.protocol.request.summaries import ServerItem
-from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
-from app.protocol.warnings import ClientWarning
+from .prompt_rules import PromptRules
 
 SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
-from app.bridges.base import FunctionSpec
-from app.prompt.nouns import Text
-from app.prompt.prompt_rules import PromptRules
-from app.protocol.problems import refuse
-from app.protocol.request.input_parts import InputAudioPart, InputFilePart, InputImagePart, InputPart
-from app.protocol.warnings import ClientWarning, no_effect
+from ..bridges.base import FunctionSpec
+from ..protocol.problems import refuse
+from ..protocol.request.input_parts import InputAudioPart, InputFilePart, InputImagePart, InputPart
+from ..protocol.warnings import ClientWarning, no_effect
+from .nouns import Text
+from .prompt_rules import PromptRules
 
 _PARTS: Final[dict[type[InputPart], tuple[str, str, str]]] = {
     InputImagePart: ("vision", "An image", "see images"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from app.bridges.base import FunctionSpec
-from app.bridges.choice import Choice
+from ..bridges.base import FunctionSpec
+from ..bridges.choice import Choice
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):

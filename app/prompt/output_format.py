@@ -4,10 +4,10 @@ from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
-from app.prompt.nouns import Entry, JsonObject, JsonSchema, OutputFormat, System, Text, User
-from app.protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
-from app.protocol.warnings import ClientWarning
-from app.providers.capabilities import Capabilities
+from ..protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
+from ..protocol.warnings import ClientWarning
+from ..providers.capabilities import Capabilities
+from .nouns import Entry, JsonObject, JsonSchema, OutputFormat, System, Text, User
 
 _JSON_ONLY: Final = "Answer with one JSON object and nothing else: no words before or after it, no code fence."
 _BY_SCHEMA: Final = "It must be valid by this JSON schema"

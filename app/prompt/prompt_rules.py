@@ -2,9 +2,9 @@
 
 import msgspec
 
-from app.options import CallIds, ModelOptions, NamedToolChoice, ServerOptions
-from app.protocol.seals import Sealer
-from app.providers.capabilities import ANYTHING, Capabilities
+from ..options import CallIds, ModelOptions, NamedToolChoice, ServerOptions
+from ..protocol.seals import Sealer
+from ..providers.capabilities import ANYTHING, Capabilities
 
 
 class PromptRules(msgspec.Struct, frozen=True, kw_only=True):

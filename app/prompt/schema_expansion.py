@@ -11,7 +11,7 @@ sees.
 
 from typing import Any, Final, NamedTuple
 
-from app.protocol.problems import refuse
+from ..protocol.problems import refuse
 
 Json = dict[str, Any]
 

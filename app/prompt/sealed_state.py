@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from app.emitter.open_reasoning import Seal, StatePiece
-from app.prompt.nouns import OpenedState
-from app.prompt.prompt_rules import PromptRules
-from app.protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
-from app.protocol.seals import Sealer
+from ..emitter.open_reasoning import Seal, StatePiece
+from ..protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
+from ..protocol.seals import Sealer
+from .nouns import OpenedState
+from .prompt_rules import PromptRules
 
 Fields = dict[str, Any]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from app.protocol.output_items import OutputItem, OutputText, ReasoningText, Refusal, SummaryText
-from app.protocol.response import IncompleteDetails, Response, ResponseError, Usage
+from .output_items import OutputItem, OutputText, ReasoningText, Refusal, SummaryText
+from .response import IncompleteDetails, Response, ResponseError, Usage
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from app.protocol.output_items import OutputItem
+from .output_items import OutputItem
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 

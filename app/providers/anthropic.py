@@ -9,8 +9,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from app.options import Format
-from app.providers.provider import (
+from ..options import Format
+from .provider import (
     LEVELS,
     AskFacts,
     ErrorWords,

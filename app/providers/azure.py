@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from app.options import ChatCompat
-from app.providers.openai import efforts
-from app.providers.provider import ErrorWords, Litellm, Provider, SetupFault, Translation
+from ..options import ChatCompat
+from .openai import efforts
+from .provider import ErrorWords, Litellm, Provider, SetupFault, Translation
 
 _FILE: Final = frozenset({"file"})
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from app.providers.anthropic import CLAUDE, formats_beside_tools
-from app.providers.provider import ErrorWords, Litellm, ModelFacts, Provider, SetupFault, Translation
+from .anthropic import CLAUDE, formats_beside_tools
+from .provider import ErrorWords, Litellm, ModelFacts, Provider, SetupFault, Translation
 
 
 def _drops_parallel_calls(facts: ModelFacts) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, get_args
 
-from app.options import Can, Effort, Format
+from ..options import Can, Effort, Format
 
 EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
 """How much a model may be asked to think, from nothing upwards."""

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from app.options import ChatCompat
-from app.providers.provider import LEVELS, ErrorWords, Litellm, Provider, Translation
+from ..options import ChatCompat
+from .provider import LEVELS, ErrorWords, Litellm, Provider, Translation
 
 PROVIDERS: Final = (
     Provider(

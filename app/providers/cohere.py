@@ -5,7 +5,7 @@ It drops `tool_choice` without an error. How its streams are read is in `upstrea
 
 from typing import Final
 
-from app.providers.provider import AskFacts, Json, Litellm, Provider, Translation
+from .provider import AskFacts, Json, Litellm, Provider, Translation
 
 
 def address(base_url: str) -> str:

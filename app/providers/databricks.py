@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import Provider, Translation
+from .provider import Provider, Translation
 
 PROVIDERS: Final = (
     Provider(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import Litellm, Provider
+from .provider import Litellm, Provider
 
 PROVIDERS: Final = (
     Provider(

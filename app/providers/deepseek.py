@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from app.options import ChatCompat, Format
-from app.providers.capabilities import Capabilities
-from app.providers.provider import EVERY_PART, Litellm, Provider, Translation
+from ..options import ChatCompat, Format
+from .capabilities import Capabilities
+from .provider import EVERY_PART, Litellm, Provider, Translation
 
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
 """It refuses a schema, even if litellm's model map has one."""

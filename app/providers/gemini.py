@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from app.providers.provider import (
+from .provider import (
     LEVELS,
     AskFacts,
     ErrorWords,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import Provider
+from .provider import Provider
 
 PROVIDERS: Final = (
     Provider(

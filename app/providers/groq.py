@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from app.options import ChatCompat
-from app.providers.capabilities import Capabilities
-from app.providers.provider import LEVELS, ErrorWords, Litellm, Provider, Translation, formats_of_map
+from ..options import ChatCompat
+from .capabilities import Capabilities
+from .provider import LEVELS, ErrorWords, Litellm, Provider, Translation, formats_of_map
 
 PROVIDERS: Final = (
     Provider(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import EVERY_PART, Provider, Translation
+from .provider import EVERY_PART, Provider, Translation
 
 PROVIDERS: Final = (
     Provider(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import ErrorWords, Provider
+from .provider import ErrorWords, Provider
 
 PROVIDERS: Final = (
     Provider(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers import (
+from . import (
     anthropic,
     azure,
     bedrock,
@@ -41,7 +41,7 @@ from app.providers import (
     vllm,
     xai,
 )
-from app.providers.provider import Provider
+from .provider import Provider
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
     *anthropic.PROVIDERS,

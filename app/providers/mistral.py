@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from app.options import ChatCompat
-from app.providers.provider import Litellm, Provider, Translation
+from ..options import ChatCompat
+from .provider import Litellm, Provider, Translation
 
 _SOUND: Final = frozenset({"input_audio"})
 

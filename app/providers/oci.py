@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.providers.provider import Litellm, Provider, Translation
+from .provider import Litellm, Provider, Translation
 
 PROVIDERS: Final = (
     Provider(

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from app.options import ChatCompat
-from app.providers.provider import LEVELS, ErrorWords, Litellm, ModelFacts, Parser, Provider, Translation
+from ..options import ChatCompat
+from .provider import LEVELS, ErrorWords, Litellm, ModelFacts, Parser, Provider, Translation
 
 _LOST: Final = frozenset({"file", "input_audio"})
 

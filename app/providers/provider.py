@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from app.options import CallIds, ChatCompat, Format, NamedToolChoice
-from app.providers.capabilities import ANYTHING, Capabilities
+from ..options import CallIds, ChatCompat, Format, NamedToolChoice
+from .capabilities import ANYTHING, Capabilities
 
 Json: TypeAlias = dict[str, Any]
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Final
 
-from app.providers.anthropic import CLAUDE
-from app.providers.gemini import GEMINI, PARSER, drops_equal_calls, in_steps
-from app.providers.provider import AskFacts, Json, Litellm, Provider, SetupFault
+from .anthropic import CLAUDE
+from .gemini import GEMINI, PARSER, drops_equal_calls, in_steps
+from .provider import AskFacts, Json, Litellm, Provider, SetupFault
 
 
 def _prepare(settings: Json, facts: AskFacts) -> Json:

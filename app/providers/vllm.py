@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from app.options import ChatCompat
-from app.providers.provider import Litellm, Provider
+from ..options import ChatCompat
+from .provider import Litellm, Provider
 
 HOSTED: Final = Provider(name="hosted_vllm", litellm=Litellm(sends_as_is=True, any_key=True))
 """The name that litellm is given for every plain chat server."""

@@ -3,14 +3,14 @@
 `load` reads them; it raises `ConfigMistakesError` with all mistakes of a configuration at once.
 """
 
-from app.settings.configuration import Model, Settings
-from app.settings.load import load
-from app.settings.mistakes import ConfigMistakesError, Mistake, did_you_mean
-from app.settings.secret import Secret
-from app.settings.server import Key, Seal, Server
-from app.settings.sources import GIVEN
-from app.settings.upstream import Upstream
-from app.settings.values import is_loopback
+from .configuration import Model, Settings
+from .load import load
+from .mistakes import ConfigMistakesError, Mistake, did_you_mean
+from .secret import Secret
+from .server import Key, Seal, Server
+from .sources import GIVEN
+from .upstream import Upstream
+from .values import is_loopback
 
 __all__ = [
     "GIVEN",

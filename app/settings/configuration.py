@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from app.options import ModelOptions, Table
-from app.settings.server import Key, KeyTable, Seal, Server
-from app.settings.upstream import Upstream
-from app.settings.values import Name, is_loopback
+from ..options import ModelOptions, Table
+from .server import Key, KeyTable, Seal, Server
+from .upstream import Upstream
+from .values import Name, is_loopback
 
 
 class _ModelSource(Table):

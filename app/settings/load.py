@@ -9,14 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from app.options import Can, Table
-from app.providers.lookup import provider_of
-from app.settings.configuration import DEMO_MODELS, DEMO_UPSTREAMS, Model, Settings, Tables
-from app.settings.mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
-from app.settings.server import KeyTable, Seal, Server
-from app.settings.sources import Sources
-from app.settings.upstream import Upstream
-from app.settings.values import is_loopback
+from ..options import Can, Table
+from ..providers.lookup import provider_of
+from .configuration import DEMO_MODELS, DEMO_UPSTREAMS, Model, Settings, Tables
+from .mistakes import ConfigMistakesError, Mistake, Path, did_you_mean, spelled
+from .server import KeyTable, Seal, Server
+from .sources import Sources
+from .upstream import Upstream
+from .values import is_loopback
 
 _ROWS: dict[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
     "server": Server,

@@ -7,9 +7,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.options import ServerOptions, Table
-from app.settings.secret import Secret
-from app.settings.values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, is_loopback
+from ..options import ServerOptions, Table
+from .secret import Secret
+from .values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, is_loopback
 
 
 class _ServerLimits(Table):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
-from app.settings.mistakes import Mistake, Path, did_you_mean, spelled
-from app.settings.server import Server
-from app.settings.toml_lines import lines_of
+from .mistakes import Mistake, Path, did_you_mean, spelled
+from .server import Server
+from .toml_lines import lines_of
 
 DEFAULT_FILE = "config.toml"
 GIVEN = "upstream"

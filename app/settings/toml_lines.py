@@ -6,7 +6,7 @@ It only sees text that the standard reader has accepted, so it refuses nothing a
 import re
 import tomllib
 
-from app.settings.mistakes import Path
+from .mistakes import Path
 
 _BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _SPACE = re.compile(r"[ \t]*")

@@ -4,11 +4,11 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table, Via
-from app.providers.lookup import SPEAK_CHAT, provider_of
-from app.settings.mistakes import did_you_mean
-from app.settings.secret import Secret
-from app.settings.values import Address, Seconds
+from ..options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table, Via
+from ..providers.lookup import SPEAK_CHAT, provider_of
+from .mistakes import did_you_mean
+from .secret import Secret
+from .values import Address, Seconds
 
 _ONLY: Final = {
     **dict.fromkeys(ChatCompat.model_fields, "chat"),

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.settings.secret import Secret
+from .secret import Secret
 
 SEAL_KEY_LENGTH: Final = 32
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]

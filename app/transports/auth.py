@@ -8,8 +8,8 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
-from app.protocol.problems import refuse
-from app.settings import Key, Secret, Server
+from ..protocol.problems import refuse
+from ..settings import Key, Secret, Server
 
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller if no keys are configured."""

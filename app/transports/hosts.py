@@ -16,9 +16,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from app.protocol.problems import Problem
-from app.settings import is_loopback
-from app.transports.middleware import error_response
+from ..protocol.problems import Problem
+from ..settings import is_loopback
+from .middleware import error_response
 
 _HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9_, -]{1,2000}")

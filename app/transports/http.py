@@ -12,16 +12,16 @@ from fastapi.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from app.catalogue import Catalogue
-from app.codex_catalog import codex_model
-from app.protocol.problems import refuse
-from app.settings import Key, Server
-from app.transports.auth import Auth
-from app.transports.http_turns import CountEndpoint, CreateEndpoint, SummaryEndpoint
-from app.transports.middleware import UPGRADE, UPGRADE_REQUIRED, error_response
-from app.transports.openapi import SUMMARY_PATH, document
-from app.transports.receiving import Bodies
-from app.turns.service import TurnService
+from ..catalogue import Catalogue
+from ..codex_catalog import codex_model
+from ..protocol.problems import refuse
+from ..settings import Key, Server
+from ..turns.service import TurnService
+from .auth import Auth
+from .http_turns import CountEndpoint, CreateEndpoint, SummaryEndpoint
+from .middleware import UPGRADE, UPGRADE_REQUIRED, error_response
+from .openapi import SUMMARY_PATH, document
+from .receiving import Bodies
 
 STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."

@@ -37,9 +37,9 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from app.protocol.ids import NewId
-from app.protocol.problems import Problem
-from app.transports.websocket_guard import is_offer
+from ..protocol.ids import NewId
+from ..protocol.problems import Problem
+from .websocket_guard import is_offer
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application

@@ -22,21 +22,21 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.emitter.encoded_size import size_of
-from app.off_loop import off_loop
-from app.protocol.events import Event, LastEvent, RelayedLast, is_last
-from app.protocol.problems import Problem, ProblemError
-from app.protocol.warnings import ClientWarning
-from app.settings import Server
-from app.transports import sse
-from app.transports.auth import Auth
-from app.transports.middleware import error_response
-from app.transports.receiving import Bodies, UntilDisconnect
-from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
-from app.turns.limits import LEAVING
-from app.turns.log import trace_of
-from app.turns.service import TurnService
-from app.turns.warning_output import in_header
+from ..emitter.encoded_size import size_of
+from ..off_loop import off_loop
+from ..protocol.events import Event, LastEvent, RelayedLast, is_last
+from ..protocol.problems import Problem, ProblemError
+from ..protocol.warnings import ClientWarning
+from ..settings import Server
+from ..turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
+from ..turns.limits import LEAVING
+from ..turns.log import trace_of
+from ..turns.service import TurnService
+from ..turns.warning_output import in_header
+from . import sse
+from .auth import Auth
+from .middleware import error_response
+from .receiving import Bodies, UntilDisconnect
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says whether the upstream counted."""

@@ -16,9 +16,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from app.protocol.ids import NewId
-from app.protocol.problems import Problem, ProblemError
-from app.turns.limits import LEAVING
+from ..protocol.ids import NewId
+from ..protocol.problems import Problem, ProblemError
+from ..turns.limits import LEAVING
 
 INTERNAL_ERROR: Final = 1011
 """The close code of a websocket after an unexpected error of this server."""

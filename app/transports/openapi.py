@@ -6,16 +6,16 @@ from typing import Any, Final
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from app.parsing.items import item_shapes
-from app.parsing.shaped import tool_shapes
-from app.protocol import events
-from app.protocol.output_items import OutputItem
-from app.protocol.problems import ERROR_SHAPES
-from app.protocol.request.create_response import KNOWN, CreateResponse
-from app.protocol.request.shape import Shape
-from app.protocol.request.summaries import ServerItem
-from app.protocol.request.tool_items import ToolItem
-from app.protocol.response import Response
+from ..parsing.items import item_shapes
+from ..parsing.shaped import tool_shapes
+from ..protocol import events
+from ..protocol.output_items import OutputItem
+from ..protocol.problems import ERROR_SHAPES
+from ..protocol.request.create_response import KNOWN, CreateResponse
+from ..protocol.request.shape import Shape
+from ..protocol.request.summaries import ServerItem
+from ..protocol.request.tool_items import ToolItem
+from ..protocol.response import Response
 
 Json = dict[str, Any]
 

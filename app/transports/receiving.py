@@ -19,10 +19,10 @@ from typing import Final, Self
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
-from app.protocol.problems import ProblemError, refuse
-from app.settings import Key, Server
-from app.turns.lifecycle import ClientGoneError
-from app.turns.quota import Quota
+from ..protocol.problems import ProblemError, refuse
+from ..settings import Key, Server
+from ..turns.lifecycle import ClientGoneError
+from ..turns.quota import Quota
 
 SLOWEST: Final = 1024
 """Bytes a second below which a body uses up its credit."""

@@ -9,11 +9,11 @@ import msgspec
 from sse_starlette import EventSourceResponse
 from starlette.types import Message
 
-from app.emitter.encoded_size import LONG, size_of
-from app.off_loop import off_loop
-from app.protocol.events import Event, LastEvent, Relayed, RelayedLast
-from app.protocol.warnings import ClientWarning
-from app.turns.warning_output import in_event
+from ..emitter.encoded_size import LONG, size_of
+from ..off_loop import off_loop
+from ..protocol.events import Event, LastEvent, Relayed, RelayedLast
+from ..protocol.warnings import ClientWarning
+from ..turns.warning_output import in_event
 
 DONE: Final = b"data: [DONE]\n\n"
 """The end of a stream. The specification requires it; every client ignores it."""

@@ -30,16 +30,21 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from app.emitter.encoded_size import size_of
-from app.off_loop import off_loop
-from app.parsing.create_frame import Frame, parse_frame
-from app.protocol.events import Event, LastEvent, RelayedLast, is_last
-from app.protocol.problems import Problem, ProblemError
-from app.settings import Key, Server
-from app.transports import sse
-from app.transports.auth import Auth
-from app.transports.middleware import UPGRADE, UPGRADE_REQUIRED, error_response
-from app.transports.websocket_frames import (
+from ..emitter.encoded_size import size_of
+from ..off_loop import off_loop
+from ..parsing.create_frame import Frame, parse_frame
+from ..protocol.events import Event, LastEvent, RelayedLast, is_last
+from ..protocol.problems import Problem, ProblemError
+from ..settings import Key, Server
+from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
+from ..turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
+from ..turns.log import trace_of
+from ..turns.quota import Quota, Share
+from ..turns.service import TurnService
+from . import sse
+from .auth import Auth
+from .middleware import UPGRADE, UPGRADE_REQUIRED, error_response
+from .websocket_frames import (
     FULL,
     STOPPING,
     WaitingFrames,
@@ -48,12 +53,7 @@ from app.transports.websocket_frames import (
     send_one_by_one,
     warnings_by_position,
 )
-from app.transports.websocket_guard import DRAIN, SHARE
-from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
-from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
-from app.turns.log import trace_of
-from app.turns.quota import Quota, Share
-from app.turns.service import TurnService
+from .websocket_guard import DRAIN, SHARE
 
 BETA: Final = "responses_websockets="
 """In `OpenAI-Beta`: the client uses the protocol as it was before its release."""

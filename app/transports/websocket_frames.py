@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final
 
-from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.protocol.warnings import ClientWarning
-from app.transports import sse
-from app.turns.quota import Share
-from app.turns.warning_output import in_event
+from ..protocol.events import Event
+from ..protocol.problems import Problem
+from ..protocol.warnings import ClientWarning
+from ..turns.quota import Share
+from ..turns.warning_output import in_event
+from . import sse
 
 WAITING: Final = 64
 """The most frames that may wait for their turn."""

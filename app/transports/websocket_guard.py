@@ -13,7 +13,7 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from app.settings import Server
+from ..settings import Server
 
 log = logging.getLogger("am_proxy")
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from app.catalogue import AnyTurn, Route
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
-from app.turns.log import TurnLog
-from app.turns.warning_output import bounded
-from app.upstreams.clocks import Clocks
+from ..catalogue import AnyTurn, Route
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
+from ..upstreams.clocks import Clocks
+from .log import TurnLog
+from .warning_output import bounded
 
 
 class Asks:

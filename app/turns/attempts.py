@@ -14,13 +14,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from app.catalogue import AnyTurn, Route
-from app.loop_delay import loop_delay
-from app.protocol.problems import Problem, ProblemError
-from app.turns.asks import Asks
-from app.turns.pump import SILENT, too_slow
-from app.turns.turn_protocols import Answer
-from app.upstreams.port import NoSuchAddressError, UpstreamRefused
+from ..catalogue import AnyTurn, Route
+from ..loop_delay import loop_delay
+from ..protocol.problems import Problem, ProblemError
+from ..upstreams.port import NoSuchAddressError, UpstreamRefused
+from .asks import Asks
+from .pump import SILENT, too_slow
+from .turn_protocols import Answer
 
 PATIENCE: Final = 5
 """Seconds that an upstream may ask us to wait before it is asked again; the client waits through them."""

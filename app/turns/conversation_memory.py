@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import msgspec
 
-from app.json_text import count_values, json_value, repaired_json_bytes
-from app.parsing.bounds import MAX_JSON_VALUES, too_many_values
-from app.protocol.events import LastEvent, RelayedLast
-from app.protocol.problems import Problem, refuse
-from app.protocol.request.plain_messages import as_items
-from app.turns.quota import Share
+from ..json_text import count_values, json_value, repaired_json_bytes
+from ..parsing.bounds import MAX_JSON_VALUES, too_many_values
+from ..protocol.events import LastEvent, RelayedLast
+from ..protocol.problems import Problem, refuse
+from ..protocol.request.plain_messages import as_items
+from .quota import Share
 
 Json = dict[str, Any]
 

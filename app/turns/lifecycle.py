@@ -18,15 +18,15 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from app.protocol.events import Event
-from app.protocol.problems import Problem, ProblemError
-from app.protocol.warnings import ClientWarning
-from app.settings import Key
-from app.turns.asks import Asks
-from app.turns.limits import LEAVING, Limits, Slot
-from app.turns.log import TurnLog
-from app.turns.pump import Pump
-from app.turns.summary_first import SummaryFirst
+from ..protocol.events import Event
+from ..protocol.problems import Problem, ProblemError
+from ..protocol.warnings import ClientWarning
+from ..settings import Key
+from .asks import Asks
+from .limits import LEAVING, Limits, Slot
+from .log import TurnLog
+from .pump import Pump
+from .summary_first import SummaryFirst
 
 
 class ClientGoneError(Exception):

@@ -20,11 +20,11 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from app.off_loop import OWNER
-from app.protocol.problems import Problem, ProblemError
-from app.settings import Key
-from app.turns.quota import Quota
-from app.turns.rate_limit import RateLimit, RateLimits
+from ..off_loop import OWNER
+from ..protocol.problems import Problem, ProblemError
+from ..settings import Key
+from .quota import Quota
+from .rate_limit import RateLimit, RateLimits
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
 """The problem of a turn that the end of the server interrupted, or that arrived after it."""

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from starlette.datastructures import Headers
 
-from app.protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Response
-from app.settings import Key
-from app.turns.observer import Observer, Observers
+from ..protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.response import Response
+from ..settings import Key
+from .observer import Observer, Observers
 
 log = logging.getLogger("am_proxy.turn")
 

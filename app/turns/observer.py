@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
+from ..protocol.events import Event
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
 
 log = logging.getLogger("am_proxy")
 

@@ -1,12 +1,12 @@
 """The first events of a turn, and its keep-alives until an upstream answers: made from the request alone."""
 
-from app.emitter.lifecycle_events import Lifecycle
-from app.emitter.opening_response import opening_response
-from app.emitter.rules import ENDINGS
-from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity, Sent
+from ..emitter.lifecycle_events import Lifecycle
+from ..emitter.opening_response import opening_response
+from ..emitter.rules import ENDINGS
+from ..protocol.events import Event
+from ..protocol.problems import Problem
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.response import Identity, Sent
 
 
 class RequestOpening:

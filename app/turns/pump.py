@@ -12,11 +12,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
-from app.protocol.events import Event
-from app.protocol.problems import Problem, ProblemError
-from app.turns.turn_protocols import Answer, Opening, Sender, Turn
-from app.upstreams.clocks import Clocks
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from ..protocol.events import Event
+from ..protocol.problems import Problem, ProblemError
+from ..upstreams.clocks import Clocks
+from ..upstreams.port import UpstreamBroke, UpstreamRefused
+from .turn_protocols import Answer, Opening, Sender, Turn
 
 log = logging.getLogger("am_proxy")
 

@@ -7,8 +7,8 @@ of the process only.
 
 from typing import Final
 
-from app.protocol.problems import Problem
-from app.settings import Key
+from ..protocol.problems import Problem
+from ..settings import Key
 
 PAUSE: Final = 2
 """Seconds after which it may be worth asking again."""

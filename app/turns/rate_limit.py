@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from app.protocol.problems import Problem, ProblemError
-from app.settings import Key
+from ..protocol.problems import Problem, ProblemError
+from ..settings import Key
 
 MINUTE: Final = 60
 MOST_GUESTS: Final = 10_000

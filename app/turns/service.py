@@ -5,36 +5,36 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from app.catalogue import AnyTurn, Catalogue, Counted, Route
-from app.compaction.endpoint import kept_messages, parse_summary_request, summary_body
-from app.compaction.summary import SummaryTurn, may_be_summarized
-from app.emitter.encoded_size import size_of
-from app.emitter.lifecycle_events import prepared
-from app.emitter.opening_response import opening_response
-from app.fetching.url_policy import is_data_uri
-from app.off_loop import off_loop
-from app.parsing.bounds import Bounds
-from app.parsing.json_object import decode_object
-from app.parsing.request_body import parse_object
-from app.protocol.events import Event, LastEvent, RelayedLast
-from app.protocol.ids import NewId
-from app.protocol.problems import refuse
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity
-from app.protocol.warnings import ClientWarning
-from app.settings import Server
-from app.turns.asks import Asks
-from app.turns.attempts import first_payload
-from app.turns.lifecycle import RunningTurn, TurnLifecycle
-from app.turns.limits import Limits
-from app.turns.log import NoLog, TurnLog
-from app.turns.observer import Observer
-from app.turns.opening import RequestOpening
-from app.turns.pump import Pump
-from app.turns.quota import Quota
-from app.turns.summary_first import SummaryFirst
-from app.turns.turn_protocols import Answer
-from app.turns.warning_output import bounded
+from ..catalogue import AnyTurn, Catalogue, Counted, Route
+from ..compaction.endpoint import kept_messages, parse_summary_request, summary_body
+from ..compaction.summary import SummaryTurn, may_be_summarized
+from ..emitter.encoded_size import size_of
+from ..emitter.lifecycle_events import prepared
+from ..emitter.opening_response import opening_response
+from ..fetching.url_policy import is_data_uri
+from ..off_loop import off_loop
+from ..parsing.bounds import Bounds
+from ..parsing.json_object import decode_object
+from ..parsing.request_body import parse_object
+from ..protocol.events import Event, LastEvent, RelayedLast
+from ..protocol.ids import NewId
+from ..protocol.problems import refuse
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.response import Identity
+from ..protocol.warnings import ClientWarning
+from ..settings import Server
+from .asks import Asks
+from .attempts import first_payload
+from .lifecycle import RunningTurn, TurnLifecycle
+from .limits import Limits
+from .log import NoLog, TurnLog
+from .observer import Observer
+from .opening import RequestOpening
+from .pump import Pump
+from .quota import Quota
+from .summary_first import SummaryFirst
+from .turn_protocols import Answer
+from .warning_output import bounded
 
 UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
 LOGGED_NAME: Final = 200

@@ -4,12 +4,12 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from app.compaction.summary import SummaryTurn
-from app.off_loop import off_loop
-from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.turns.asks import Asks
-from app.turns.pump import Pump, our_fault
+from ..compaction.summary import SummaryTurn
+from ..off_loop import off_loop
+from ..protocol.events import Event
+from ..protocol.problems import Problem
+from .asks import Asks
+from .pump import Pump, our_fault
 
 log = logging.getLogger("am_proxy")
 

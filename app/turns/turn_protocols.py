@@ -3,10 +3,10 @@
 from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, Protocol
 
-from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.protocol.response import NOTHING_SENT, Sent
-from app.upstreams.clocks import Clocks
+from ..protocol.events import Event
+from ..protocol.problems import Problem
+from ..protocol.response import NOTHING_SENT, Sent
+from ..upstreams.clocks import Clocks
 
 
 class Sender(Protocol):

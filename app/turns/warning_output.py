@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from app.protocol.warnings import ClientWarning
+from ..protocol.warnings import ClientWarning
 
 HEADER: Final = "x-am-warnings"
 MEMBER: Final = "x_am_warnings"

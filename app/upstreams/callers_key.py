@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TypeVar
 
-from app.protocol.problems import Problem
-from app.upstreams.port import UpstreamBroke, UpstreamRefused
+from ..protocol.problems import Problem
+from .port import UpstreamBroke, UpstreamRefused
 
 PayloadT = TypeVar("PayloadT")
 

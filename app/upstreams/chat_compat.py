@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from app.options import ChatCompat
+from ..options import ChatCompat
 
 Json = dict[str, Any]
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from app.json_text import holds_more_values
-from app.upstreams.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
+from ..json_text import holds_more_values
+from .sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 
 Json = dict[str, Any]
 

@@ -37,8 +37,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
-from app.own_thread import in_own_thread
-from app.upstreams.port import Keep
+from ..own_thread import in_own_thread
+from .port import Keep
 
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
 _ACKNOWLEDGED: Final = 120

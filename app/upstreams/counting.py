@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from app.upstreams.http_server import NOT_THERE, HttpRefusedError, HttpServer, json_object
-from app.upstreams.port import Counted
+from .http_server import NOT_THERE, HttpRefusedError, HttpServer, json_object
+from .port import Counted
 
 Json = dict[str, Any]
 

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.protocol.problems import Problem
-from app.upstreams.demo_json import sample
-from app.upstreams.port import UpstreamRefused
+from ..protocol.problems import Problem
+from .demo_json import sample
+from .port import UpstreamRefused
 
 Chunk = dict[str, Any]
 

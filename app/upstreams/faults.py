@@ -12,10 +12,10 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from app.protocol.problems import Problem
-from app.providers.lookup import PROVIDERS
-from app.upstreams.error_body import ErrorBody, body_of, quotable, read
-from app.upstreams.error_keys import without_keys
+from ..protocol.problems import Problem
+from ..providers.lookup import PROVIDERS
+from .error_body import ErrorBody, body_of, quotable, read
+from .error_keys import without_keys
 
 _RETRY_SECONDS: Final = 5
 """Sent with a 429 that contains no time: without one, Codex gives up."""

@@ -8,21 +8,21 @@ from typing import Any, Final
 
 import msgspec
 
-from app.options import ChatCompat
-from app.protocol.problems import Problem
-from app.upstreams.chat_compat import shaped, tokenized
-from app.upstreams.chat_lines import ChatLines, NotAStreamError
-from app.upstreams.counting import CountingAddress
-from app.upstreams.faults import ReportedError, invalid_answer, is_error, problem_in_stream
-from app.upstreams.http_server import (
+from ..options import ChatCompat
+from ..protocol.problems import Problem
+from .chat_compat import shaped, tokenized
+from .chat_lines import ChatLines, NotAStreamError
+from .counting import CountingAddress
+from .faults import ReportedError, invalid_answer, is_error, problem_in_stream
+from .http_server import (
     CONNECT,
     TROUBLE,
     HttpRefusedError,
     HttpServer,
     ResponseBody,
 )
-from app.upstreams.port import KEEP, Counted, Keep, UpstreamBroke
-from app.upstreams.refused_param import with_param
+from .port import KEEP, Counted, Keep, UpstreamBroke
+from .refused_param import with_param
 
 Json = dict[str, Any]
 

@@ -25,11 +25,11 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from app.protocol.problems import Problem
-from app.upstreams import faults
-from app.upstreams.connections import LARGE, Connector, in_pieces, sent
-from app.upstreams.port import KEEP, TRACE, Keep, Outage, UpstreamRefused
-from app.upstreams.sse_lines import TooLongError
+from ..protocol.problems import Problem
+from . import faults
+from .connections import LARGE, Connector, in_pieces, sent
+from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
+from .sse_lines import TooLongError
 
 CONNECT: Final = 5
 """Seconds to look up and connect to a server, TLS included, if the configuration names no other time."""

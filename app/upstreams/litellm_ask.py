@@ -11,12 +11,12 @@ There are two ways, chosen once per upstream:
 from typing import Any, Final, assert_never
 from urllib.parse import urlsplit
 
-from app.protocol.problems import Problem
-from app.providers.lookup import PROVIDERS, provider_of
-from app.providers.provider import AskFacts
-from app.providers.vllm import HOSTED
-from app.upstreams.chat_compat import with_reasoning
-from app.upstreams.port import UpstreamRefused
+from ..protocol.problems import Problem
+from ..providers.lookup import PROVIDERS, provider_of
+from ..providers.provider import AskFacts
+from ..providers.vllm import HOSTED
+from .chat_compat import with_reasoning
+from .port import UpstreamRefused
 
 Json = dict[str, Any]
 

@@ -8,10 +8,10 @@ written in the files of `providers/`, and it is not sent even if a configuration
 from collections.abc import Collection
 from typing import Any, Final
 
-from app.options import Format
-from app.providers.capabilities import Capabilities
-from app.providers.lookup import provider_of
-from app.providers.provider import ByModel, ModelFacts, Translation, WordT
+from ..options import Format
+from ..providers.capabilities import Capabilities
+from ..providers.lookup import provider_of
+from ..providers.provider import ByModel, ModelFacts, Translation, WordT
 
 Json = dict[str, Any]
 

@@ -15,22 +15,22 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
-from app.off_loop import SHORT, off_loop
-from app.protocol.problems import Problem
-from app.providers.capabilities import ANYTHING, Capabilities
-from app.providers.lookup import provider_of
-from app.providers.openai import OPENAI
-from app.providers.provider import AskFacts
-from app.upstreams import litellm_errors
-from app.upstreams.chat_lines import NotAStreamError
-from app.upstreams.faults import invalid_answer, is_error, problem_in_stream
-from app.upstreams.litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
-from app.upstreams.litellm_can import capabilities, stops_thinking
-from app.upstreams.litellm_chunks import chunks_of, close
-from app.upstreams.litellm_connect import HANDLER, connect_within, in_time, limit
-from app.upstreams.litellm_facts import asks_for_a_response, info_of, settings_of
-from app.upstreams.litellm_transport import TRANSPORT, note_requests, restrain
-from app.upstreams.port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
+from ..off_loop import SHORT, off_loop
+from ..protocol.problems import Problem
+from ..providers.capabilities import ANYTHING, Capabilities
+from ..providers.lookup import provider_of
+from ..providers.openai import OPENAI
+from ..providers.provider import AskFacts
+from . import litellm_errors
+from .chat_lines import NotAStreamError
+from .faults import invalid_answer, is_error, problem_in_stream
+from .litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
+from .litellm_can import capabilities, stops_thinking
+from .litellm_chunks import chunks_of, close
+from .litellm_connect import HANDLER, connect_within, in_time, limit
+from .litellm_facts import asks_for_a_response, info_of, settings_of
+from .litellm_transport import TRANSPORT, note_requests, restrain
+from .port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
 
 log = logging.getLogger("am_proxy")
 

@@ -19,12 +19,12 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import count
 from typing import Any, Final
 
-from app.providers.lookup import PROVIDERS
-from app.providers.provider import Parser
-from app.upstreams import litellm_cohere
-from app.upstreams.chat_lines import NO_STREAM, ChatLines, NotAStreamError
-from app.upstreams.litellm_objects import chunk_dict, usage_dict
-from app.upstreams.sse_lines import SseLines
+from ..providers.lookup import PROVIDERS
+from ..providers.provider import Parser
+from . import litellm_cohere
+from .chat_lines import NO_STREAM, ChatLines, NotAStreamError
+from .litellm_objects import chunk_dict, usage_dict
+from .sse_lines import SseLines
 
 Json = dict[str, Any]
 

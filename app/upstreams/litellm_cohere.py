@@ -15,9 +15,9 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any, Final
 
-from app.json_text import holds_more_values
-from app.upstreams.chat_lines import TOO_LONG, NotAStreamError
-from app.upstreams.sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
+from ..json_text import holds_more_values
+from .chat_lines import TOO_LONG, NotAStreamError
+from .sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseLines, TooLongError
 
 Json = dict[str, Any]
 

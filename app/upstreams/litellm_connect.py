@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 from weakref import WeakSet
 
-from app.upstreams.port import KEEP, Keep
+from .port import KEEP, Keep
 
 _within: Final[ContextVar[float | None]] = ContextVar("am_proxy_connect", default=None)
 
@@ -29,7 +29,7 @@ def limit(handler: Any) -> None:
     """Make this module use connectors that obey `connect_within`, unless it makes connectors of its own."""
     import aiohttp  # noqa: PLC0415 — litellm's own library, not needed without it
 
-    from app.upstreams.connections import Connector  # noqa: PLC0415 — as above
+    from .connections import Connector  # noqa: PLC0415 — as above
 
     class TimedConnector(Connector):
         """A connector with its own time limit for connecting."""

@@ -13,14 +13,14 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
-from app.protocol.problems import Problem
-from app.providers.lookup import PROVIDERS
-from app.providers.provider import SetupFault
-from app.upstreams import faults
-from app.upstreams.error_body import ErrorBody, body_of, is_page, read
-from app.upstreams.litellm_connect import chain_of, kinds_of, never_connected
-from app.upstreams.port import Outage
-from app.upstreams.refused_param import with_param
+from ..protocol.problems import Problem
+from ..providers.lookup import PROVIDERS
+from ..providers.provider import SetupFault
+from . import faults
+from .error_body import ErrorBody, body_of, is_page, read
+from .litellm_connect import chain_of, kinds_of, never_connected
+from .port import Outage
+from .refused_param import with_param
 
 _GUESSED: Final = {
     "ContextWindowExceededError": "context_length_exceeded",

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any, Final
 
-from app.upstreams.litellm_connect import never_connected
+from .litellm_connect import never_connected
 
 Pieces = AsyncIterator[bytes]
 
@@ -91,7 +91,7 @@ async def _in_turns(pieces: AsyncIterable[bytes]) -> Pieces:
 
 async def _with_body_in_pieces(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any) -> Any:
     """Calls `ask` with a request whose large body is split into pieces; litellm passes the body on as it is."""
-    from app.upstreams.connections import in_pieces  # noqa: PLC0415 — as below
+    from .connections import in_pieces  # noqa: PLC0415 — as below
 
     body = getattr(request, "_content", None)  # httpx has none where it was not read
     if not isinstance(body, bytes):
@@ -107,7 +107,7 @@ async def _sent(send: Callable[[], Awaitable[Any]]) -> Any:
     """What `send` returns. It is called again as `connections.sent` describes."""
     import httpx  # noqa: PLC0415 — as above
 
-    from app.upstreams.connections import sent  # noqa: PLC0415 — as above
+    from .connections import sent  # noqa: PLC0415 — as above
 
     if (begun := _begun.get()) is not None:
         begun.append(True)

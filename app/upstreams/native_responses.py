@@ -9,11 +9,11 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from app.protocol.problems import ERROR_SHAPES, Problem
-from app.upstreams.counting import CountingAddress
-from app.upstreams.error_body import body_of, decoded
-from app.upstreams.faults import ReportedError, invalid_answer, problem_in_stream, retry_seconds, short
-from app.upstreams.http_server import (
+from ..protocol.problems import ERROR_SHAPES, Problem
+from .counting import CountingAddress
+from .error_body import body_of, decoded
+from .faults import ReportedError, invalid_answer, problem_in_stream, retry_seconds, short
+from .http_server import (
     CONNECT,
     NOT_THERE,
     TROUBLE,
@@ -22,8 +22,8 @@ from app.upstreams.http_server import (
     ResponseBody,
     json_object,
 )
-from app.upstreams.port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
-from app.upstreams.response_events import EventReader, NotEventsError
+from .port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
+from .response_events import EventReader, NotEventsError
 
 Json = dict[str, Any]
 

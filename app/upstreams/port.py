@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from contextvars import ContextVar
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from app.protocol.problems import Problem
-from app.providers.capabilities import Capabilities
+from ..protocol.problems import Problem
+from ..providers.capabilities import Capabilities
 
 AskT_contra = TypeVar("AskT_contra", contravariant=True)
 PayloadT_co = TypeVar("PayloadT_co", covariant=True)

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from app.protocol.problems import Problem
-from app.upstreams.error_body import ErrorBody, read
+from ..protocol.problems import Problem
+from .error_body import ErrorBody, read
 
 NAMES: Final[Mapping[str, str]] = {
     "frequency_penalty": "frequency_penalty",

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from app.json_text import holds_more_values
-from app.upstreams.faults import ReportedError
-from app.upstreams.sse_lines import MOST_VALUES, TOO_MANY_VALUES, SseEvents
+from ..json_text import holds_more_values
+from .faults import ReportedError
+from .sse_lines import MOST_VALUES, TOO_MANY_VALUES, SseEvents
 
 Json = dict[str, Any]
 

@@ -31,16 +31,17 @@ def test_protocol_imports_what_describes_nouns_and_nothing_else() -> None:
         name.partition(".")[0]
         for file in (ROOT / "app/protocol").rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        for name in imported(node)
+        for name in imported(node, len(file.relative_to(ROOT / "app").parts))
     }
     assert found == LIBRARIES
 
 
-def imported(node: ast.AST) -> list[str]:
+def imported(node: ast.AST, level_of_app: int) -> list[str]:
     """The modules that an import names, but for the nouns themselves and the words they share with the settings."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
         module = node.module or ""
-        return [] if module.startswith("app.protocol") or module == "app.options" else [module]
+        is_noun = 0 < node.level < level_of_app or (node.level, module) == (level_of_app, "options")
+        return [] if is_noun else ["." * node.level + module]
     return []

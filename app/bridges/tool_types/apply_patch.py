@@ -5,14 +5,14 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from app.bridges.action_calls import ActionBridge, read_object
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.naming import Names
-from app.bridges.registry import BRIDGES
-from app.protocol.output_items import ItemStatus, OutputItem
-from app.protocol.request.shape import Shape
-from app.protocol.request.tool_items import ToolItem
-from app.protocol.request.tools import Tool
+from ...protocol.output_items import ItemStatus, OutputItem
+from ...protocol.request.shape import Shape
+from ...protocol.request.tool_items import ToolItem
+from ...protocol.request.tools import Tool
+from ..action_calls import ActionBridge, read_object
+from ..base import BridgedTool, FunctionSpec, PastCall, PastOutput
+from ..naming import Names
+from ..registry import BRIDGES
 
 _DESCRIPTION: Final = (
     "Creates, updates or deletes one file. For `create_file`, `diff` is the new file, each line behind a `+`. "

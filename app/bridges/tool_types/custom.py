@@ -7,17 +7,17 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import SkipValidation
 
-from app.bridges.base import Bridge, BridgedTool, FunctionSpec, PastCall
-from app.bridges.json_string_tap import JsonStringTap
-from app.bridges.naming import ToolName
-from app.bridges.registry import BRIDGES
-from app.emitter.open_items import Closed, ItemPosition, OpenCall
-from app.protocol import events as e
-from app.protocol.output_items import ItemStatus, OutputItem
-from app.protocol.request.input_parts import ParsedContent
-from app.protocol.request.shape import OneOf, Shape
-from app.protocol.request.tool_items import NamedCallItem, ToolItem
-from app.protocol.request.tools import NamedTool
+from ...emitter.open_items import Closed, ItemPosition, OpenCall
+from ...protocol import events as e
+from ...protocol.output_items import ItemStatus, OutputItem
+from ...protocol.request.input_parts import ParsedContent
+from ...protocol.request.shape import OneOf, Shape
+from ...protocol.request.tool_items import NamedCallItem, ToolItem
+from ...protocol.request.tools import NamedTool
+from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
+from ..json_string_tap import JsonStringTap
+from ..naming import ToolName
+from ..registry import BRIDGES
 
 INPUT: Final = "input"
 HOW: Final = f"Pass the whole input, exactly as it is to be, as the string `{INPUT}`."

@@ -4,15 +4,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.bridges.base import Bridge, BridgedTool, FunctionSpec, PastCall
-from app.bridges.registry import BRIDGES
-from app.bridges.schema import VALUE, for_chat, wraps
-from app.emitter.open_items import Closed, ItemPosition, OpenCall, OpenFunctionCall
-from app.protocol.events import Event
-from app.protocol.output_items import ItemStatus
-from app.protocol.request.input_parts import ParsedContent
-from app.protocol.request.tool_items import NamedCallItem, ToolItem
-from app.protocol.request.tools import NamedTool
+from ...emitter.open_items import Closed, ItemPosition, OpenCall, OpenFunctionCall
+from ...protocol.events import Event
+from ...protocol.output_items import ItemStatus
+from ...protocol.request.input_parts import ParsedContent
+from ...protocol.request.tool_items import NamedCallItem, ToolItem
+from ...protocol.request.tools import NamedTool
+from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
+from ..registry import BRIDGES
+from ..schema import VALUE, for_chat, wraps
 
 
 class FunctionTool(NamedTool):

@@ -6,14 +6,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import Field
 
-from app.bridges.action_calls import ActionBridge, read_limit, read_object, read_strings
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.naming import Names
-from app.bridges.registry import BRIDGES
-from app.protocol.output_items import ItemStatus, OutputItem
-from app.protocol.request.shape import Shape
-from app.protocol.request.tool_items import ToolItem
-from app.protocol.request.tools import Tool
+from ...protocol.output_items import ItemStatus, OutputItem
+from ...protocol.request.shape import Shape
+from ...protocol.request.tool_items import ToolItem
+from ...protocol.request.tools import Tool
+from ..action_calls import ActionBridge, read_limit, read_object, read_strings
+from ..base import BridgedTool, FunctionSpec, PastCall, PastOutput
+from ..naming import Names
+from ..registry import BRIDGES
 
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from pydantic import Field
 
-from app.bridges.action_calls import ActionBridge, OpenAction, read_limit, read_object, read_strings
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.naming import Names
-from app.bridges.registry import BRIDGES
-from app.protocol import events as e
-from app.protocol.output_items import ItemStatus, OutputItem
-from app.protocol.request.shape import Shape
-from app.protocol.request.tool_items import ToolItem
-from app.protocol.request.tools import Tool
+from ...protocol import events as e
+from ...protocol.output_items import ItemStatus, OutputItem
+from ...protocol.request.shape import Shape
+from ...protocol.request.tool_items import ToolItem
+from ...protocol.request.tools import Tool
+from ..action_calls import ActionBridge, OpenAction, read_limit, read_object, read_strings
+from ..base import BridgedTool, FunctionSpec, PastCall, PastOutput
+from ..naming import Names
+from ..registry import BRIDGES
 
 _LIMITS: Final = ("timeout_ms", "max_output_length")
 _PARAMETERS: Final[dict[str, Any]] = {

@@ -4,15 +4,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.bridges.action_calls import ActionBridge, read_object
-from app.bridges.base import BridgedTool, FunctionSpec, PastCall, PastOutput
-from app.bridges.namespace_members import members
-from app.bridges.naming import Names
-from app.bridges.registry import BRIDGES
-from app.bridges.schema import for_chat
-from app.protocol.output_items import ItemStatus, OutputItem
-from app.protocol.request.tool_items import ToolItem, ToolsItem
-from app.protocol.request.tools import Tool
+from ...protocol.output_items import ItemStatus, OutputItem
+from ...protocol.request.tool_items import ToolItem, ToolsItem
+from ...protocol.request.tools import Tool
+from ..action_calls import ActionBridge, read_object
+from ..base import BridgedTool, FunctionSpec, PastCall, PastOutput
+from ..namespace_members import members
+from ..naming import Names
+from ..registry import BRIDGES
+from ..schema import for_chat
 
 _DESCRIPTION: Final = "Searches for tools that can be used. Those it finds can be called from then on."
 _PARAMETERS: Final[dict[str, Any]] = {

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from app.dialects.chat.provider_state import Fields, state_of_call, without_signature
-from app.dialects.chat.surrogates import SurrogateJoiner, mended, mended_all
-from app.emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
-from app.emitter.whole_calls import Brackets, is_object
-from app.protocol.problems import Problem
+from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
+from ...emitter.whole_calls import Brackets, is_object
+from ...protocol.problems import Problem
+from .provider_state import Fields, state_of_call, without_signature
+from .surrogates import SurrogateJoiner, mended, mended_all
 
 RUN_UPSTREAM: Final = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""

@@ -1,6 +1,6 @@
 """The configuration of one model of a chat server."""
 
-from app.prompt.prompt_rules import PromptRules
+from ...prompt.prompt_rules import PromptRules
 
 
 class ChatOptions(PromptRules, frozen=True, kw_only=True):

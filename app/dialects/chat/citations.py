@@ -23,10 +23,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from app.dialects.chat.byte_offsets import ByteOffsets
-from app.dialects.chat.surrogates import mended_all
-from app.dialects.chat.usage import count
-from app.emitter.deltas import AnnotationAdded, Delta
+from ...emitter.deltas import AnnotationAdded, Delta
+from .byte_offsets import ByteOffsets
+from .surrogates import mended_all
+from .usage import count
 
 BLOCK_BEGINS: Final = "begins"
 """The `provider_specific_fields.block` of a chunk after which Claude begins another block."""

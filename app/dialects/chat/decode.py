@@ -4,13 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.dialects.chat.calls import CallReader
-from app.dialects.chat.citations import CHUNK_KEYS, Citations, objects
-from app.dialects.chat.provider_state import reasoning_in_details, state_of_delta
-from app.dialects.chat.surrogates import SurrogateJoiner, mended, mended_all
-from app.dialects.chat.think_tags import ThinkTags
-from app.dialects.chat.usage import IMPOSSIBLE_NUMBER, UsageReader
-from app.emitter.deltas import (
+from ...emitter.deltas import (
     Broke,
     CallArguments,
     Delta,
@@ -22,9 +16,15 @@ from app.emitter.deltas import (
     TextDelta,
     UsageReported,
 )
-from app.fetching.media_types import sniffed_base64
-from app.fetching.url_policy import is_data_uri
-from app.protocol.problems import Problem
+from ...fetching.media_types import sniffed_base64
+from ...fetching.url_policy import is_data_uri
+from ...protocol.problems import Problem
+from .calls import CallReader
+from .citations import CHUNK_KEYS, Citations, objects
+from .provider_state import reasoning_in_details, state_of_delta
+from .surrogates import SurrogateJoiner, mended, mended_all
+from .think_tags import ThinkTags
+from .usage import IMPOSSIBLE_NUMBER, UsageReader
 
 UNREADABLE: Final = Problem(code="upstream_error", message="The model's server sent something that is no chat chunk.")
 

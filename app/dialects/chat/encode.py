@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple, assert_never
 
-from app.dialects.chat.cache_marks import marked
-from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.function_tools import to_tools
-from app.dialects.chat.messages import to_messages
-from app.dialects.chat.roles import alternating, must_alternate
-from app.prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
-from app.protocol.warnings import ClientWarning
+from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from ...protocol.warnings import ClientWarning
+from .cache_marks import marked
+from .chat_options import ChatOptions
+from .function_tools import to_tools
+from .messages import to_messages
+from .roles import alternating, must_alternate
 
 Json = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.bridges.base import FunctionSpec
-from app.bridges.choice import Choice
+from ...bridges.base import FunctionSpec
+from ...bridges.choice import Choice
 
 
 def to_tools(specs: Sequence[FunctionSpec], choice: Choice, *, parallel: bool | None = None) -> dict[str, Any]:

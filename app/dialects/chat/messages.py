@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from app.prompt.history import EMPTY_OUTPUT, OUTPUT_BELOW
-from app.prompt.nouns import (
+from ...prompt.history import EMPTY_OUTPUT, OUTPUT_BELOW
+from ...prompt.nouns import (
     Assistant,
     AssistantMessage,
     Audio,
@@ -23,7 +23,7 @@ from app.prompt.nouns import (
     media_of,
     text_of,
 )
-from app.prompt.sealed_state import merged
+from ...prompt.sealed_state import merged
 
 Json = dict[str, Any]
 ChatMessage = dict[str, Any]

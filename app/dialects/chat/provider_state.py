@@ -19,7 +19,7 @@ and added to the call.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from app.prompt.sealed_state import StateForm, merged
+from ...prompt.sealed_state import StateForm, merged
 
 Fields = dict[str, Any]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import groupby, takewhile
 from typing import Any, Final
 
-from app.dialects.chat.messages import ChatMessage
-from app.protocol.warnings import ClientWarning
+from ...protocol.warnings import ClientWarning
+from .messages import ChatMessage
 
 Json = dict[str, Any]
 

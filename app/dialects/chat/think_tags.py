@@ -2,7 +2,7 @@
 
 from typing import Any, Final, Literal
 
-from app.emitter.deltas import Delta, ReasoningDelta, TextDelta
+from ...emitter.deltas import Delta, ReasoningDelta, TextDelta
 
 OPENING: Final = "<think>"
 CLOSING: Final = "</think>"

@@ -3,23 +3,23 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.dialects.chat.ask_length import CHARACTERS_PER_TOKEN, tokens_of
-from app.dialects.chat.chat_options import ChatOptions
-from app.dialects.chat.decode import ChunkReader
-from app.dialects.chat.encode import encode
-from app.dialects.chat.provider_state import FORM
-from app.emitter.call_register import tool_choice_warnings
-from app.emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
-from app.emitter.emitter import Emitter
-from app.emitter.opening_response import opening_response
-from app.prompt.build import build
-from app.prompt.sealed_state import HIDDEN, seal_for
-from app.protocol.events import Event
-from app.protocol.ids import NewId
-from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
-from app.protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
-from app.protocol.response import NOTHING_SENT, Identity, Sent, Usage
-from app.protocol.warnings import ClientWarning
+from ...emitter.call_register import tool_choice_warnings
+from ...emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
+from ...emitter.emitter import Emitter
+from ...emitter.opening_response import opening_response
+from ...prompt.build import build
+from ...prompt.sealed_state import HIDDEN, seal_for
+from ...protocol.events import Event
+from ...protocol.ids import NewId
+from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
+from ...protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
+from ...protocol.response import NOTHING_SENT, Identity, Sent, Usage
+from ...protocol.warnings import ClientWarning
+from .ask_length import CHARACTERS_PER_TOKEN, tokens_of
+from .chat_options import ChatOptions
+from .decode import ChunkReader
+from .encode import encode
+from .provider_state import FORM
 
 
 class ChatTurn:

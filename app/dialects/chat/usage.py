@@ -21,7 +21,7 @@ last one that was not zero.
 
 from typing import Any, Final
 
-from app.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
+from ...protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 
 IMPOSSIBLE_NUMBER: Final = 1e15
 """No real number is as large. NaN, infinity and numbers that clients cannot store are excluded too."""

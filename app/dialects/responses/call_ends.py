@@ -13,11 +13,11 @@ the end of a call comes either more of the answer, which shows that the model en
 from collections.abc import Mapping
 from typing import Any, Final
 
-from app.dialects.responses.endings import is_cut_call, is_json_object, is_unfinished_function_call
-from app.dialects.responses.positions import DONE
-from app.dialects.responses.relayed_items import CALLS
-from app.emitter.rules import EndingRule, ItemKind, Reason
-from app.protocol.problems import Problem
+from ...emitter.rules import EndingRule, ItemKind, Reason
+from ...protocol.problems import Problem
+from .endings import is_cut_call, is_json_object, is_unfinished_function_call
+from .positions import DONE
+from .relayed_items import CALLS
 
 Json = dict[str, Any]
 Named = tuple[str, Json]

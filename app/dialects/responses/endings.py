@@ -5,11 +5,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from app.emitter.rules import Reason
-from app.emitter.whole_calls import is_object
-from app.protocol.events import Ending
-from app.protocol.problems import ERROR_SHAPES, Problem
-from app.protocol.response import IncompleteDetails, ResponseError, Usage
+from ...emitter.rules import Reason
+from ...emitter.whole_calls import is_object
+from ...protocol.events import Ending
+from ...protocol.problems import ERROR_SHAPES, Problem
+from ...protocol.response import IncompleteDetails, ResponseError, Usage
 
 Json = dict[str, Any]
 Status = Literal["completed", "incomplete", "failed"]

@@ -6,7 +6,7 @@ The original is inside, so nothing has to be stored.
 from hashlib import sha256
 from typing import Any, Final
 
-from app.dialects.responses.relay_options import RelayOptions
+from .relay_options import RelayOptions
 
 Json = dict[str, Any]
 

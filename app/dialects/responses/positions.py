@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.dialects.responses.relayed_items import CALLS, PART_KINDS
+from .relayed_items import CALLS, PART_KINDS
 
 Json = dict[str, Any]
 

@@ -32,8 +32,18 @@ as incomplete. The outcomes of open items at the end, and what Codex gets differ
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from app.dialects.responses.call_ends import CallEnds, Named
-from app.dialects.responses.endings import (
+from ...emitter.for_codex import client_rules, refusals_as_text
+from ...emitter.ledger import Ledger
+from ...emitter.rules import CUT, Reason
+from ...json_text import json_bytes
+from ...protocol.events import Event, Relayed, RelayedItem, RelayedLast
+from ...protocol.ids import NewId
+from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
+from ...protocol.request.create_response import CreateResponse
+from ...protocol.response import NOTHING_SENT, Identity, Sent
+from ...protocol.warnings import ClientWarning
+from .call_ends import CallEnds, Named
+from .endings import (
     LAST,
     REASONS,
     SECOND,
@@ -44,23 +54,13 @@ from app.dialects.responses.endings import (
     final_items,
     reported,
 )
-from app.dialects.responses.marks import Marks, original
-from app.dialects.responses.positions import Positions
-from app.dialects.responses.relay_options import RelayOptions
-from app.dialects.responses.relayed_body import to_responses
-from app.dialects.responses.relayed_items import OpenRelayedItem, RelayedItems
-from app.dialects.responses.relayed_response import RelayedResponse
-from app.dialects.responses.relayed_tool_choice import ToolChoiceFilter
-from app.emitter.for_codex import client_rules, refusals_as_text
-from app.emitter.ledger import Ledger
-from app.emitter.rules import CUT, Reason
-from app.json_text import json_bytes
-from app.protocol.events import Event, Relayed, RelayedItem, RelayedLast
-from app.protocol.ids import NewId
-from app.protocol.problems import TOO_LONG_AN_ANSWER, Problem
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import NOTHING_SENT, Identity, Sent
-from app.protocol.warnings import ClientWarning
+from .marks import Marks, original
+from .positions import Positions
+from .relay_options import RelayOptions
+from .relayed_body import to_responses
+from .relayed_items import OpenRelayedItem, RelayedItems
+from .relayed_response import RelayedResponse
+from .relayed_tool_choice import ToolChoiceFilter
 
 Json = dict[str, Any]
 

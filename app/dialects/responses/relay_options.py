@@ -2,8 +2,8 @@
 
 import msgspec
 
-from app.options import ResponseIds, ServerOptions
-from app.protocol.seals import Sealer
+from ...options import ResponseIds, ServerOptions
+from ...protocol.seals import Sealer
 
 
 class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):

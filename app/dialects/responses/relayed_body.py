@@ -12,13 +12,13 @@ this server summarized is sent as plain text.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from app.dialects.responses.marks import original, original_seal, tag_of
-from app.dialects.responses.relay_options import RelayOptions
-from app.fetching.url_policy import check_url, is_data_uri
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.request.summaries import SUMMARY_TYPES
-from app.protocol.seals import ENVELOPES
-from app.protocol.warnings import ClientWarning
+from ...fetching.url_policy import check_url, is_data_uri
+from ...protocol.request.create_response import CreateResponse
+from ...protocol.request.summaries import SUMMARY_TYPES
+from ...protocol.seals import ENVELOPES
+from ...protocol.warnings import ClientWarning
+from .marks import original, original_seal, tag_of
+from .relay_options import RelayOptions
 
 Json = dict[str, Any]
 

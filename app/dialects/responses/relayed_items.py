@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from app.emitter.ledger import Ledger
-from app.emitter.rules import ItemKind
-from app.protocol.output_items import ItemStatus
+from ...emitter.ledger import Ledger
+from ...emitter.rules import ItemKind
+from ...protocol.output_items import ItemStatus
 
 Json = dict[str, Any]
 

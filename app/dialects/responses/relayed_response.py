@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
-from app.dialects.responses.endings import MOVING, whole_seconds
-from app.dialects.responses.marks import Marks
-from app.emitter.opening_response import opening_response
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import Identity
+from ...emitter.opening_response import opening_response
+from ...protocol.problems import Problem
+from ...protocol.request.create_response import CreateResponse
+from ...protocol.response import Identity
+from .endings import MOVING, whole_seconds
+from .marks import Marks
 
 Json = dict[str, Any]
 

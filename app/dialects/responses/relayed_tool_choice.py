@@ -7,10 +7,10 @@ left out of the events and of the final response, with a warning. Later items ge
 from bisect import bisect_left
 from typing import Any, Final
 
-from app.dialects.responses.positions import ADDED, DONE
-from app.emitter.call_register import LONGEST_NAME, MOST_NAMES, tool_choice_warnings
-from app.protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
-from app.protocol.warnings import ClientWarning
+from ...emitter.call_register import LONGEST_NAME, MOST_NAMES, tool_choice_warnings
+from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
+from ...protocol.warnings import ClientWarning
+from .positions import ADDED, DONE
 
 Json = dict[str, Any]
 

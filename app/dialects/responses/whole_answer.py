@@ -3,17 +3,17 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from app.dialects.responses.endings import UNREADABLE, ending
-from app.dialects.responses.marks import marked
-from app.dialects.responses.relay import CHARACTERS_PER_TOKEN
-from app.dialects.responses.relay_options import RelayOptions
-from app.dialects.responses.relayed_body import to_responses
-from app.json_text import json_bytes
-from app.protocol.events import Event, RelayedLast
-from app.protocol.problems import Problem
-from app.protocol.request.create_response import CreateResponse
-from app.protocol.response import NOTHING_SENT, Sent
-from app.protocol.warnings import ClientWarning
+from ...json_text import json_bytes
+from ...protocol.events import Event, RelayedLast
+from ...protocol.problems import Problem
+from ...protocol.request.create_response import CreateResponse
+from ...protocol.response import NOTHING_SENT, Sent
+from ...protocol.warnings import ClientWarning
+from .endings import UNREADABLE, ending
+from .marks import marked
+from .relay import CHARACTERS_PER_TOKEN
+from .relay_options import RelayOptions
+from .relayed_body import to_responses
 
 Json = dict[str, Any]
 

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, SkipValidation
 from pydantic.json_schema import SkipJsonSchema
 
-from app.options import Effort
-from app.protocol.request.input_items import InputItem
-from app.protocol.request.shape import Shape
-from app.protocol.request.summaries import ContextManagement
-from app.protocol.request.text_format import TextConfig
-from app.protocol.request.tool_choice import ToolChoice
-from app.protocol.request.tools import Tool
-from app.protocol.warnings import ClientWarning
+from ...options import Effort
+from ..warnings import ClientWarning
+from .input_items import InputItem
+from .shape import Shape
+from .summaries import ContextManagement
+from .text_format import TextConfig
+from .tool_choice import ToolChoice
+from .tools import Tool
 
 MAX_NAME: Final = 256
 """Characters of a model's name, as in the configuration."""

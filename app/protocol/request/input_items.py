@@ -4,11 +4,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from app.options import Effort
-from app.protocol.request.input_parts import ParsedContent
-from app.protocol.request.shape import Shape
-from app.protocol.request.summaries import SERVER_ITEMS, ServerItem
-from app.protocol.request.tool_items import AdditionalToolsItem, ToolItem
+from ...options import Effort
+from .input_parts import ParsedContent
+from .shape import Shape
+from .summaries import SERVER_ITEMS, ServerItem
+from .tool_items import AdditionalToolsItem, ToolItem
 
 
 class MessageItem(Shape):

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import SkipValidation
 
-from app.protocol.request.shape import Holds, Shape
+from .shape import Holds, Shape
 
 
 class TextPart(Shape):

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.protocol.request.input_items import MessageItem
+from .input_items import MessageItem
 
 
 class _PlainMessage(msgspec.Struct):

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from app.protocol.request.shape import Shape
+from .shape import Shape
 
 
 class ServerItem(Shape):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.request.shape import OneOf, Shape
+from .shape import OneOf, Shape
 
 
 class PlainFormat(Shape):

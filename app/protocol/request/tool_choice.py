@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.request.shape import Shape
+from .shape import Shape
 
 Named = Annotated[str, Field(max_length=256)]
 """Longer than the name of any tool: a longer one is refused before it is looked up."""

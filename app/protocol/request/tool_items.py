@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from app.protocol.request.shape import Shape
-from app.protocol.request.tools import ParsedTools
+from .shape import Shape
+from .tools import ParsedTools
 
 
 class ToolItem(Shape):

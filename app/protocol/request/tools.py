@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from app.protocol.request.shape import Holds, Shape
+from .shape import Holds, Shape
 
 ToolNameText = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,128}\z")]
 """A name that a client may give. What a chat server finds too long is shortened on its way there."""
