@@ -56,7 +56,7 @@ def instructed(entries: list[Entry], instruction: str | None, *, as_user: bool) 
 
 
 def _unenforced(form: TextFormat, *, tools: bool) -> tuple[ClientWarning]:
-    reason = "its server does not enforce it together with tools" if tools else "its server does not enforce it"
+    reason = "its server does not enforce it in a request with tools" if tools else "its server does not enforce it"
     details = f"'text.format: {form.type}' is sent to the model as an instruction: {reason}."
     return (ClientWarning("text.format", form.type, details),)
 

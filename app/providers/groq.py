@@ -1,4 +1,4 @@
-"""Groq. It follows a format only if the answer is not streamed, and never together with tools."""
+"""Groq. It follows a format only if the answer is not streamed, and never in a request with tools."""
 
 from typing import Final
 

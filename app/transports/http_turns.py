@@ -131,7 +131,7 @@ class CreateEndpoint(TurnEndpoint):
 
 
 class SummaryEndpoint(TurnEndpoint):
-    """POST /v1/responses/compact: a summary alone. A turn that failed is an HTTP error."""
+    """POST to `SUMMARY_PATH`: answers with a summary alone. A turn that failed is an HTTP error."""
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         running, kept = await self._begin(turn, scope, receive)

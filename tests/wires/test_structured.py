@@ -134,7 +134,7 @@ def test_a_format_and_tools_go_together(client: OpenAI, wire: ModelUpstream, lan
     history: Any = [{"role": "user", "content": "How is Rome?"}, *first.output, output]
     raw = client.responses.with_raw_response.parse(input=history, **settings)
     assert raw.parse().output_parsed == ROME
-    enforced = "its server does not enforce it together with tools" in raw.headers.get("x-am-warnings", "")
+    enforced = "its server does not enforce it in a request with tools" in raw.headers.get("x-am-warnings", "")
     assert enforced == (instructed_only(lane) or lane in NOT_BESIDE_TOOLS)
     assert not any(FORMAT_TOOL in json.dumps(ask.body) for ask in wire.asks)
 

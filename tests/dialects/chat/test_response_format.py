@@ -86,7 +86,7 @@ def test_beside_tools_a_server_may_enforce_less() -> None:
     asked = ask(known, text=BY_SCHEMA, tools=[F])
     assert "response_format" not in asked.body
     assert asked.body["messages"][0]["content"].endswith("calls of tools are made as usual.")
-    assert asked.warnings == warned("json_schema", "its server does not enforce it together with tools")
+    assert asked.warnings == warned("json_schema", "its server does not enforce it in a request with tools")
 
 
 def test_a_longer_conversation_begins_with_the_same_messages() -> None:
