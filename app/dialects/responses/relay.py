@@ -61,6 +61,7 @@ from .relayed_body import to_responses
 from .relayed_items import OpenRelayedItem, RelayedItems
 from .relayed_response import RelayedResponse
 from .relayed_tool_choice import ToolChoiceFilter
+from .repeated_delta import RepeatedDelta
 
 Json = dict[str, Any]
 
@@ -100,6 +101,8 @@ class RelayTurn:
         self._items = RelayedItems(self._ledger)
         self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
+        self._delta: RepeatedDelta | None = None
+        """The event that was received last, if it was a delta and was sent."""
 
     @property
     def late_warnings(self) -> list[ClientWarning]:
@@ -126,9 +129,13 @@ class RelayTurn:
 
     def receive(self, event: Json) -> list[Event]:
         """The events for one event of the upstream."""
+        if self._delta is not None and self._delta.is_repeated_by(event):
+            return self._repeat(self._delta, event)
+        self._delta = None
         name = event.get("type")
         if not isinstance(name, str) or name == "error":
             return self.fail(UNREADABLE)
+        delta = RepeatedDelta.of(event)
         if not self._client_rules.shows_refusals:
             name = refusals_as_text(name, event)
         if "response" in event:
@@ -139,7 +146,10 @@ class RelayTurn:
         if self._tool_choice.leaves_out(name, event):
             return events
         events += self._send(self._call_ends.receive(name, event))
-        return events if self._items.size <= self._max_answer_bytes else events + self.fail(TOO_LONG_AN_ANSWER)
+        if delta is not None and delta.name == name:  # not a refusal that became text
+            delta.record_sent(event, self._ledger.open.get(event["output_index"]))
+            self._delta = delta
+        return self._bounded(events)
 
     def keep_alive(self) -> list[Event]:
         """A keep-alive event."""
@@ -155,10 +165,24 @@ class RelayTurn:
 
     def fail(self, problem: Problem) -> list[Event]:
         """The last events of a response that fails because of this problem."""
+        self._delta = None
         events = self._missing_opening("response.failed") + self._close_open_items("failure")
         self.problem = problem
         response = self._response.fail(problem, self._ledger.output)
         return [*events, self._last("failure", {"type": "response.failed", "response": response})]
+
+    def _repeat(self, delta: RepeatedDelta, event: Json) -> list[Event]:
+        """The events for a delta that `delta.is_repeated_by`: those of the long way, without its decisions."""
+        event |= delta.sent
+        if delta.part is not None:
+            delta.part.add(event)
+        sent = self._relayed(delta.name, event, RelayedItem)
+        self._items.weigh(event, len(sent.data))
+        return self._bounded([sent])
+
+    def _bounded(self, events: list[Event]) -> list[Event]:
+        """These events, and those of a failure if the answer is now too long to be kept."""
+        return events if self._items.size <= self._max_answer_bytes else events + self.fail(TOO_LONG_AN_ANSWER)
 
     def _missing_opening(self, name: str) -> list[Event]:
         """The opening events that must come before this event and did not: clients rely on both."""

@@ -48,7 +48,9 @@ _CALLS_DONE: Final = {f"{name}.done" for name in CALLS.values()}
 
 
 @dataclass(eq=False)
-class _OpenRelayedPart:
+class OpenRelayedPart:
+    """A part that the upstream has begun and not ended."""
+
     kind: PartKind
     added: Json
     """The part as it was added."""
@@ -57,6 +59,14 @@ class _OpenRelayedPart:
     annotations: list[Any] = field(default_factory=list)
     whole_text: str | None = None
     """Its complete text, when the upstream has sent that."""
+
+    def add(self, event: Json) -> None:
+        """Records a delta."""
+        text = event.get("delta")
+        if isinstance(text, str):
+            self.texts.append(text)
+            if isinstance(logprobs := event.get("logprobs"), list):
+                self.logprobs += logprobs
 
     def close(self, ids: Json) -> list[Json]:
         """The events that close it as far as it was written. `ids` are the fields that identify it."""
@@ -84,7 +94,7 @@ class OpenRelayedItem:
     """The item as it was added."""
     growing: str = ""
     """The name of a call's delta events, while more may come."""
-    parts: dict[tuple[str, Any], _OpenRelayedPart] = field(default_factory=dict)
+    parts: dict[tuple[str, Any], OpenRelayedPart] = field(default_factory=dict)
     """The open ones, by the key of their index and the index."""
     finished: dict[str, list[Json]] = field(default_factory=lambda: {"content": [], "summary": []})
     begun: set[tuple[str, Any]] = field(default_factory=set)
@@ -137,17 +147,14 @@ class OpenRelayedItem:
     def record(self, name: str, event: Json) -> None:
         """Records an event about something inside the item."""
         if (kind := _DELTAS.get(name)) is not None:
-            part, text = self._part(kind.index_key, event), event.get("delta")
-            if part is not None and isinstance(text, str):
-                part.texts.append(text)
-                if isinstance(logprobs := event.get("logprobs"), list):
-                    part.logprobs += logprobs
+            if (part := self.part(kind.index_key, event)) is not None:
+                part.add(event)
         elif (kind := _TEXTS_DONE.get(name)) is not None:
-            part, whole = self._part(kind.index_key, event), event.get(kind.text_key)
+            part, whole = self.part(kind.index_key, event), event.get(kind.text_key)
             if part is not None and isinstance(whole, str):
                 part.whole_text = whole
         elif name == "response.output_text.annotation.added":
-            if (part := self._part("content_index", event)) is not None:
+            if (part := self.part("content_index", event)) is not None:
                 part.annotations.append(event.get("annotation"))
         elif name in _CALLS_DONE:
             self.growing = ""
@@ -160,13 +167,14 @@ class OpenRelayedItem:
             return
         index = (kind.index_key, event[kind.index_key])
         if name == f"{kind.part_events}.added":
-            self.parts[index] = _OpenRelayedPart(kind, part)
+            self.parts[index] = OpenRelayedPart(kind, part)
             self.begun.add(index)
         elif name == f"{kind.part_events}.done":
             self.parts.pop(index, None)
             self.finished[kind.list_key].append(part)
 
-    def _part(self, key: str, event: Json) -> _OpenRelayedPart | None:
+    def part(self, key: str, event: Json) -> OpenRelayedPart | None:
+        """The open part of this event, whose index has this key."""
         index = event.get(key)
         return self.parts.get((key, index)) if isinstance(index, int) else None
 
