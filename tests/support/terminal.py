@@ -1,0 +1,120 @@
+"""Commands run on a pseudo-terminal, and what a person sees there."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyte
+
+from tests.support.running import surroundings
+
+_ROWS = 200
+"""Lines that are kept: more than any command prints."""
+_OWNER = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes the command, after it has made the terminal its own: only then Ctrl-C reaches it."""
+
+
+class Terminal:
+    """One command on a terminal of its own."""
+
+    def __init__(self, master: int, process: subprocess.Popen[bytes], columns: int) -> None:
+        """Read from `master`, the side of the pseudo-terminal that a person looks at."""
+        self.process = process
+        self.raw = b""
+        self._master = master
+        self._screen = pyte.Screen(columns, _ROWS)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is to be seen, a line each, without the blanks at the end."""
+        lines = [line.rstrip() for line in self._screen.display]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    @property
+    def text(self) -> str:
+        """The same as one text."""
+        return "\n".join(self.lines)
+
+    def colours(self, word: str) -> set[str]:
+        """The colours of the first place where `word` is to be seen."""
+        for number, line in enumerate(self._screen.display):
+            if (start := line.find(word)) >= 0:
+                return {self._screen.buffer[number][column].fg for column in range(start, start + len(word))}
+        raise AssertionError(f"{word!r} is not to be seen:\n{self.text}")
+
+    def type(self, text: str) -> None:
+        """What a person types: a line feed is the Enter key, the character 3 is Ctrl-C."""
+        os.write(self._master, text.encode())
+
+    def wait_for(self, text: str, *, seconds: float = 30) -> None:
+        """Read until `text` is to be seen."""
+        deadline = time.monotonic() + seconds
+        while text not in self.text:
+            if time.monotonic() > deadline or not self._read(0.1):
+                raise AssertionError(f"{text!r} is not to be seen:\n{self.text}")
+
+    def wait(self, *, seconds: float = 30) -> int:
+        """Read until the command ends; its exit code."""
+        deadline = time.monotonic() + seconds
+        while self._read(0.1):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the command has not ended:\n{self.text}")
+        return self.process.wait(timeout=max(1, deadline - time.monotonic()))
+
+    def _read(self, seconds: float) -> bool:
+        """Whether more may come."""
+        if not select.select([self._master], [], [], seconds)[0]:
+            return self.process.poll() is None
+        try:
+            piece = os.read(self._master, 65_536)
+        except OSError:  # Linux says so where the last program has closed the other side
+            return False
+        self.raw += piece
+        self._stream.feed(piece)
+        return bool(piece)
+
+
+@contextmanager
+def terminal(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    columns: int = 80,
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[Terminal]:
+    """Run `command` on a terminal of so many columns; it is stopped when the block ends."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    env = surroundings({"TERM": "xterm-256color"} | dict(environ or {}))
+    with subprocess.Popen(
+        [sys.executable, "-c", _OWNER, *command], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
+    ) as process:
+        os.close(slave)
+        try:
+            yield Terminal(master, process, columns)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, 9)
+            os.close(master)
+
+
+def am_proxy(*arguments: str) -> list[str]:
+    """The command line of `am-proxy` with these arguments."""
+    return [sys.executable, "-m", "app", *arguments]
