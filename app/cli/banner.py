@@ -4,6 +4,7 @@ import json
 
 from ..settings import Settings, is_loopback
 from ..version import VERSION
+from .style import painted
 
 _SHOWN_MODELS = 8
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on
@@ -19,9 +20,7 @@ def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
     header = ' -H "Authorization: Bearer $AM_KEY"' if settings.keys else ""
     key = "YOUR_KEY" if settings.keys else "none"
     body = json.dumps({"model": model, "input": "Hello!"})
-    title = f"AM Proxy {VERSION} is ready: {url}"
-    if colour:
-        title = f"\x1b[1;32m{title}\x1b[0m"
+    title = painted(f"AM Proxy {VERSION} is ready: {url}", "bold", "green", colour=colour)
     return f"""\
 {title}
   models  {_models(settings)}

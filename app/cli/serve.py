@@ -22,6 +22,7 @@ from ..transports.websocket_guard import WebSocketGuard, socket_options
 from .banner import banner
 from .logs import configure
 from .reload import reload
+from .style import colour_wanted
 
 log = logging.getLogger("am_proxy")
 
@@ -128,7 +129,7 @@ class ReloadingServer(uvicorn.Server):
         # the garbage collector skips what is loaded by now; scanning it took a sixth of the time of a large request
         gc.freeze()
         if self.started:
-            print(banner(self._settings, self._port, colour=sys.stdout.isatty()), flush=True)
+            print(banner(self._settings, self._port, colour=colour_wanted(sys.stdout)), flush=True)
 
     def _reload(self) -> None:
         """Reload when the running reload is done: it may have read the old file."""
