@@ -53,7 +53,7 @@ format: $(VENV)/.dev ## format the code with ruff
 	$(BIN)/ruff format .
 
 lock: $(VENV)/.dev ## update the lock files; versions that are already locked are kept
-	$(UV_COMPILE) pyproject.toml --extra seal --output-file requirements.lock $(ARGS)
+	$(UV_COMPILE) pyproject.toml --output-file requirements.lock $(ARGS)
 	$(UV_COMPILE) pyproject.toml --all-extras --group pyproject.toml:dev --constraint requirements.lock \
 		--output-file requirements-dev.lock $(ARGS)
 

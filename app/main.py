@@ -50,7 +50,7 @@ class TracingUnavailableError(RuntimeError):
 
 
 def build_app(settings: Settings, before: SharedState | None = None) -> Application:
-    """The server, ready to run. Raises `SealingUnavailableError` if it cannot seal as configured.
+    """The server, ready to run. Raises `TracingUnavailableError` if it cannot trace as configured.
 
     `before` is the state of the running server, if this one will replace it. Building does not change that state;
     `Application.follow` applies the new settings to it. Without `before` they are applied at once.

@@ -1,4 +1,4 @@
-"""Encrypts content that clients carry and only this server can read. Needs the package `cryptography`.
+"""Encrypts content that clients carry and only this server can read.
 
     "AM2." base64url( id of the key (4) | nonce (12) | AES-256-GCM( how | time and content ) with its tag (16) )
 
@@ -21,6 +21,8 @@ from hmac import digest
 from typing import Any, Final
 
 import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .protocol.problems import ProblemError, refuse
 from .protocol.seals import ENVELOPES, FORMER, VERSION, Kind
@@ -51,16 +53,6 @@ _SKEW: Final = 300
 """Seconds by which another replica's clock may be ahead."""
 
 
-class SealingUnavailableError(RuntimeError):
-    """Sealing is configured, but its package is not installed. Content is never sent unencrypted instead."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "sealing what clients carry needs the package cryptography: "
-            'pip install cryptography, or set when = "never" under [seal]'
-        )
-
-
 class _Sealed(msgspec.Struct, array_like=True, frozen=True):
     """The content of an envelope, and the time of sealing in seconds."""
 
@@ -73,7 +65,7 @@ class EnvelopeSealer:
 
     `chance` returns random bytes, `now` seconds. Envelopes older than `max_age` seconds do not open; without it all do.
     All envelopes of one request may hold `most_opened` bytes. `shared`: callers can open each other's envelopes.
-    Raises an error without a key, or without `cryptography`.
+    Raises an error without a key.
     """
 
     def __init__(
@@ -86,16 +78,10 @@ class EnvelopeSealer:
         most_opened: int = MOST_OPENED,
         shared: bool = False,
     ) -> None:
-        try:
-            from cryptography.exceptions import InvalidTag  # noqa: PLC0415 — an optional package
-            from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 — as above
-        except ImportError:
-            raise SealingUnavailableError from None
         if not keys:
             raise ValueError("there is no key to seal with")
         self._ciphers = {_derived(key, "id")[:_KEY_ID]: AESGCM(_derived(key, "cipher")) for key in reversed(keys)}
         self._first = _derived(keys[0], "id")[:_KEY_ID]
-        self._invalid = InvalidTag
         self._chance = chance
         self._now = now
         self._max_age = max_age
@@ -127,7 +113,7 @@ class EnvelopeSealer:
         if version == FORMER:
             scopes = [b""] if _SHARED in scopes else []
         for scope in scopes:
-            with suppress(self._invalid):
+            with suppress(InvalidTag):
                 return cipher.decrypt(nonce, closed, _associated(kind, key_id, scope))
         return None
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from ..application import CurrentApplication
 from ..main import TracingUnavailableError, build_app
-from ..sealing import SealingUnavailableError
 from ..settings import ConfigMistakesError, Server, Settings
 from .logs import configure
 
@@ -36,7 +35,7 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
         for mistake in error.mistakes:
             log.error("the new configuration has errors, and the running configuration is kept: %s", mistake)  # noqa: TRY400 — as below
         return settings
-    except (SealingUnavailableError, TracingUnavailableError) as error:
+    except TracingUnavailableError as error:
         log.error("the new configuration cannot be used, and the running configuration is kept: %s", error)  # noqa: TRY400 — the message is enough
         return settings
     except Exception:

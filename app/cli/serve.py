@@ -16,7 +16,6 @@ import uvicorn
 from ..application import Application, CurrentApplication
 from ..main import TracingUnavailableError, build_app, build_http_guard
 from ..observers.body_log import WARNING
-from ..sealing import SealingUnavailableError
 from ..settings import Settings
 from ..transports.websocket_guard import WebSocketGuard, socket_options
 from .banner import banner
@@ -54,7 +53,7 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
     with listener:
         try:
             application = build_app(settings)
-        except (SealingUnavailableError, TracingUnavailableError) as error:
+        except TracingUnavailableError as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
         ReloadingServer(application, settings, listener, read).run(sockets=[listener])
