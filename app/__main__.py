@@ -1,57 +1,45 @@
-"""`python -m app`: the command line."""
+"""`am-proxy`: the command line.
+
+Any Python 3 can read this file and what it imports first, so that one which is too old, or has not the packages that
+AM Proxy needs, says so in a sentence.
+"""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from .cli.parser import parse
-from .settings import GIVEN, ConfigMistakesError, load
+_OLDEST = (3, 11)
+_HERE = Path(__file__).parents[1]
+"""The checkout, or the folder of installed packages."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run one command. Returns its exit code: 0 success, 1 failure, 2 wrong configuration or flags."""
-    flags = vars(parse(arguments))
-    match flags.pop("command"):
-        case "init":
-            from .cli.init import init  # noqa: PLC0415 — each command loads only what it needs
-
-            return init(Path(flags["config"]))
-        case "completion":
-            from .cli.completion import completion  # noqa: PLC0415 — as above
-
-            return completion(flags["shell"])
-        case "keys":
-            from .cli.keys import create  # noqa: PLC0415 — as above
-
-            return create(flags["name"], flags["models"])
-        case command:
-            return _with_settings(command, flags)
-
-
-def _with_settings(command: str, flags: dict[str, Any]) -> int:
-    """Run a command that reads the configuration."""
-    probed, names = flags.pop("probe", False), flags.pop("names", [])
+    if sys.version_info < _OLDEST:
+        found = "{}.{}".format(*sys.version_info[:2])
+        return _unusable("needs Python {}.{} or newer, and this is {found}".format(*_OLDEST, found=found))
     try:
-        settings = load(flags)
-    except ConfigMistakesError as error:
-        for mistake in error.mistakes:
-            print(mistake, file=sys.stderr)
-        return 2
-    for note in settings.notes:
-        print(f"note: {note}", file=sys.stderr)
-    upstream = GIVEN if flags["upstream"] else None
-    if command == "check":
-        from .cli.check import check  # noqa: PLC0415 — as above
+        from .cli.commands import run  # noqa: PLC0415 — an older Python could not read it
 
-        return check(settings, probed=probed, only=upstream)
-    if command == "doctor":
-        from .cli.doctor import doctor  # noqa: PLC0415 — as above
+        return run(arguments)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in {"", __package__}:
+            raise
+        return _unusable(f"needs the package {package}, which is not installed for {sys.executable}")
 
-        return doctor(settings, names or ([upstream] if upstream else []))
-    from .cli.serve import serve  # noqa: PLC0415 — as above
 
-    return serve(settings, lambda: load(flags))
+def _unusable(reason: str) -> int:
+    """Say why this Python cannot run it, and what can."""
+    command = _HERE / ".venv" / "bin" / "am-proxy"
+    if command.exists():
+        advice = f"Run {command} instead."
+    elif (_HERE / "Makefile").exists():
+        advice = f"Run `make serve` in {_HERE} once, then {command}."
+    else:
+        advice = "Install it again, with its dependencies."
+    print(f"am-proxy {reason}. {advice}", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+"""Runs the command that the arguments name. Each command is in the module of its name."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..settings import GIVEN, ConfigMistakesError, load
+from .parser import parse
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code: 0 success, 1 failure, 2 wrong configuration or flags."""
+    flags = vars(parse(arguments))
+    match flags.pop("command"):
+        case "init":
+            from .init import init  # noqa: PLC0415 — each command loads only what it needs
+
+            return init(Path(flags["config"]))
+        case "completion":
+            from .completion import completion  # noqa: PLC0415 — as above
+
+            return completion(flags["shell"])
+        case "keys":
+            from .keys import create  # noqa: PLC0415 — as above
+
+            return create(flags["name"], flags["models"])
+        case command:
+            return _with_settings(command, flags)
+
+
+def _with_settings(command: str, flags: dict[str, Any]) -> int:
+    """Run a command that reads the configuration."""
+    probed, names = flags.pop("probe", False), flags.pop("names", [])
+    try:
+        settings = load(flags)
+    except ConfigMistakesError as error:
+        for mistake in error.mistakes:
+            print(mistake, file=sys.stderr)
+        return 2
+    for note in settings.notes:
+        print(f"note: {note}", file=sys.stderr)
+    upstream = GIVEN if flags["upstream"] else None
+    if command == "check":
+        from .check import check  # noqa: PLC0415 — as above
+
+        return check(settings, probed=probed, only=upstream)
+    if command == "doctor":
+        from .doctor import doctor  # noqa: PLC0415 — as above
+
+        return doctor(settings, names or ([upstream] if upstream else []))
+    from .serve import serve  # noqa: PLC0415 — as above
+
+    return serve(settings, lambda: load(flags))
