@@ -19,8 +19,8 @@ _VALUES: Final = {
 
 def completion(shell: str) -> int:
     """Print the script for one shell."""
-    parser, commands = build_parser()
-    for command in commands.values():
+    parser = build_parser()
+    for command in parser.commands.values():
         for action in command._actions:  # noqa: SLF001 — argparse has no other way to list the flags of a parser
             action.choices = _VALUES.get(action.dest, action.choices)
             if action.dest == "config":

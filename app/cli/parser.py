@@ -1,104 +1,169 @@
-"""The parser of the command line. Each command is in the module of its name."""
+"""The command line. Each command is in the module of its name."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
 
 from ..version import VERSION
+from .command_parser import CommandParser
 
-_ABOUT = "AM Proxy gives any language model the OpenAI Responses API."
-
-_EXAMPLES = """\
-examples:
-  am-proxy init               ask a few questions and write config.toml
-  am-proxy serve              serve it, or without one the embedded model
-  am-proxy check              print what is wrong with it, or the settings
-  am-proxy check --probe      test which `via` suits each upstream
-  am-proxy doctor             test each upstream step by step, with advice
-  am-proxy keys create        make a key for a client
-
-  am-proxy serve --config proxy.toml --port 9000
-  am-proxy serve --upstream http://localhost:11434/v1
-  am-proxy serve --upstream https://api.example.com/v1 \\
-                 --upstream-key env:EXAMPLE_KEY
-
-Flags override the environment (AM_PORT, AM_UPSTREAM, AM_KEY, ...), which
-overrides config.toml, which overrides the defaults.
-"""
-
-_SHELL = 'bash, zsh: eval "$(am-proxy completion bash)"; fish: am-proxy completion fish | source'
-_PROBE = (
-    "send each upstream that has a base_url a few short requests (with --upstream: only that), and name its best `via`"
+_ABOUT: Final = "AM Proxy gives any language model the OpenAI Responses API."
+_TOP: Final = (
+    "am-proxy serve                  # a scripted model, to try it out",
+    "am-proxy serve --upstream http://localhost:11434/v1",
+    "am-proxy init                   # write a configuration",
+    "am-proxy help serve             # the flags of a command",
+)
+_SERVE: Final = (
+    "am-proxy serve --config proxy.toml --port 9000",
+    "am-proxy serve --upstream https://api.example.com/v1 \\",
+    "               --upstream-key env:EXAMPLE_KEY",
+    "",
+    "Flags override the environment (AM_PORT, AM_UPSTREAM, AM_KEY, ...), which",
+    "overrides the configuration file, which overrides the defaults.",
+)
+_CHECK: Final = (
+    "am-proxy check              # every error, or the settings",
+    "am-proxy check --probe      # which `via` suits each upstream",
+)
+_DOCTOR: Final = (
+    "am-proxy doctor             # every upstream of the configuration",
+    "am-proxy doctor --upstream http://localhost:11434/v1",
+)
+_KEYS: Final = ('am-proxy keys create --name alice --models "gpt-*" demo',)
+_COMPLETION: Final = (
+    'eval "$(am-proxy completion bash)"           # bash and zsh',
+    "am-proxy completion fish | source            # fish",
+)
+_PROBE: Final = (
+    "send each upstream that has a base_url a few short requests (with --upstream: only that one), "
+    "and recommend a `via` for it"
 )
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command and its flags; None for a flag that was not given. Ends the program for --help and for misuse."""
-    return build_parser()[0].parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    parser = build_parser()
+    if words in ([], ["keys"]):  # a command is missing
+        (parser.commands["keys"] if words else parser).print_help(sys.stderr)
+        parser.exit(2)
+    flag = words[0].partition("=")[0]
+    if flag.startswith("-") and flag not in {"-h", "--help", "-V", "--version"}:
+        late = flag in parser.commands["serve"].flags
+        parser.error(f"a command comes first: am-proxy serve {flag} …" if late else f"unknown flag {flag}")
+    if words[0] == "help":
+        _help(parser, words[1:])
+    if words == ["version"]:
+        words = ["--version"]
+    return parser.parse_args(words)
 
 
-def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
-    """The whole command line, and each command by its name."""
-    flags = _settings_flags()
-    parser = argparse.ArgumentParser(
-        prog="am-proxy", description=_ABOUT, epilog=_EXAMPLES, formatter_class=_AsWritten, allow_abbrev=False
-    )
-    parser.add_argument("--version", action="version", version=f"am-proxy {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+def build_parser() -> CommandParser:
+    """The whole command line."""
+    parser = CommandParser(usage="COMMAND [FLAGS]", examples=_TOP, prog="am-proxy", description=_ABOUT)
+    parser.add_argument("-V", "--version", action="version", version=f"am-proxy {VERSION}", help="print the version")
+    commands = parser.add_subparsers(dest="command")
 
-    def command(name: str, purpose: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        return commands.add_parser(
-            name,
-            parents=parents,
-            help=purpose,
-            description=f"{purpose[0].upper()}{purpose[1:]}.",
-            epilog=_EXAMPLES if parents else None,
-            formatter_class=_AsWritten,
-            allow_abbrev=False,
-        )
+    def command(name: str, purpose: str, *, usage: str = "", examples: Sequence[str] = ()) -> CommandParser:
+        return _command(commands, name, purpose, usage=usage or f"{name} [FLAGS]", examples=examples)
 
-    command("serve", "run the server", flags)
-    check = command("check", "print every error of the configuration, or the resulting settings", flags)
+    serve = command("serve", "run the server", examples=_SERVE)
+    _add_source_flags(serve)
+    _add_server_flags(serve)
+    check = command("check", "report errors in the configuration, or show the settings", examples=_CHECK)
     check.add_argument("--probe", action="store_true", help=_PROBE)
-    doctor = command("doctor", "test each upstream step by step, with advice for the step that fails", flags)
-    doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="test only these")
+    _add_source_flags(check)
+    _add_server_flags(check)
+    doctor = command(
+        "doctor",
+        "test the upstreams, with advice on what fails",
+        usage="doctor [FLAGS] [UPSTREAM ...]",
+        examples=_DOCTOR,
+    )
+    doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="test only these upstreams of the configuration")
+    _add_source_flags(doctor)
     init = command("init", "ask a few questions and write a first configuration")
     init.add_argument("--config", metavar="FILE", default="config.toml", help="file to write (default: config.toml)")
-    keys = command("keys", "make a key for a client, and its [[keys]] table for config.toml")
-    keys.add_argument("action", metavar="create", choices=["create"], help="print a new key; nothing is stored")
-    keys.add_argument("--name", default="client", help="its name in the log (default: client)")
-    keys.add_argument(
+    _add_keys(command("keys", "create keys for clients", usage="keys COMMAND"))
+    completion = command(
+        "completion", "print a shell-completion script", usage="completion {bash,zsh,fish}", examples=_COMPLETION
+    )
+    completion.add_argument("shell", metavar="SHELL", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+    help_ = command("help", "print this help, or that of a command", usage="help [COMMAND]")
+    help_.add_argument("topic", metavar="COMMAND", nargs="*", help="the command to describe")
+    command("version", "print the version", usage="version")
+    return parser
+
+
+def _command(commands: Any, name: str, purpose: str, *, usage: str, examples: Sequence[str]) -> CommandParser:
+    made: CommandParser = commands.add_parser(
+        name,
+        prog=" ".join(["am-proxy", *usage.split()[: usage.split().index(name) + 1]]),
+        help=purpose,
+        description=f"{purpose[0].upper()}{purpose[1:]}.",
+        usage=usage,
+        examples=examples,
+    )
+    made.siblings = commands.choices
+    return made
+
+
+def _help(parser: CommandParser, topic: Sequence[str]) -> None:
+    """Print the help of a command, and end the program. A word that is no command is an error."""
+    if any(word.startswith("-") for word in topic):
+        return
+    for word in topic:
+        if word not in parser.commands:
+            if parser.commands:
+                parser.parse_args([word])
+            parser.error(f'unexpected argument "{word}"')
+        parser = parser.commands[word]
+    parser.print_help()
+    parser.exit()
+
+
+def _add_keys(keys: CommandParser) -> None:
+    actions = keys.add_subparsers(dest="action")
+    create = _command(
+        actions,
+        "create",
+        "print a new key and its [[keys]] table",
+        usage="keys create [--name NAME] [--models PATTERN ...]",
+        examples=_KEYS,
+    )
+    create.add_argument("--name", default="client", help="its name in the log (default: client)")
+    create.add_argument(
         "--models",
         nargs="+",
         default=["*"],
         metavar="PATTERN",
         help='models it may use, such as "gpt-*" (default: all)',
     )
-    completion = command("completion", "print the script with which a shell completes commands and flags")
-    completion.add_argument("shell", choices=["bash", "zsh", "fish"], help=_SHELL)
-    return parser, commands.choices
 
 
-class _AsWritten(argparse.RawDescriptionHelpFormatter):
-    """A help formatter that keeps the line breaks of the examples."""
+def _add_source_flags(parser: CommandParser) -> None:
+    """The flags that say which configuration and which upstream. Their names are those of `settings.load`."""
+    add = parser.add_argument
+    add("--config", metavar="FILE", help="the configuration (default: config.toml, if there is one)")
+    add("--upstream", metavar="URL", help="a chat-completions server that gets every model name")
+    add("--via", metavar="VIA", help="how it is asked: litellm (default), chat or responses")
+    add("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH hides it from `ps`")
 
 
-def _settings_flags() -> argparse.ArgumentParser:
-    """The flags that every command which reads the configuration shares. Their names are those of `settings.load`."""
-    flags = argparse.ArgumentParser(add_help=False)
-    flags.add_argument("--config", metavar="FILE", help="the configuration (default: config.toml, if there is one)")
-    flags.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
-    flags.add_argument("--port", help="port to listen on, 0 for any free one (default: 8080)")
-    flags.add_argument("--upstream", metavar="URL", help="a chat-completions server that gets every model name")
-    flags.add_argument("--via", metavar="VIA", help="how it is asked: litellm (default), chat or responses")
-    flags.add_argument("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH hides it from `ps`")
-    flags.add_argument("--log-format", metavar="FORMAT", help="auto (default), text or json")
-    flags.add_argument("--no-ui", dest="ui", action="store_false", default=None, help="no inspector at /")
-    flags.add_argument("--watch", metavar="TURNS", help="how many of the last turns the inspector shows (default: 0)")
-    flags.add_argument("--strict", action="store_true", default=None, help="answer with a 400 instead of a warning")
-    flags.add_argument(
+def _add_server_flags(parser: CommandParser) -> None:
+    """The flags of the server itself, named as above."""
+    add = parser.add_argument
+    add("--host", help="address to listen on (default: 127.0.0.1)")
+    add("--port", help="port to listen on, 0 for any free one (default: 8080)")
+    add("--log-format", metavar="FORMAT", help="auto (default), text or json")
+    add("--no-ui", dest="ui", action="store_false", default=None, help="no inspector at /")
+    add("--watch", metavar="COUNT", help="number of recent requests the inspector keeps (default: 0)")
+    add("--strict", action="store_true", default=None, help="answer with a 400 instead of a warning")
+    add(
         "--insecure-no-auth",
         action="store_true",
         default=None,
         help="serve without keys, even on an address that others can reach",
     )
-    return flags

@@ -1,4 +1,4 @@
-"""`am-proxy check` and what the command line says of itself."""
+"""`am-proxy check`."""
 
 import tomllib
 from pathlib import Path
@@ -178,26 +178,6 @@ def test_a_note_is_printed_and_is_no_error(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("AM_HOTS", "::")
     assert main(["check"]) == 0
     assert capsys.readouterr().err == "note: AM_HOTS is not a setting (did you mean AM_HOST?)\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "printed"),
-    [
-        (["--version"], 0, "am-proxy 0.1.0\n"),
-        (["--help"], 0, "am-proxy serve --upstream http://localhost:11434/v1"),
-        (["serve", "--help"], 0, "--upstream-key KEY"),
-        ([], 2, "the following arguments are required: COMMAND"),
-        (["sing"], 2, "invalid choice: 'sing'"),
-        (["serve", "--por", "1"], 2, "unrecognized arguments: --por"),
-    ],
-)
-def test_the_command_line_explains_itself(
-    arguments: list[str], code: int, printed: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == code
-    assert printed in "".join(capsys.readouterr())
 
 
 def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
