@@ -9,6 +9,7 @@ import msgspec
 
 from ..protocol.problems import Problem
 from .demo_json import sample
+from .demo_recall import OF_A_SUMMARY, recalled
 from .port import UpstreamRefused
 
 Chunk = dict[str, Any]
@@ -32,11 +33,16 @@ SUMMARY_PHRASE: Final = "write that summary"
 """A message with these words gets the user's earlier messages as notes. Its other words do not control the answer."""
 
 
+READ: Final = 100_000
+"""Characters of one message that are searched for words, and characters of an answer that repeats what was said."""
+
+
 class DemoAsk(NamedTuple):
     """One ask, and the words that control the answer."""
 
     words: set[str]
     prompt: str
+    """The beginning of the user's last message."""
     ask: dict[str, Any]
 
     def has(self, *stems: str) -> bool:
@@ -70,7 +76,9 @@ class Demo:
 
 
 def _demo_ask(ask: dict[str, Any]) -> DemoAsk:
-    prompt = next((_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), "")
+    prompt = next(
+        (_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), ""
+    )[:READ]
     if SUMMARY_PHRASE in prompt.lower():
         return DemoAsk(set(), prompt, ask)
     return DemoAsk(set(re.findall(r"[a-z0-9]+", prompt.lower())), prompt, ask)
@@ -89,7 +97,7 @@ async def _answer(demo_ask: DemoAsk) -> AsyncIterator[Chunk]:
             yield _delta(reasoning_content=word)
     tool = _tool_asked_for(demo_ask)
     if tool is not None:
-        for piece in _call(tool):
+        for piece in _call(tool, demo_ask.prompt):
             yield piece
         yield _finish("tool_calls")
         return
@@ -119,19 +127,23 @@ def _ending(demo_ask: DemoAsk) -> list[Chunk] | None:
 
 def _reply(demo_ask: DemoAsk) -> str:
     if SUMMARY_PHRASE in demo_ask.prompt.lower():
-        texts = [_text(message["content"]) for message in demo_ask.ask["messages"] if message["role"] == "user"]
-        return "1. The user said: " + " / ".join(texts[:-1])
+        return f"1. {OF_A_SUMMARY}{' / '.join(_earlier(demo_ask))}"[:READ]
     schema = (demo_ask.ask.get("response_format") or {}).get("json_schema", {}).get("schema")
     if schema is not None:
-        return msgspec.json.encode(sample(schema)).decode()
+        return msgspec.json.encode(sample(schema, demo_ask.prompt)).decode()
     if (demo_ask.ask.get("response_format") or {}).get("type") == "json_object":
         return msgspec.json.encode({"echo": demo_ask.prompt}).decode()
     results = _results(demo_ask.ask["messages"])
     if results:
-        return "The tool said: " + " / ".join(results)
+        return f"The tool said: {' / '.join(results)}"[:READ]
     if "long" in demo_ask.words:
         return STORY * STORIES
-    return f"{ABOUT}You said: {demo_ask.prompt}"
+    return recalled(demo_ask.prompt, _earlier(demo_ask)) or f"{ABOUT}You said: {demo_ask.prompt}"
+
+
+def _earlier(demo_ask: DemoAsk) -> list[str]:
+    """The user's messages before the last one."""
+    return [_text(message["content"]) for message in demo_ask.ask["messages"] if message["role"] == "user"][:-1]
 
 
 def _results(messages: list[Chunk]) -> list[str]:
@@ -162,8 +174,8 @@ def _mentions(demo_ask: DemoAsk, name: str) -> bool:
     return name.lower() in demo_ask.prompt.lower() or any(part in demo_ask.words for part in parts)
 
 
-def _call(function: Chunk) -> list[Chunk]:
-    made = sample(function.get("parameters") or {})
+def _call(function: Chunk, prompt: str) -> list[Chunk]:
+    made = sample(function.get("parameters") or {}, prompt)
     arguments = msgspec.json.encode(made if isinstance(made, dict) else {}).decode()
     pieces = re.findall(r".{1,8}", arguments, re.DOTALL)
     opening = {"index": 0, "id": "", "type": "function", "function": {"name": function["name"], "arguments": ""}}

@@ -50,7 +50,7 @@ async def test_an_agent_runs_its_tool_and_answers(
 ) -> None:
     agent = Agent("forecaster", instructions="Be brief.", model=model, tools=[weather])
     result = await Runner.run(agent, "the weather in Paris", run_config=QUIET)
-    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
+    assert (result.final_output, asked_for) == (TOOL_SAID, ["Paris"])
     assert [item.type for item in result.new_items] == ITEMS
 
 
@@ -60,7 +60,7 @@ async def test_a_streamed_agent_runs_its_tool_once_and_answers(
     agent = Agent("forecaster", model=model, tools=[weather])
     result = Runner.run_streamed(agent, "the weather in Paris", run_config=QUIET)
     received = [event async for event in result.stream_events()]
-    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
+    assert (result.final_output, asked_for) == (TOOL_SAID, ["Paris"])
     assert [event.item.type for event in received if event.type == "run_item_stream_event"] == ITEMS
     raw = [event.data for event in received if event.type == "raw_response_event"]
     assert "".join(event.delta for event in raw if event.type == "response.output_text.delta") == TOOL_SAID
@@ -72,7 +72,7 @@ async def test_an_agent_that_thinks_gives_its_thoughts_back_with_the_call(
     settings = ModelSettings(reasoning=Reasoning(effort="low", summary="auto"), store=False)
     agent = Agent("forecaster", model=model, tools=[weather], model_settings=settings)
     result = await Runner.run(agent, "the weather in Paris", run_config=QUIET)
-    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
+    assert (result.final_output, asked_for) == (TOOL_SAID, ["Paris"])
     thinks = "reasoning_item"
     assert [item.type for item in result.new_items] == [thinks, *ITEMS[:2], thinks, ITEMS[2]]
 

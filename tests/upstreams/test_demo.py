@@ -1,11 +1,12 @@
 """The embedded model: what each word in the prompt makes it do."""
 
-from typing import Any
+import time
+from typing import Any, Final
 
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams.demo import STORIES, STORY, Demo
+from app.upstreams.demo import READ, STORIES, STORY, Demo
 from app.upstreams.demo_json import sample
 from app.upstreams.port import UpstreamRefused
 
@@ -100,6 +101,7 @@ async def test_a_long_story_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 CALLS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("call get_weather", {"tools": [CLOCK, WEATHER]}, ["get_weather", '{"city":', '"demo"}']),
     ("how is the weather?", {"tools": [CLOCK, WEATHER]}, ["get_weather", '{"city":', '"demo"}']),
+    ("What is the weather in Paris?", {"tools": [WEATHER]}, ["get_weather", '{"city":', '"Paris"}']),
     ("hello", {"tools": [CLOCK], "tool_choice": "required"}, ["clock", "{}"]),
     ("hello", {"tools": [CLOCK], "tool_choice": {"function": {"name": "clock"}}}, ["clock", "{}"]),
     ("clock", {"tools": [CLOCK], "tool_choice": "none"}, []),
@@ -127,6 +129,7 @@ async def test_a_schema_is_answered_with_a_value_that_fits_it() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
     form = {"type": "json_schema", "json_schema": {"name": "person", "schema": schema}}
     assert (await answer(user("Hi"), response_format=form))[0] == '{"name":"demo","age":1}'
+    assert (await answer(user("Bob is 42."), response_format=form))[0] == '{"name":"Bob","age":42}'
     assert (await answer(user("Hi"), response_format={"type": "json_object"}))[0] == '{"echo":"Hi"}'
 
 
@@ -145,6 +148,33 @@ SAMPLES: list[tuple[Any, Any]] = [
     ({"type": "object", "properties": {"a": {"type": "string"}}, "required": []}, {}),
     ("no schema", None),
 ]
+
+
+LONG: Final = 32 * 1024 * 1024
+SOON: Final = 1.0
+"""Seconds of processor time before the first word, on a machine that is shared; squared work takes hours."""
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [user("My name is Alice. " * (LONG // 18)), user("What is my name?")],
+        [user("My name is Alice."), user("A b, " * (LONG // 5)), user("What is my name?")],
+        [user("a") for _ in range(LONG // 64)],
+        [user("Aa " * (LONG // 3))],
+        [user("x" * LONG), user("Write that summary now.")],
+        [user("clock"), {"role": "tool", "content": "'a" * (LONG // 2)}],
+    ],
+    ids=["one message", "behind another", "many messages", "the last message", "a summary", "the output of a tool"],
+)
+async def test_a_long_history_is_answered_soon_and_in_few_words(messages: list[dict[str, Any]]) -> None:
+    demo = Demo().open({"messages": messages, "tools": [WEATHER] * 128})
+    began = time.process_time()
+    first = await anext(demo)
+    assert time.process_time() - began < SOON
+    assert first["choices"]
+    chunks = [chunk async for chunk in demo]
+    assert sum(len(chunk["choices"][0]["delta"].get("content", "")) for chunk in chunks if chunk["choices"]) <= 2 * READ
 
 
 @pytest.mark.parametrize(("schema", "value"), SAMPLES)
