@@ -46,7 +46,9 @@ class TracingUnavailableError(RuntimeError):
     """Traces are configured, but their library is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("traces need OpenTelemetry, which is not installed: pip install 'am-proxy[otel]'")
+        super().__init__(
+            "traces need OpenTelemetry, which is not installed: run pip install '.[otel]' in AM Proxy's folder"
+        )
 
 
 def build_app(settings: Settings, before: SharedState | None = None) -> Application:

@@ -49,9 +49,9 @@ def run(command: list[str], folder: Path) -> str:
     return ended.stdout
 
 
-@pytest.mark.parametrize("program", blocks("clients.md", "python"))
+@pytest.mark.parametrize("program", [*blocks("clients.md", "python"), *blocks("migrating.md", "python")])
 def test_the_python_programs_run(program: str, server: Running, tmp_path: Path) -> None:
-    compile(program, "clients.md", "exec")
+    compile(program, "a page", "exec")
     if any(package in program for package in ELSEWHERE):
         pytest.skip("it is compiled here; make conformance runs this client")
     assert run([sys.executable, "-c", program.replace(f"{URL}/v1", server.url)], tmp_path).strip()
@@ -71,7 +71,7 @@ def test_the_javascript_programs_can_be_read(program: str, tmp_path: Path) -> No
     run([node, "--check", "program.mjs"], tmp_path)
 
 
-@pytest.mark.parametrize("text", blocks("providers.md", "toml"))
+@pytest.mark.parametrize("text", [*blocks("providers.md", "toml"), *blocks("migrating.md", "toml")])
 def test_the_providers_are_configured_without_a_mistake(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,9 +157,3 @@ def test_the_map_names_every_room_and_module_once_and_no_other() -> None:
         for station in stations
         if not any((ROOT / "app" / folder / f"{station}.py").exists() for folder in ("", "dialects"))
     ] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
