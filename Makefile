@@ -17,13 +17,13 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # skipped with a message.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test coverage conformance openapi bench soak scan scan-answers bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance openapi package bench soak scan scan-answers bench-peers node-client lint audit format lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-serve: $(VENV)/.serve ## run the server; pass flags with ARGS="--port 9000"
-	@exec $(BIN)/python -m app serve $(ARGS)
+serve: $(BIN)/am-proxy ## run the server; pass flags with ARGS="--port 9000"
+	@exec $(BIN)/am-proxy serve $(ARGS)
 
 test: $(VENV)/.dev node-client ## run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -36,6 +36,9 @@ conformance: $(VENV)/.dev ## test the real clients (installed in .cache); writes
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
 	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)
+
+package: $(VENV)/.dev ## install the package from the registry, with pip, pipx and uvx, and run it (needs the network)
+	$(BIN)/python -m pytest --from-registry --timeout=600 -rs tests/packaging $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types, import plan, Dockerfile, known bad releases
 	$(BIN)/ruff check .
@@ -80,6 +83,13 @@ node-client: $(VENV)/.dev
 
 clean: ## remove everything that make created
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist
+
+# The command, for any folder. In a checkout the name am_proxy leads to the folder app.
+$(BIN)/am-proxy: $(VENV)/.serve Makefile
+	@echo '$(CURDIR)/deploy/checkout' > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/am-proxy.pth"
+	@printf '#!/bin/sh\nexec "%s" -P -m am_proxy "$$@"\n' '$(CURDIR)/$(BIN)/python' > $@
+	@chmod +x $@
+	@echo "To use am-proxy from any folder: $(CURDIR)/$@"
 
 # One stamp file for each set: pip runs again only if the lock file has changed. The larger set contains the smaller one.
 $(VENV)/.python:

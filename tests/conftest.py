@@ -29,6 +29,7 @@ ssl.create_default_context = _context
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest --bless` rewrites golden transcripts; the diff is then the review."""
     parser.addoption("--bless", action="store_true", help="rewrite golden transcripts instead of comparing them")
+    parser.addoption("--from-registry", action="store_true", help="install the package as people do, with downloads")
 
 
 @pytest.fixture(autouse=True)

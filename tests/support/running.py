@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -51,10 +51,20 @@ def running(
     *flags: str, folder: Path, environ: Mapping[str, str] | None = None, log: int | IO[str] = subprocess.DEVNULL
 ) -> Iterator[Running]:
     """`am-proxy serve` on a free port, until the block ends."""
+    command = [sys.executable, "-m", "app", "serve", "--port", "0", *flags]
+    with started(command, folder=folder, environ=surroundings(environ), log=log) as server:
+        yield server
+
+
+@contextmanager
+def started(
+    command: Sequence[str], *, folder: Path, environ: Mapping[str, str], log: int | IO[str] = subprocess.DEVNULL
+) -> Iterator[Running]:
+    """A command that starts a server, until the block ends."""
     with subprocess.Popen(
-        [sys.executable, "-m", "app", "serve", "--port", "0", *flags],
+        command,
         cwd=folder,
-        env=surroundings(environ),
+        env=environ,
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
