@@ -35,19 +35,18 @@ class ChatCompat(Table):
     """How one chat-completions server differs from others. With the defaults a request body is sent as it is."""
 
     stream_options: bool = True
-    """False: the upstream is never asked to count tokens. True: it is, until it refuses."""
+    """True: token counts are requested, unless the server refuses that. False: never."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """What the upstream calls the limit of an answer. OpenAI's newer models know the longer name only, most other
+    """The name of the limit on an answer's length. OpenAI's newer models accept only the longer name, most other
     servers the shorter."""
     system_role: Literal["system", "developer"] = "system"
-    """The role of instructions."""
+    """The role of the messages with instructions."""
     strict_tools: bool = True
-    """False: `strict` is taken off tools, for servers that refuse a key they do not know."""
+    """False: `strict` is removed from tools, for servers that refuse unknown keys."""
     reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
-    """The field in which earlier reasoning goes back; none: it does not."""
+    """The field in which earlier reasoning is sent back; none: it is not sent."""
     blank_reasoning: bool = False
-    """True: assistant messages without reasoning get a blank one, for servers that demand it (DeepSeek). Another model
-    may have written the message, or the client may have dropped the reasoning."""
+    """True: assistant messages without reasoning get a blank one, for servers that require it (DeepSeek)."""
 
 
 class Can(Table):
@@ -62,49 +61,49 @@ class Can(Table):
     tools: bool | None = None
     """Calls tools."""
     parallel_calls: bool | None = None
-    """Can be asked to call one tool at a time (`parallel_tool_calls`)."""
+    """Can be limited to one tool call at a time (`parallel_tool_calls`)."""
     strict_tools: bool | None = None
     """Its server enforces the schema of a strict tool."""
     reasoning: bool | None = None
-    """Can be asked how much to think; the efforts it knows are `reasoning_efforts`."""
+    """Its reasoning effort can be set; `reasoning_efforts` lists the efforts that it supports."""
     structured_output: tuple[Format, ...] | None = None
-    """The formats that its server enforces. Others are described to the model in words."""
+    """The formats that its server enforces. Others are described to the model as an instruction."""
     verbosity: bool | None = None
-    """Can be asked how long its answer is to be."""
+    """Has a setting for the length of its answers."""
 
 
 class ModelOptions(Table):
     """What one model needs, where no request can say it, and what is said about it to clients."""
 
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
-    """Where system messages go: they stay in place, are merged into one at the head, or become user messages."""
+    """Where system messages go. keep: they stay in place; merge_head: all are merged into one at the start; as_user:
+    they become user messages."""
     alternating_roles: bool | None = None
-    """True: its chat template requires that user and assistant alternate, so consecutive user messages are merged, and
-    system messages after the first ones become user messages. Unless given, true for models with `gemma` in their
-    name."""
+    """True: its chat template requires that user and assistant messages alternate, so consecutive user messages are
+    merged, and later system messages become user messages. By default true for models with `gemma` in their name."""
     reasoning: Literal["summary", "text", "on_request"] = "summary"
-    """How its reasoning is returned: as a summary, which every client shows; as raw text; or, on request, as a summary
-    to clients that ask for one, or for encrypted reasoning, and not at all to others."""
+    """How its reasoning is sent to clients. summary: as a summary, which every client shows; text: as raw text;
+    on_request: as a summary, but only to clients that request a summary or encrypted reasoning."""
     give_back_reasoning: bool = True
     """Whether earlier reasoning is sent back to the upstream."""
     think_tags: bool = False
     """True: `<think>…</think>` at the start of the text is reasoning."""
     call_ids: Literal["auto", CallIds] = "auto"
-    """Ids of past calls: as the provider is known to want them (auto), as the client has them, at most 64 plain
-    characters, or 40 (OpenAI), or nine letters and digits (Mistral)."""
+    """Ids of past calls. auto: in the form that the provider requires; keep: unchanged; plain64, plain40: at most 64 or
+    40 letters, digits, `_` and `-` (40: OpenAI); alphanumeric9: nine letters and digits (Mistral)."""
     web_search: bool = False
-    """True: the upstream searches the web itself, when the client offers `web_search`."""
+    """True: the upstream searches the web itself if the client offers `web_search`."""
     cache_control: Literal["off", "auto"] = "off"
-    """auto: marks what is to be cached (the system message, and the conversation so far), for Claude at any
+    """auto: marks the part of a prompt to cache (the system message, and the conversation so far), for Claude at any
     provider."""
     image_output: bool = False
-    """True: the model writes images beside text, and is asked to."""
+    """True: the model can create images, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)
-    """Its context in tokens, for clients that ask for a catalogue of models, as Codex does."""
+    """Length of its context in tokens, for clients that request a catalogue of models, such as Codex."""
     reasoning_efforts: tuple[Effort, ...] = ()
-    """Efforts that the model knows; others are changed to one of these. Also in that catalogue."""
+    """Reasoning efforts that the model supports; any other is changed to one of these. Also in that catalogue."""
     apply_patch: bool = True
-    """Whether Codex should offer this model its free-form `apply_patch`, by the same catalogue."""
+    """Whether Codex offers this model its `apply_patch` tool; also in that catalogue."""
     can: Can = Can()
     """What the model can do, where that differs from what litellm knows; see `[models.NAME.can]`."""
 
@@ -113,9 +112,9 @@ class ServerOptions(Table):
     """What the settings of the server say about every request and answer."""
 
     lenient: bool = False
-    """True: input that a model is known not to support is left out, with a warning. False: such a request is refused
-    with a 400."""
+    """True: input that the model does not support, such as images, is left out with a warning. False: such a request is
+    a 400."""
     max_answer_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)
-    """Largest answer, in bytes (text, reasoning, arguments, images, items); a larger one fails."""
+    """Largest answer, in bytes; a larger one fails."""
     allow_private_urls: bool = False
     """True: image and file URLs may point to private addresses."""

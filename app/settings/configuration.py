@@ -18,11 +18,11 @@ class _ModelSource(Table):
     upstream: Name
     """The table of `[upstreams]` that serves it."""
     upstreams: tuple[Name, ...] = ()
-    """Several of them, instead of one: each is asked where those before it failed before their first output."""
+    """Several tables instead of one, tried in this order until one sends its first data."""
     name: Name | None = None
-    """Its name at the upstream; the public one unless given."""
+    """Its name at the upstream; by default the public name."""
     names: dict[Name, Name] = Field(default_factory=dict)
-    """Its name at some of its upstreams, where it differs."""
+    """Its name at single upstreams, where it differs."""
 
 
 class Model(ModelOptions, _ModelSource):

@@ -16,109 +16,110 @@ class _ServerLimits(Table):
     """How the server listens, its limits and its timeouts."""
 
     host: Name = "127.0.0.1"
-    """The address to listen on. Any address other than this machine's own needs `[[keys]]`."""
+    """The address to listen on. An address that other machines can reach needs `[[keys]]`."""
     port: int = Field(default=8080, ge=0, le=65_535)
     """The port to listen on; 0: any free one."""
     keep_alive: Seconds = 15
     """Seconds of silence after which a client is sent a keep-alive."""
     first_payload_wait: float = Field(default=5, ge=0, le=600, allow_inf_nan=False)
-    """Seconds for which the status line may be held back while the upstream has sent nothing."""
+    """Longest time, in seconds, that the status line waits for the upstream's first data. An error until then is an
+    HTTP status."""
     strict: bool = False
-    """True: a request that would get a warning is refused with a 400."""
+    """True: a request that would cause a warning is refused with a 400."""
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
-    """Largest request body, in bytes; a larger one is a 413. The contents of its sealed items may be as large again,
-    and at least 4 MiB."""
+    """Largest request body, in bytes; a larger one is a 413. Its encrypted items may contain as much again, and at
+    least 4 MiB."""
     body_timeout: Seconds = 30
-    """Seconds without data after which an incomplete request body is refused. A body that is slower than 1 KiB a second
-    for as long is refused as well, and so is one that takes 20 times as long in all."""
+    """Seconds without data after which an incomplete request body is refused. So is a body that stays slower than 1 KiB
+    a second for that long, and one that takes 20 times that long in total."""
     body_caller_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
-    """Bytes of one caller's requests that may be read, or translated for their upstream, at the same time; at least one
-    of `max_body_bytes`. More is a 429; without keys only `body_total_bytes` applies. Four times as many may wait for
-    their upstream to answer."""
+    """Bytes of one caller's requests that are read or translated at the same time; at least `max_body_bytes`. More is a
+    429. Four times as many may wait for their upstream to answer. Without keys, only `body_total_bytes` applies."""
     body_total_bytes: int = Field(default=512 * 1024 * 1024, ge=0)
-    """The same for all callers together; at least two of `max_body_bytes`. More is a 503. Callers without a key of this
+    """The same for all callers together; at least twice `max_body_bytes`. More is a 503. Callers without a key of this
     server get at most half of it."""
     max_header_bytes: int = Field(default=64 * 1024, ge=1024)
     """Largest request headers, in bytes; larger ones are a 431."""
     header_timeout: Seconds = 15
     """Seconds within which the headers of a request must arrive."""
     max_items: int = Field(default=16_384, ge=1)
-    """Most input items of a request."""
+    """Largest number of input items in a request."""
     max_parts: int = Field(default=32_768, ge=1)
-    """Most content parts, thoughts, commands, outputs and tools inside the items of a request, all together."""
+    """Largest number of content parts, thoughts, commands, outputs and tools inside the items of a request, all
+    together."""
     max_tools: int = Field(default=1_024, ge=0)
-    """Most tools of a request."""
+    """Largest number of tools in a request."""
     max_json_values: int = Field(default=250_000, ge=1000)
-    """Most JSON values of a request: every object, list, string, number, `true`, `false` and `null` counts. A token of
-    an earlier answer that is sent back with 20 `top_logprobs` has about 170 of them, so the default allows some 1,400
-    such tokens: leave out `logprobs`, which no model reads, or raise this."""
+    """Largest number of JSON values in a request: each object, list, string, number, `true`, `false` and `null` counts.
+    An earlier answer with 20 `top_logprobs` has about 170 values for each token, so the default allows about 1,400 such
+    tokens: leave `logprobs` out of the history, because no model reads them, or raise this limit."""
     websocket: bool = True
-    """False: no websocket at GET /v1/responses; whoever tries gets a 426 at once."""
+    """False: no websocket at GET /v1/responses; a client that opens one gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
-    """Bytes of its conversation that a connection remembers. A longer conversation must be sent whole each time."""
+    """Bytes of the conversation that a connection remembers. A longer conversation must be sent in full each time."""
     websocket_caller_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
-    """Bytes that all connections of one caller remember together; when they are used up, nothing more is remembered. As
-    many again may arrive, or wait for their turn. Without keys only `websocket_total_bytes` applies."""
+    """Bytes that all connections of one caller remember together; beyond that, nothing more is remembered. The same
+    number again may be arriving or waiting. Without keys, only `websocket_total_bytes` applies."""
     websocket_total_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
-    """The same for all callers together. If there are keys, callers without a key of this server get at most half of
-    it."""
+    """The same for all callers together. If there are keys, callers without one get at most half of it."""
     max_websockets: int = Field(default=1000, ge=1)
-    """Most open connections; one more is a 503. Callers without a key get at most half of them, as above."""
+    """Largest number of open connections; one more is a 503. If there are keys, callers without one get at most half of
+    them."""
     max_caller_websockets: int = Field(default=250, ge=1)
-    """Most open connections of one caller; one more is a 429. Without keys only `max_websockets` applies."""
+    """Largest number of open connections of one caller; one more is a 429. Without keys, only `max_websockets`
+    applies."""
     websocket_idle: Seconds = 600
-    """Seconds for which a connection may be idle between two turns."""
+    """Seconds that a connection may be idle between two turns."""
     websocket_lifetime: Seconds = 3600
     """Seconds after which a connection is closed, as soon as no turn is running."""
     fetch_urls: Literal["never", "when_needed"] = "when_needed"
-    """Whether this server fetches images and files for upstreams that do not fetch them."""
+    """when_needed: this server downloads images and files for upstreams that do not download URLs."""
     fetch_timeout: Seconds = 10
-    """Seconds for fetching one of them, from connecting to the last byte."""
+    """Seconds for one download, from connecting to the last byte."""
     max_fetch_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
-    """Most bytes fetched for one request; what is named in several places counts in each."""
+    """Largest number of bytes downloaded for one request; a URL that occurs several times counts each time."""
     allowed_hosts: Hosts = ()
-    """Host names by which clients may call a server that listens on this machine only. If given, clients of any other
-    server must use them too."""
+    """Values of the `Host` header that are accepted in addition to this machine's own names. A server that other
+    machines can reach accepts any, unless this is set. `*`: any."""
     cors_origins: Origins = ()
-    """Origins of the web pages that may call this server from a browser; without any, none may."""
+    """Origins of the web pages that may call this server from a browser; by default none. `*`: all."""
     upstream_idle: Seconds = 60
-    """Seconds for which an idle connection to an upstream is kept open."""
+    """Seconds that an idle connection to an upstream is kept open."""
     upstream_idle_connections: int = Field(default=32, ge=0, le=10_000)
-    """Most idle connections to one upstream that are kept open."""
+    """Largest number of idle connections to one upstream that are kept open."""
     max_turns: int = Field(default=1000, ge=1)
-    """Most turns at the same time; one more is a 503. Callers without a key of this server get at most half of them.
-    Where there are several callers, each may run at most as many as are free, so half of all while the others run none;
-    one more is a 429. `concurrency` gives a key another share."""
+    """Largest number of turns at the same time; one more is a 503. Callers without a key of this server get at most
+    half of them. If there are several callers, each may run at most as many turns as are free, so half of all while the
+    others run none; one more is a 429. `concurrency` gives a key another share."""
     guest_requests_per_minute: int = Field(default=0, ge=0)
-    """Turns that each caller of an `auth = "passthrough"` upstream, known by its own key, may start in a minute; 0: no
-    limit."""
+    """Turns that each caller with its own upstream key (`auth = "passthrough"`) may start in a minute; 0: no limit."""
     guest_concurrency: int = Field(default=0, ge=0)
     """Turns of each such caller at the same time; 0: no limit."""
     send_timeout: Seconds = 60
-    """Seconds for which a client may read nothing of what is sent to it; then its connection is closed."""
+    """Seconds that a client may go without reading what is sent to it; then its connection is closed."""
     drain_delay: float = Field(default=2, ge=0, le=600, allow_inf_nan=False)
-    """Seconds for which a server that was told to stop reports that it is not ready, and still serves."""
+    """Seconds after SIGTERM in which the server reports that it is not ready, but still serves."""
     shutdown_grace: float = Field(default=6, ge=0, le=86_400, allow_inf_nan=False)
-    """Seconds that running turns then have to end."""
+    """Seconds that running turns then have to finish."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged. The line of a turn is info."""
     log_bodies: bool = False
-    """True: requests and answers are logged, without files, images and seals. For finding faults."""
+    """True: requests and answers are logged, without files, images and encrypted content. For debugging."""
     metrics: Literal["key", "open", "off"] = "key"
     """Who may read `/metrics`: callers with a key (everyone, where there are no keys), everyone, or no one."""
     traces: Collector = ""
-    """Where an OpenTelemetry collector takes spans over HTTP (`http://…/v1/traces`). Without it there are none."""
+    """Address of an OpenTelemetry collector that accepts spans over HTTP (`http://…/v1/traces`); empty: no traces."""
     ui: bool = True
-    """False: no inspector at `/`. Where others can reach the server, and there are no keys, there is none in any
+    """False: no inspector at `/`. If other machines can reach the server and there are no keys, it is off in any
     case."""
     watch: int = Field(default=0, ge=0, le=10_000)
-    """How many of the last turns the inspector shows, with their requests and answers. They are kept in memory only."""
+    """Number of recent turns that the inspector keeps, with their requests and answers, in memory only."""
     watch_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
-    """Most bytes of these turns together. Beyond them, the owner with the most loses its oldest turn."""
+    """Bytes of memory for all of these turns. Beyond that, the caller with the most turns loses its oldest one."""
     insecure_no_auth: bool = False
-    """True: serve without keys, even on an address that others can reach."""
+    """True: serve without keys, even on an address that other machines can reach."""
 
 
 class Server(ServerOptions, _ServerLimits):
@@ -133,35 +134,37 @@ class Server(ServerOptions, _ServerLimits):
 
 
 class Seal(Table):
-    """Sealing of what clients carry from turn to turn: reasoning, and the state that upstreams want back with it."""
+    """Encryption of reasoning and other state that clients send back: see docs/sealed-content.md."""
 
     when: Literal["asked", "always", "never"] = "asked"
-    """asked: for clients that include `reasoning.encrypted_content`."""
+    """asked: for clients that request it (`include` contains `reasoning.encrypted_content`)."""
     keys: tuple[SealKey, ...] = ()
-    """The first key seals, every one opens. Without any, a key is made at start that no other process has."""
+    """The first key encrypts, all keys decrypt. Without any, a random key is created at start: it is lost at the next
+    start, and other copies of the server do not have it."""
     max_age_days: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Days after which a seal no longer opens; without it, all seals open."""
+    """Days after which encrypted content is no longer accepted; without it, there is no limit."""
     shared: bool = False
-    """True: every key of this server opens what was sealed for another key, for conversations that change keys, and
-    what earlier releases sealed, which is bound to no key. False: only a key of the same name does."""
+    """True: what was encrypted for one of the `[[keys]]` can be used with the others, for conversations that change
+    keys. False: only with a key of the same name. Content of earlier releases, which belongs to no key, needs true."""
 
 
 class KeyTable(Table):
     """A client's key as the configuration has it: its digest, or the key itself."""
 
     name: KeyName
-    """What the log calls its owner; not `guest` or `anyone`, which stand for callers without a key of this server."""
+    """The name of its owner in the log; not `guest` or `anyone`, which stand for callers without a key of this
+    server."""
     sha256: Digest | None = None
     """The SHA-256 of the key, in 64 hexadecimal digits."""
     value: Secret | None = None
-    """Instead of it, the key itself; only its SHA-256 is kept."""
+    """The key itself, instead of `sha256`; only its SHA-256 is kept."""
     models: tuple[Name, ...] = ("*",)
-    """Public model names that it may use; patterns such as `gpt-*` work."""
+    """Public model names that it may use; patterns such as `gpt-*` are possible."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Turns that may start in a minute; without it, no limit. Each process counts for itself."""
+    """Turns that may start in a minute; without it, there is no limit. Each process counts separately."""
     concurrency: int | None = Field(default=None, ge=1)
-    """Turns at the same time; without it, what `max_turns` leaves to each caller, or all of them where there is one
-    key."""
+    """Turns at the same time; without it, the share that `max_turns` leaves to each caller, or all turns if there is
+    only one key."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -204,10 +207,8 @@ class Key:
     concurrency: int | None = None
     """Turns at the same time; None: no limit."""
     owner: str = field(init=False, compare=False)
-    """The caller that limits, seals and remembered turns belong to; empty where no keys are configured.
-
-    Callers with a key of their own are distinguished by it, and no configured name equals such a caller's.
-    """
+    """The caller that limits, seals and remembered turns belong to; empty where no keys are configured. Callers with a
+    key of their own are distinguished by it, and no configured name equals such a caller's."""
 
     def __post_init__(self) -> None:
         """Computes the owner once: a request reads it many times."""

@@ -23,49 +23,52 @@ class _UpstreamConnection(Table):
     """How a server is reached, and how long it may take."""
 
     via: Via = "litellm"
-    """How it is asked: through litellm, as a chat-completions server, as a Responses server; or the embedded model."""
+    """How it is called: through litellm, as a chat-completions server, or as a Responses server; `demo` is the embedded
+    model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
-    """Which provider: with `litellm`, its prefix there; with `chat`, one that is known to speak chat completions. Then
-    its address, the variable of its key, and what is different there are known: see [providers](providers.md)."""
+    """The provider. With `litellm`, litellm's prefix for it; with `chat`, one of the [providers](providers.md) whose
+    address, key variable and compatibility settings are built in."""
     api_key: Secret | None = None
     """Its API key."""
     auth: Literal["key", "passthrough"] = "key"
-    """Whose key is sent: this upstream's own, or that of the caller, who then needs no key of this server."""
+    """Which key is sent: the upstream's `api_key`, or (passthrough) the key that the caller sent, who then needs no key
+    of this server."""
     base_url: Address | None = None
-    """Its address, up to and without `/chat/completions` or `/responses`."""
+    """Its address, without `/chat/completions` or `/responses` at the end."""
     connect_timeout: Seconds = 5
-    """Seconds for resolving its name and connecting, TLS included."""
+    """Seconds to look up its name and connect, including TLS."""
     first_payload_timeout: Seconds | None = None
-    """Seconds until its first output, after which there is a 504; the same as `timeout` unless given."""
+    """Seconds until its first data, then a 504; by default the same as `timeout`."""
     timeout: Seconds = 120
-    """Seconds for which the upstream may send nothing. Comments that keep its connection alive do not count."""
+    """Seconds that it may be silent. Keep-alive comments count as silence."""
     turn_timeout: Seconds = 1800
     """Seconds for one whole turn."""
     retries: int = Field(default=1, ge=0, le=1)
-    """How often a request that it could not take is sent again: not reached, or 429, 502, 503, 529. At most one in
-    ten."""
+    """How often a request that it could not accept (not reached, 429, 502, 503, 529) is repeated; at most one request
+    in ten is."""
     breaker_failures: int = Field(default=10, ge=0)
-    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which it is not asked for a while; 0: never. Of
-    several keys, two must have them, unless it was not reached. Other failures count where most callers have them."""
+    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which no requests are sent to it for a while; 0:
+    never. If there are several keys, at least two must have had outages, unless it could not be reached. Other failures
+    count if most callers have them: see [scaling](scaling.md)."""
     breaker_pause: Seconds = 30
-    """Seconds for which it is not asked; then each caller tries with one turn."""
+    """Seconds without requests; then each caller may try with one turn."""
 
 
 class Upstream(ChatCompat, _UpstreamConnection):
-    """A server that runs models, and how it is asked."""
+    """A server that runs models, and how it is called."""
 
     hints: tuple[Hint, ...] | None = None
-    """Parameters that do not change the answer and that this upstream takes. Unless given, all for OpenAI and Azure,
+    """Parameters that do not change the answer and that this upstream accepts. By default all for OpenAI and Azure,
     none for others."""
     named_tool_choice: NamedToolChoice | None = None
-    """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`, for servers
-    that take words only (llama.cpp, LM Studio). Unless given, by name, except for providers known to take words
-    only."""
+    """How a call of one certain tool is required: by its name, or by offering only that tool, with the word `required`,
+    for servers that accept only a word (llama.cpp, LM Studio). By default by name, except for providers that are known
+    to accept only a word."""
     takes_image_urls: bool = True
-    """False: the upstream fetches no images, so this server does (Ollama, llama.cpp)."""
+    """False: it does not download images, so this server does (Ollama, llama.cpp)."""
     ids: ResponseIds = "am"
-    """Ids of responses and items, and encrypted reasoning: marked as this server's, with the original inside, or as the
-    upstream gave them."""
+    """Ids of responses and items, and encrypted reasoning. am: with this server's prefix, and the original inside;
+    keep: unchanged."""
 
     @property
     def _sends_any_key(self) -> bool:

@@ -24,21 +24,33 @@ environment, the environment overrides the file, the file overrides the defaults
 a configuration with its line, or the resulting settings. Every setting is in
 [config.example.toml](../config.example.toml).
 
-Any text may hold `${NAME}` or `${NAME:-otherwise}`, filled in from the environment (`$${` is a plain `${`). A whole
+Any text may contain `${NAME}` or `${NAME:-default}`, replaced from the environment (`$${` is a plain `${`). A whole
 value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (the content of that file, relative to the
-configuration's folder), so that the file needs to hold no secret.
+folder of the configuration), so that the configuration needs to contain no secret.
 """
 
 TABLES: Final = (
-    ("[server]", Server, "Every key is also an environment variable: `port` is `AM_PORT`."),
-    ("[[keys]]", KeyTable, "Keys of the clients. Without any, everyone who can reach the address may use the server."),
-    ("[seal]", Seal, "What clients carry for the model is sealed: reasoning and its signatures."),
-    ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is asked."),
-    ("[models.NAME]", Model, 'A model under its public name. `[models."*"]` stands for every other name.'),
+    (
+        "[server]",
+        Server,
+        "How the server listens, and its limits. Each setting is also an environment variable: `port` is `AM_PORT`.",
+    ),
+    ("[[keys]]", KeyTable, "Keys of the clients. Without any, everyone who can reach the address can use the server."),
+    (
+        "[seal]",
+        Seal,
+        "Encryption of what clients send back to the model: [encrypted reasoning and state](sealed-content.md).",
+    ),
+    ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is called: [providers](providers.md)."),
+    (
+        "[models.NAME]",
+        Model,
+        'A model under its public name, which clients use. `[models."*"]` stands for every other name.',
+    ),
     (
         "[models.NAME.can]",
         Can,
-        "What it can do. Unless given, it is what litellm knows, or else taken to be true.",
+        "What the model supports. By default from litellm's model map, otherwise assumed to be supported.",
     ),
 )
 
@@ -94,7 +106,7 @@ def limits_of(constraint: Any) -> list[str]:
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
-        return "*needed*"
+        return "*required*"
     default = field.get_default(call_default_factory=True, validated_data={})
     if default is None:
         return ""
