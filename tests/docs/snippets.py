@@ -50,6 +50,7 @@ TABLE: Final = (
     Row("*", ("toml",), r"^\[model_providers\.|^model_provider ", "codex"),
     Row("*", ("toml",), "", "settings"),
     Row("*", ("json",), "", "json"),
+    Row("*", ("yaml",), "", "yaml"),
 )
 
 

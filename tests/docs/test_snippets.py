@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from app.__main__ import main
 from app.providers.lookup import PROVIDERS
@@ -114,8 +115,13 @@ def test_the_settings_of_codex_lead_here(snippet: Snippet) -> None:
 
 
 @in_way("json")
-def test_the_json_is_json(snippet: Snippet) -> None:
-    json.loads(snippet.text)
+def test_the_json_is_an_object(snippet: Snippet) -> None:
+    assert isinstance(json.loads(snippet.text), dict)
+
+
+@in_way("yaml")
+def test_the_yaml_is_a_mapping(snippet: Snippet) -> None:
+    assert isinstance(yaml.safe_load(snippet.text), dict)
 
 
 @pytest.mark.parametrize(
