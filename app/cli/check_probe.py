@@ -13,6 +13,7 @@ from ..options import Via
 from ..protocol.problems import Problem
 from ..settings import Settings, Upstream
 from ..upstreams.litellm_chat import close_connections, load
+from ..upstreams.survey import PREFERRED
 from .probe import ask, listed_models, model_for, reach, show
 from .probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
 
@@ -21,8 +22,6 @@ _TITLES: Final[dict[Via, str]] = {
     "responses": "Responses",
     "litellm": "through litellm",
 }
-"""In the order in which they are recommended. Most servers support chat completions best, and this proxy supplies what
-they lack; the events of a Responses server are passed on as they are."""
 _CUSTOM_TOOL: Final = "answer"
 _CALL_CUSTOM_TOOL: Final[dict[str, Any]] = {
     "input": "Is water wet? Call the tool `answer`.",
@@ -85,7 +84,7 @@ async def _report(settings: Settings, name: str) -> Report:
     model, why = model_for(settings, name, listed)
     if upstream.via == "litellm":
         await asyncio.to_thread(load)  # loading takes seconds, which must not count as the server's
-    tried = [via for via in _TITLES if via != "litellm" or upstream.via == "litellm"]
+    tried = [via for via in PREFERRED if via != "litellm" or upstream.via == "litellm"]
     answers = {via: await _answer(via, upstream, model, listed) for via in tried}
     works = any(via == upstream.via and answer.state == "works" for via, answer in answers.items())
     rows += [_row("reachable", "yes"), _row("asked for", f"{model[:100]} ({why})")]
@@ -140,7 +139,7 @@ def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Se
 
 
 def _suits(answers: dict[Via, ProbeAnswer]) -> str:
-    working = [via for via in _TITLES if via in answers and answers[via].state == "works"]
+    working = [via for via in PREFERRED if via in answers and answers[via].state == "works"]
     right = [via for via in working if not answers[via].faults]
     if {"chat", "responses"} <= {*right}:
         return 'via = "chat"; or via = "responses", for tools that it runs itself'

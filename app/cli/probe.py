@@ -4,15 +4,13 @@ Every question uses the same upstream classes as a client's request, so the resu
 """
 
 import asyncio
-import json
-import re
 import shutil
 import socket
 import ssl
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -24,8 +22,9 @@ from ..parsing.request_body import parse_object
 from ..protocol.problems import Problem
 from ..protocol.response import Identity
 from ..settings import Settings, Upstream
-from ..upstreams.http_server import CONNECT, TROUBLE, HttpServer, proxy_for
+from ..upstreams.http_server import CONNECT, proxy_for
 from ..upstreams.port import UpstreamBroke, UpstreamRefused
+from ..upstreams.survey import list_models
 from ..wiring import upstream_of
 from .probe_answers import ProbeAnswer, read_chunks, read_events
 
@@ -33,8 +32,8 @@ Json = dict[str, Any]
 
 PATIENCE: Final = 60
 """Seconds that an answer may take: a small server may first have to load its model."""
-LONGEST_LIST: Final = 1024 * 1024
-"""Bytes of a list of models that are read."""
+LIST_WITHIN: Final = 10
+"""Seconds that a list of models may take."""
 DEFAULT_MODEL: Final = "default"
 """The model to ask for where no name is known. Servers of a single model often ignore the name."""
 
@@ -42,7 +41,6 @@ _SHORTEST_KEY: Final = 8
 """Characters. A shorter one is no secret (`none`, `ollama`), and removing it would garble our own text."""
 _NARROWEST: Final = 20
 """The smallest width of a text in characters, however narrow the terminal is."""
-_NOT_FOR_CHAT: Final = re.compile(r"embed|rerank|whisper|tts|dall-e|image|moderation|transcri", re.IGNORECASE)
 _DAY: Final = 86_400
 _SOON: Final = 14
 """Days before its end at which a certificate gets a warning."""
@@ -110,36 +108,9 @@ async def _connect(host: str, port: int, *, secure: bool) -> Step:
 
 
 async def listed_models(upstream: Upstream) -> Sequence[str]:
-    """The models that `GET /models` lists; empty if the server has no such list."""
+    """The models for chat that `GET /models` lists; empty if the server has no such list."""
     key = None if upstream.api_key is None else upstream.api_key.reveal()
-    server = HttpServer(f"{upstream.base_url}/models", api_key=key, timeout=PATIENCE)
-    body = b""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            answer = await server.ask(None)
-            try:
-                async for piece in answer:
-                    body += piece
-                    if len(body) > LONGEST_LIST:
-                        break
-            finally:
-                answer.release(complete=False)
-    except TROUBLE:
-        return ()
-    finally:
-        await server.close()
-    return list(_names(body))
-
-
-def _names(body: bytes) -> Iterator[str]:
-    try:
-        listed = json.loads(body)
-    except (ValueError, RecursionError):
-        return
-    models = listed.get("data") if isinstance(listed, dict) else None
-    for model in models if isinstance(models, list) else []:
-        if isinstance(model, dict) and isinstance(model.get("id"), str) and model["id"]:
-            yield model["id"]
+    return [model.name for model in await list_models(upstream.base_url or "", key, within=LIST_WITHIN)]
 
 
 def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str, str]:
@@ -148,8 +119,8 @@ def model_for(settings: Settings, name: str, listed: Sequence[str]) -> tuple[str
         if model.upstream == name and (public != "*" or model.name is not None):
             return model.name or public, "named in [models]"
     if listed:
-        for_chat = [known for known in listed if not _NOT_FOR_CHAT.search(known)]
-        return (for_chat or listed)[0], f"[models] names none; of {len(listed)} that the server lists"
+        chosen = "the only chat model" if len(listed) == 1 else f"the first of {len(listed)} chat models"
+        return listed[0], f"[models] names none; {chosen} that the server lists"
     return DEFAULT_MODEL, "neither [models] nor the server names one"
 
 

@@ -19,6 +19,7 @@ OPENAI: Final = Provider(
     name="openai",
     base_url="https://api.openai.com/v1",
     key_variable="OPENAI_API_KEY",
+    prefers_responses=True,
     one_maker=True,
     takes_hints=True,
     call_ids="plain40",

@@ -195,6 +195,8 @@ class Provider:
     """The environment variable that holds its key. None: it needs none, or it is not asked directly."""
     at_any_address: bool = False
     """Its server speaks chat completions at an address that only the operator knows."""
+    prefers_responses: bool = False
+    """Its own Responses API loses nothing, and has more than its chat completions: hosted tools, and models."""
     one_maker: bool = False
     """All its models are of one maker: each accepts the reasoning of the others."""
     takes_hints: bool = False

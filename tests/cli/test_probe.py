@@ -40,7 +40,7 @@ def test_a_server_of_chat_completions_is_recognized(capsys: pytest.CaptureFixtur
         0,
         {
             "reachable": "yes",
-            "asked for": "qwen3 ([models] names none; of 2 that the server lists)",
+            "asked for": "qwen3 ([models] names none; the only chat model that the server lists)",
             "Responses": "no: there is no such path",
             "chat completions": YES_CHAT,
             "suits it": 'via = "chat"',
@@ -72,7 +72,7 @@ def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixtu
         0,
         {
             "reachable": "yes",
-            "asked for": "demo ([models] names none; of 1 that the server lists)",
+            "asked for": "demo ([models] names none; the only chat model that the server lists)",
             "chat completions": "no: there is no such path",
             "suits it": 'via = "responses", with the faults above',
             "configured": 'via = "responses", which works',

@@ -25,6 +25,7 @@ ALLOWED: Final = {
     "upstreams/error_keys.py": "how keys begin, whoever made them",
     "upstreams/litellm_chat.py": "OpenAI's library, which litellm imports late",
     "upstreams/litellm_chunks.py": "OpenAI's library, whose streams are recognised",
+    "upstreams/survey.py": "servers that are recognised by what they list and by paths of their own",
 }
 """Files in which a name stands all the same, and why."""
 
