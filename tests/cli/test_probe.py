@@ -260,4 +260,4 @@ def test_a_server_that_says_the_key_wherever_it_can_is_not_repeated(capsys: pyte
 def test_the_flag_is_of_check_alone(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["serve", "--probe"])
-    assert "unrecognized arguments: --probe" in capsys.readouterr().err
+    assert "unknown flag --probe: it is a flag of check" in capsys.readouterr().err
