@@ -115,7 +115,7 @@ def _table(told: dict[str, Figures], work: Workload) -> list[str]:
     if fewer:
         lines += [
             "",
-            f"† asked {work.fewer} times, not {work.requests}: it takes many times as long, or cannot handle more.",
+            f"† with {work.fewer} requests instead of {work.requests}: it is much slower, or cannot handle more.",
         ]
     return lines
 
