@@ -17,7 +17,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # skipped with a message.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test coverage conformance openapi package bench soak scan scan-answers bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance openapi package build bench soak scan scan-answers bench-peers node-client lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,13 +40,22 @@ openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json al
 package: $(VENV)/.dev ## install the package from the registry, with pip, pipx and uvx, and run it (needs the network)
 	$(BIN)/python -m pytest --from-registry --timeout=600 -rs tests/packaging $(ARGS)
 
-lint: $(VENV)/.dev ## check style, types, import plan, Dockerfile, known bad releases
+build: $(VENV)/.dev ## build wheel and sdist into dist, with the locked build backend
+	$(BIN)/python -m hatchling build --clean
+
+lint: $(VENV)/.dev ## check style, types, import plan, Dockerfile, workflows, known bad releases
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.support.advisories
 	$(BIN)/hadolint Dockerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/zizmor --offline --quiet .github
 
 audit: $(VENV)/.dev ## check every pinned dependency against advisory databases (needs the network)
 	$(BIN)/uv tool run pip-audit --disable-pip --require-hashes -r requirements.lock $(ARGS)
