@@ -23,6 +23,7 @@ from ..settings import Key, Server
 from ..transports.auth import Auth
 from ..turns.quota import Quota
 from ..turns.service import TurnService
+from ..version import VERSION
 
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
@@ -35,7 +36,11 @@ _MEDIA_TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_FILES: Final = {file.name: file.read_bytes() for file in _STATIC.iterdir() if file.suffix in _MEDIA_TYPES}
+_FILES: Final = {
+    file.name: file.read_bytes().replace(b"{{version}}", VERSION.encode())
+    for file in _STATIC.iterdir()
+    if file.suffix in _MEDIA_TYPES
+}
 """Read once: a reload must not fail because an upgrade is replacing them."""
 _GUARDED: Final = {
     # nothing from other sites, nothing inline, and in no frame
@@ -113,7 +118,7 @@ class Inspector:
         """Streams the last turns, then new ones while they run. Callers see only their own; without keys, all turns."""
         caller = self.auth.key_holder(request.headers, "Turns are shown")
         if self.recorder is None:
-            raise refuse("not_found", "This server keeps no turns to watch. Start it with `--watch 50`.")
+            raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 50`.")
         if not self._watchers.take(caller):
             raise ProblemError(self._watchers.refusal("pages that watch turns"))
         self._watchers.give_back(caller)  # it is taken when the response begins, which may never happen

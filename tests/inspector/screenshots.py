@@ -30,7 +30,7 @@ def _one(browser: Browser, url: str, scheme: str, name: str, *, beside: bool) ->
     expect(page.locator("#model")).to_have_value("demo")
     page.check("#with-tools")
     if beside:
-        page.select_option("#beside", "demo")
+        page.fill("#beside", "demo")
         page.uncheck("#with-tools")
     page.fill("#input", "Please think, then call get_weather." if not beside else "Please think it over.")
     page.keyboard.press("Control+Enter")

@@ -1,13 +1,12 @@
 """The page where things go wrong: no key, no answer, no room, and models that write markup."""
 
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.chromium import CHROMIUM
@@ -23,18 +22,6 @@ DONE = [stops(), counts(1, 1)]
 SETTLED = 20_000
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page of its own; nothing may have been wrong with its scripts or against its policy."""
-    errors: list[str] = []
-    opened = browser.new_page(viewport={"width": 1300, "height": 850})
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.on("console", lambda line: errors.append(line.text) if "Security Policy" in line.text else None)
-    yield opened
-    opened.close()
-    assert errors == []
-
-
 def behind(upstream: ChatUpstream) -> Settings:
     return Settings(
         server=Server(watch=5),
@@ -45,8 +32,7 @@ def behind(upstream: ChatUpstream) -> Settings:
 
 def show(page: Page, url: str, model: str) -> None:
     page.goto(url)
-    expect(page.locator(f"#model option[value={model}]")).to_have_count(1)
-    page.select_option("#model", model)
+    page.fill("#model", model)
 
 
 def ask(page: Page, status: str) -> None:
@@ -58,7 +44,7 @@ def ask(page: Page, status: str) -> None:
 def test_a_key_can_be_pasted_where_one_is_needed(page: Page) -> None:
     with serving(Settings(keys=KEYS, server=Server(watch=5))) as url:
         page.goto(url)
-        expect(page.locator("#key")).to_have_attribute("placeholder", "needed here")
+        expect(page.locator("#key")).to_have_attribute("placeholder", "required")
         page.click("#tab-watch")
         expect(page.locator("#watch-state")).to_contain_text("key")
         page.fill("#key", "sk-alice")
@@ -114,7 +100,7 @@ def test_of_two_models_one_may_fail(page: Page) -> None:
     refusal = Status(400, {"error": {"message": "No."}})
     with ChatUpstream([refusal], [says("Yes."), *DONE]) as upstream, serving(behind(upstream)) as url:
         show(page, url, "small")
-        page.select_option("#beside", "tall")
+        page.fill("#beside", "tall")
         page.fill("#input", "Hello!")
         page.keyboard.press("Control+Enter")
         expect(page.locator(".status", has_text="completed")).to_have_count(1, timeout=SETTLED)
@@ -136,7 +122,7 @@ def test_nothing_stands_beyond_the_edge_of_a_narrow_window(page: Page) -> None:
     page.set_viewport_size({"width": 380, "height": 700})
     with ChatUpstream([says("Hello."), *DONE]) as upstream, serving(behind(upstream)) as url:
         show(page, url, "small")
-        page.select_option("#beside", "tall")
+        page.fill("#beside", "tall")
         ask(page, "completed")
         assert page.evaluate("document.documentElement.scrollWidth") <= 380
         page.locator(".events li").first.scroll_into_view_if_needed()
@@ -149,15 +135,15 @@ def test_a_watcher_whose_server_was_started_anew_sees_each_event_once(page: Page
         page.click("#tab-watch")
         expect(page.locator("#watch-state")).to_have_text("live")
         httpx.post(f"{first.url}/responses", json={"model": "demo", "input": "Hi"})
-        expect(page.locator("#turns .finish")).to_have_text("completed")
+        expect(page.locator("#turns .finish")).to_have_text("200 completed")
         assert first.stop() == 0
-        expect(page.locator("#watch-state")).to_contain_text("trying again")
+        expect(page.locator("#watch-state")).to_contain_text("Reconnecting")
     port = str(urlsplit(first.url).port)
     with running("--port", port, "--watch", "5", folder=tmp_path) as second:
         expect(page.locator("#watch-state")).to_have_text("live", timeout=SETTLED)
         expect(page.locator("#turns li")).to_have_count(0)
         httpx.post(f"{second.url}/responses", json={"model": "demo", "input": "Hi"})
-        expect(page.locator("#turns .finish")).to_have_text("completed")
+        expect(page.locator("#turns .finish")).to_have_text("200 completed")
         page.locator("#turns li").click()
         numbers = page.locator("#watched .number").all_text_contents()
         assert numbers == [str(number) for number in range(len(numbers))]

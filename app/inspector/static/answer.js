@@ -1,6 +1,4 @@
-// The answer as it grows: one block for each output item, in the order of its seats.
-
-import { following } from "./following.js";
+// The answer as it grows: one block for each output item, in their order.
 
 const KINDS = {
   message: "message",
@@ -11,8 +9,10 @@ const KINDS = {
 };
 
 export class Answer {
-  constructor(place) {
-    this.place = place;
+  constructor(place, following) {
+    this.items = document.createElement("div");
+    this.items.className = "items";
+    place.append(this.items);
     this.blocks = new Map();
     this.follow = following(place);
   }
@@ -62,7 +62,7 @@ export class Answer {
     if (item.type === "image_generation_call" && /^[\w+/=]+$/.test(item.result ?? "")) {
       const image = document.createElement("img");
       image.src = `data:image/${item.output_format ?? "png"};base64,${item.result}`;
-      image.alt = "what the model drew";
+      image.alt = "image made by the model";
       block.element.append(image);
     }
   }
@@ -76,7 +76,7 @@ export class Answer {
     const text = document.createElement("pre");
     element.append(title, text);
     if (kind === "thought") element.open = true;
-    this.place.append(element);
+    this.items.append(element);
     return { element, text };
   }
 
@@ -93,16 +93,16 @@ export class Answer {
     const note = document.createElement("p");
     note.className = `note ${kind}`;
     note.textContent = text;
-    this.place.append(note);
+    this.items.append(note);
   }
 }
 
-/** What an item says, whatever its type; null where it says nothing in text. */
+/** The text of an item, whatever its type; null if it has none. */
 function textOf(item) {
   if (item.type === "message") return item.content.map((part) => part.text ?? part.refusal ?? "").join("\n");
   if (item.type === "reasoning") {
     const said = [...(item.summary ?? []), ...(item.content ?? [])].map((part) => part.text).join("\n");
-    return said || (item.encrypted_content ? "sealed: only the upstream can read it" : "");
+    return said || (item.encrypted_content ? "encrypted: only the upstream can read it" : "");
   }
   if (item.type === "image_generation_call") return /^[\w+/=]*$/.test(item.result ?? "") ? "" : item.result;
   if (typeof item.arguments === "string") return item.arguments;

@@ -1,26 +1,33 @@
 // One turn on the page: sent from here, or seen passing.
 
 import { Answer } from "./answer.js";
+import { tabs, unique } from "./controls.js";
+import { fold, folded } from "./folded.js";
+import { following } from "./following.js";
 import { eventsOf } from "./sse.js";
 import { Timeline } from "./timeline.js";
 
 const LAST = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
 export class Run {
-  constructor(title) {
+  /** `live`: it is shown as it happens, and what is new is scrolled into sight. */
+  constructor(title, { live = true } = {}) {
     this.element = document.getElementById("run").content.firstElementChild.cloneNode(true);
     this.element.querySelector("h2").textContent = title;
     this.element.classList.add("silent"); // until there is an event
-    this.answer = new Answer(this.#one(".answer"));
-    this.timeline = new Timeline(this.#one(".events"), this.#one(".strip"));
+    const follow = live ? following : () => () => {};
+    this.answer = new Answer(this.#one(".answer"), follow);
+    this.timeline = new Timeline(this.#one(".events"), this.#one(".strip"), follow);
     this.stopping = new AbortController();
     this.first = null;
-    for (const tab of this.element.querySelectorAll(".tabs button")) {
-      tab.addEventListener("click", () => this.#show(tab.dataset.pane));
-    }
+    this.needsKey = false;
+    this.#link();
+    this.showTab = tabs(this.#one(".tabs"), this.element);
+    this.#one(".expand").addEventListener("click", () => this.#expand());
+    new ResizeObserver(() => this.#measure()).observe(this.answer.items);
   }
 
-  /** Send `body`, and tell what comes back. */
+  /** Send `body`, and show what comes back. */
   async send(body, headers) {
     this.began = performance.now();
     this.#state("waiting");
@@ -34,7 +41,7 @@ export class Run {
         for await (const { data } of eventsOf(answer)) {
           if (data !== "[DONE]") this.take(JSON.parse(data), performance.now());
         }
-        if (!this.over) this.#state("cut");
+        if (!this.over) this.#state("cut off");
       } else {
         const response = await answer.json();
         this.answer.whole(response);
@@ -67,8 +74,11 @@ export class Run {
     }
   }
 
-  asked(ask) {
-    this.#one('[data-pane="asked"] pre').textContent = typeof ask === "string" ? ask : JSON.stringify(ask, null, 2);
+  /** What was sent: parts with a title can be folded. */
+  asked(parts) {
+    const place = this.#one('[data-pane="asked"] .json');
+    place.replaceChildren(...parts.flatMap(({ title, value, open }) =>
+      title ? [fold(title, () => folded(value), { open })] : folded(value)));
   }
 
   warn(warnings) {
@@ -80,6 +90,7 @@ export class Run {
   /** The problem that the client got instead of an answer. */
   refuse(status, error) {
     this.over = true;
+    this.needsKey = status === 401;
     this.#state(`${status} ${error.code ?? ""}`);
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify({ error }, null, 2);
     this.answer.refused(error);
@@ -88,10 +99,10 @@ export class Run {
 
   /** How it ended, as the server's log says: not every turn comes to a last event. */
   ended(fields, leftOut) {
-    if (leftOut) this.warn([`${leftOut} events of this turn were too much to be kept.`]);
+    if (leftOut) this.warn([`${leftOut} events of this request were too large to be kept.`]);
     if (this.over) return;
     this.#state(fields.finish);
-    this.#one(".figures").textContent = `all ${ms(fields.duration_ms)}`;
+    this.#one(".figures").textContent = `total ${ms(fields.duration_ms)}`;
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(fields, null, 2);
   }
 
@@ -116,10 +127,10 @@ export class Run {
     const { usage } = response;
     this.took ??= performance.now() - this.began;
     const figures = [
-      this.first === null ? "" : `first word ${ms(this.first)}`,
-      `all ${ms(this.took)}`,
+      this.first === null ? "" : `first token ${ms(this.first)}`,
+      `total ${ms(this.took)}`,
       usage ? `${usage.input_tokens} → ${usage.output_tokens} tokens` : "",
-      usage?.output_tokens_details?.reasoning_tokens ? `${usage.output_tokens_details.reasoning_tokens} thinking` : "",
+      usage?.output_tokens_details?.reasoning_tokens ? `${usage.output_tokens_details.reasoning_tokens} reasoning` : "",
       usage?.estimated ? "estimated" : "",
     ];
     this.#one(".figures").textContent = figures.filter(Boolean).join(" · ");
@@ -127,15 +138,37 @@ export class Run {
 
   #state(text) {
     const place = this.#one(".status");
+    if (place.textContent === text) return; // or a screen reader says it again
     place.textContent = text;
     place.dataset.state = text.split(/[ :]/)[0];
   }
 
-  #show(pane) {
-    for (const tab of this.element.querySelectorAll(".tabs button")) {
-      tab.setAttribute("aria-selected", String(tab.dataset.pane === pane));
+  /** Give tabs and panels the ids that connect them. */
+  #link() {
+    for (const tab of this.element.querySelectorAll("[role=tab]")) {
+      const panel = this.#one(`.pane[data-pane="${tab.dataset.pane}"]`);
+      tab.id = unique("tab");
+      panel.id = unique("panel");
+      tab.setAttribute("aria-controls", panel.id);
+      panel.setAttribute("aria-labelledby", tab.id);
     }
-    for (const section of this.element.querySelectorAll(".pane")) section.hidden = section.dataset.pane !== pane;
+  }
+
+  #show(pane) {
+    this.showTab(this.#one(`[role=tab][data-pane="${pane}"]`));
+  }
+
+  #measure() {
+    const place = this.#one(".answer");
+    const expanded = this.element.classList.contains("expanded");
+    this.#one(".expand").hidden = !expanded && place.scrollHeight <= place.clientHeight + 1;
+  }
+
+  #expand() {
+    const expanded = this.element.classList.toggle("expanded");
+    this.#one(".expand").setAttribute("aria-expanded", String(expanded));
+    this.#one(".expand").textContent = expanded ? "Show less" : "Show the whole answer";
+    this.#measure();
   }
 
   #one(selector) {

@@ -1,12 +1,12 @@
-// Every event on a timeline: its number, the milliseconds since the one before, its lane, its JSON on demand.
+// Every event on a timeline: its number, the milliseconds since the one before, its colour, its JSON on demand.
 
-import { following } from "./following.js";
+import { Listbox } from "./controls.js";
 
 const LANES = 8; // colours; further items begin anew
 const ROWS_AT_ONCE = 400;
 
 export class Timeline {
-  constructor(list, strip) {
+  constructor(list, strip, following) {
     this.list = list;
     this.strip = strip;
     this.events = [];
@@ -14,8 +14,7 @@ export class Timeline {
     this.waiting = [];
     this.began = null;
     this.follow = following(list);
-    list.addEventListener("click", (click) => this.#toggle(click.target.closest("li")));
-    list.addEventListener("keydown", (key) => this.#key(key));
+    this.box = new Listbox(list, { opened: (row) => this.#toggle(row) });
   }
 
   /** One event, at `at` milliseconds of any clock. */
@@ -27,7 +26,7 @@ export class Timeline {
     if (this.waiting.length === 1) requestAnimationFrame(() => this.#draw());
   }
 
-  /** The last thing the stream says. */
+  /** Nothing more comes. */
   end() {
     this.#draw();
   }
@@ -89,37 +88,17 @@ export class Timeline {
   }
 
   #toggle(element) {
-    if (!element?.row) return;
-    this.#choose(element);
     const open = element.nextElementSibling?.classList.contains("raw") ? element.nextElementSibling : null;
     if (open) return open.remove();
     const raw = document.createElement("li");
     raw.className = "raw";
+    raw.setAttribute("role", "presentation");
     const text = document.createElement("pre");
     text.className = "json";
+    text.tabIndex = 0;
     text.textContent = JSON.stringify(element.row.event, null, 2);
     raw.append(text);
     element.after(raw);
-  }
-
-  #choose(element) {
-    this.list.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
-    element.setAttribute("aria-selected", "true");
-    element.scrollIntoView({ block: "nearest" });
-  }
-
-  #key(key) {
-    const rows = [...this.list.querySelectorAll("li[role=option]")];
-    const here = rows.findIndex((row) => row.getAttribute("aria-selected") === "true");
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -rows.length, End: rows.length }[key.key];
-    if (step !== undefined && rows.length) {
-      this.#choose(rows[Math.min(Math.max(here + step, 0), rows.length - 1)]);
-    } else if (key.key === "Enter" && here >= 0) {
-      this.#toggle(rows[here]);
-    } else {
-      return;
-    }
-    key.preventDefault();
   }
 }
 
@@ -129,7 +108,7 @@ function thinned(events) {
   return events.filter((row, index) => index % every === 0 || row.event.output_index === undefined);
 }
 
-/** In a few words, what an event says. */
+/** An event in a few words. */
 function gist(event) {
   if (typeof event.delta === "string") return JSON.stringify(event.delta);
   if (event.item) return [event.item.type, event.item.name, event.item.status].filter(Boolean).join(" · ");

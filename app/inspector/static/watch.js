@@ -1,5 +1,7 @@
-// The last turns that passed through the server, whoever sent them, and each new one as it goes.
+// The last turns of the server, whoever sent them, and each new one as it runs.
 
+import { Listbox } from "./controls.js";
+import { briefly, calledIn } from "./excerpt.js";
 import { Run } from "./run.js";
 import { eventsOf } from "./sse.js";
 
@@ -13,8 +15,10 @@ export class Watch {
     this.place = document.getElementById("watched");
     this.turns = new Map();
     this.shown = null;
-    this.list.addEventListener("click", (click) => this.#choose(click.target.closest("li")));
-    this.list.addEventListener("keydown", (key) => this.#key(key));
+    this.box = new Listbox(this.list, {
+      chosen: (row) => this.#show(row),
+      opened: () => matchMedia("(max-width: 760px)").matches && this.place.scrollIntoView(),
+    });
   }
 
   /** Listen, for as long as the page is there. */
@@ -23,7 +27,7 @@ export class Watch {
     const hearing = (this.hearing = new AbortController());
     while (await this.#hear(hearing.signal).catch(() => true)) {
       if (hearing.signal.aborted) return;
-      this.#say("the connection was lost; trying again …");
+      this.#say("Connection lost. Reconnecting …");
       await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
     if (this.hearing === hearing) this.hearing = null;
@@ -54,7 +58,7 @@ export class Watch {
 
   #forget() {
     this.turns.clear();
-    this.list.replaceChildren();
+    this.box.clear();
   }
 
   #take(type, note) {
@@ -66,10 +70,16 @@ export class Watch {
     const turn = this.turns.get(note.id) ?? this.#add(note);
     if (type === "began") {
       Object.assign(turn, note);
-      if (this.shown?.id === note.id) this.#choose(turn.row);
+      if (this.shown?.id === note.id) this.box.select(turn.row);
     }
-    if (type === "asked") turn.asks.push(note);
+    if (type === "asked") {
+      turn.asks.push(note);
+      turn.said = briefly(note.request);
+    }
     if (type === "failed" && turn.asks.length) turn.asks.at(-1).error = note.error;
+    if (type === "sent") {
+      for (const name of calledIn(note.events)) turn.called.add(name);
+    }
     if (type === "sent") turn.events.push(...note.events.map((event) => ({ event, at: note.at })));
     if (type === "refused") turn.refused = note;
     if (type === "ended") turn.ended = note;
@@ -81,7 +91,7 @@ export class Watch {
     const row = document.createElement("li");
     row.setAttribute("role", "option");
     row.dataset.id = note.id;
-    const turn = { id: note.id, asks: [], events: [], row };
+    const turn = { id: note.id, asks: [], events: [], called: new Set(), said: "", row };
     this.turns.set(note.id, turn);
     this.list.prepend(row);
     return turn;
@@ -89,26 +99,27 @@ export class Watch {
 
   #line(turn) {
     const ended = turn.ended?.fields ?? {};
+    const called = [...turn.called];
     const parts = [
       ["when", turn.when ?? ""],
       ["model", turn.model ?? ""],
-      ["finish", ended.finish ?? "…"],
+      ["finish", finishOf(ended)],
+      ["said", turn.said],
+      ["called", called.length ? `→ ${called.slice(0, 3).join(", ")}${called.length > 3 ? ` +${called.length - 3}` : ""}` : ""],
+      ["tokens", ended.input_tokens === undefined ? "" : `${ended.input_tokens} → ${ended.output_tokens} tokens`],
       ["took", ended.duration_ms === undefined ? "" : `${ended.duration_ms} ms`],
-      ["client", turn.key ?? ""],
-    ];
+      ["client", turn.key === "anyone" ? "" : (turn.key ?? "")],
+    ].filter(([, text]) => text);
     turn.row.dataset.finish = ended.finish ?? "running";
     turn.row.replaceChildren(...parts.map(([name, text]) => Object.assign(document.createElement("span"), { className: name, textContent: text })));
   }
 
-  #choose(row) {
-    const turn = row && this.turns.get(row.dataset.id);
-    if (!turn) return;
-    this.list.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
-    row.setAttribute("aria-selected", "true");
-    this.shown = { id: turn.id, run: new Run(`${turn.model ?? ""} · ${turn.id}`) };
+  #show(row) {
+    const turn = this.turns.get(row.dataset.id);
+    this.shown = { id: turn.id, run: new Run(`${turn.model ?? ""} · ${turn.id}`, { live: !turn.ended }) };
     this.shown.run.began = 0; // events say when they came, from the turn's beginning on
     this.place.replaceChildren(this.shown.run.element);
-    for (const note of turn.asks) this.#follow("asked", note);
+    if (turn.asks.length) this.#follow("asked", turn.asks.at(-1));
     for (const { event, at } of turn.events) this.shown.run.take(event, at);
     if (turn.refused) this.#follow("refused", turn.refused);
     if (turn.ended) this.#follow("ended", turn.ended);
@@ -119,25 +130,30 @@ export class Watch {
     const { run } = this.shown;
     const { asks } = this.turns.get(note.id);
     if ((type === "asked" || type === "failed") && asks.length) {
-      const sent = asks.map(({ upstream, ask, error }) => ({ upstream, ask, error }));
-      run.asked({ request: asks[0].request, ...(sent.length === 1 ? sent[0] : { asks: sent }) });
+      run.asked(partsOf(asks));
+      for (const { warnings } of asks) run.warn(warnings ?? []);
     }
-    if (type === "asked") run.warn(note.warnings ?? []);
     if (type === "sent") for (const event of note.events) run.take(event, note.at);
     if (type === "refused") run.refuse(note.status, note.error);
     if (type === "ended") run.ended(note.fields, note.left_out);
   }
 
-  #key(key) {
-    const rows = [...this.list.children];
-    const here = rows.findIndex((row) => row.getAttribute("aria-selected") === "true");
-    const step = { ArrowDown: 1, ArrowUp: -1 }[key.key];
-    if (step === undefined || !rows.length) return;
-    this.#choose(rows[Math.min(Math.max(here + step, 0), rows.length - 1)]);
-    key.preventDefault();
-  }
-
   #say(text) {
     this.state.textContent = text;
   }
+}
+
+/** What the client sent, folded, and what each upstream was asked. */
+function partsOf(asks) {
+  const sent = { title: ["Client request", `${JSON.stringify(asks[0].request).length} characters`], value: asks[0].request };
+  return [sent, ...asks.flatMap(({ upstream, ask, error }, index) => [
+    { title: [`Upstream request to ${upstream}`], value: ask, open: index === asks.length - 1 },
+    ...(error ? [{ title: [`Error of ${upstream}`], value: error, open: true }] : []),
+  ])];
+}
+
+/** How a turn ended, with the HTTP status if that was not 200. */
+function finishOf({ finish, status, error }) {
+  if (finish === undefined) return "…";
+  return status === undefined ? finish : `${status} ${error ?? finish}`;
 }
