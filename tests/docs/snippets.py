@@ -42,6 +42,8 @@ TABLE: Final = (
     Row("docs/container.md", ("",), r"^PASS  hadolint", "shown"),
     # Compared with the docstring by test_pages.
     Row("docs/how-it-works.md", ("text",), r"^AM Proxy: any", "shown"),
+    # Made from transcripts by tests/docs/http_reference.py.
+    Row("docs/http.md", ("text",), r"^response\.created", "shown"),
     # `make conformance` runs these clients, each in an environment of its own.
     Row("docs/clients.md", ("python",), r"import ChatOpenAI|from pydantic_ai import", "compile"),
     Row("*", ("python",), "", "python"),

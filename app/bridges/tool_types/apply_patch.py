@@ -47,7 +47,7 @@ class PatchOperation(Shape):
 
 
 class ApplyPatchCallItem(ToolItem):
-    """A past call."""
+    """A past call of `apply_patch`."""
 
     type: Literal["apply_patch_call"]
     call_id: str

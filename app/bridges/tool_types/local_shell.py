@@ -46,7 +46,7 @@ class ShellWords(Shape):
 
 
 class LocalShellCallItem(ToolItem):
-    """A past call. Old clients give it an id only."""
+    """A past call of `local_shell`. Old clients give it an id only."""
 
     type: Literal["local_shell_call"]
     call_id: str | None = None

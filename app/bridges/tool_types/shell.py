@@ -50,7 +50,7 @@ class ShellCommands(Shape):
 
 
 class ShellCallItem(ToolItem):
-    """A past call."""
+    """A past call of `shell`."""
 
     type: Literal["shell_call"]
     call_id: str

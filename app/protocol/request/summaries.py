@@ -16,7 +16,7 @@ class ServerItem(Shape):
 
 
 class SummaryItem(ServerItem):
-    """What remains of a conversation, sealed for the server that summed it up."""
+    """A summary of a conversation, encrypted by the server that wrote it."""
 
     left_out: ClassVar[str] = "only the server that summed this conversation up can read it."
     type: Literal["compaction", "compaction_summary"] = "compaction"
