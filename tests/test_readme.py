@@ -97,7 +97,7 @@ def test_the_codex_settings_are_toml_that_points_here() -> None:
 def test_the_configuration_shown_is_a_right_one(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(blocks("toml")[1])
     settings = load({}, {"ALICE_KEY": "a", "DEEPSEEK_API_KEY": "d"}, tmp_path)
-    assert (list(settings.upstreams), list(settings.models)) == (["deepseek", "local"], ["deepseek-v4-flash", "*"])
+    assert (list(settings.upstreams), list(settings.models)) == (["deepseek", "local"], ["deepseek-flash", "*"])
 
 
 def test_every_make_command_exists_and_its_flags_are_flags() -> None:
