@@ -132,7 +132,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
         (
             {"upstream": "http://127.0.0.1:11434/v1/"},
             {},
-            Upstream(base_url="http://127.0.0.1:11434/v1"),
+            Upstream(via="chat", base_url="http://127.0.0.1:11434/v1"),
         ),
         (
             {},
@@ -147,7 +147,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
         (
             {"upstream": "https://y.test", "upstream_key": "literal"},
             {"AM_UPSTREAM": "https://x.test"},
-            Upstream(base_url="https://y.test", api_key=Secret("literal")),
+            Upstream(via="chat", base_url="https://y.test", api_key=Secret("literal")),
         ),
     ],
 )

@@ -148,7 +148,7 @@ def _add_source_flags(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--config", metavar="FILE", help="the configuration (default: config.toml, if there is one)")
     add("--upstream", metavar="URL", help="a chat-completions server that gets every model name")
-    add("--via", metavar="VIA", help="how it is asked: litellm (default), chat or responses")
+    add("--via", metavar="VIA", help="API to use: chat, responses or litellm (default: the one that suits the server)")
     add("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH hides it from `ps`")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from ..application import CurrentApplication
 from ..main import TracingUnavailableError, build_app
 from ..settings import ConfigMistakesError, Server, Settings
+from .given_upstream import settled
 from .logs import configure
 
 log = logging.getLogger("am_proxy")
@@ -29,7 +30,7 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
     They are applied as a whole or not at all: every step that may fail is done before anything is changed.
     """
     try:
-        new = read()
+        new, remarks = await settled(read(), settings)
         application = build_app(new, current.application.shared)
     except ConfigMistakesError as error:
         for mistake in error.mistakes:
@@ -41,6 +42,8 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
     except Exception:
         log.exception("the new configuration cannot be used, and the running configuration is kept")
         return settings
+    for remark in remarks:
+        log.log(logging.WARNING if remark.is_warning else logging.INFO, remark.message)
     await current.swap(application)
     configure(new.server.log_format, new.server.log_level)
     if waiting := _waiting(settings.server, new.server):

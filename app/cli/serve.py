@@ -19,6 +19,7 @@ from ..observers.body_log import WARNING
 from ..settings import Settings
 from ..transports.websocket_guard import WebSocketGuard, socket_options
 from .banner import banner
+from .given_upstream import settled
 from .logs import configure
 from .reload import reload
 from .style import colour_wanted
@@ -51,6 +52,12 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
         print(f"am-proxy: cannot listen on {host} port {port}: {_advice(error)}", file=sys.stderr)
         return 1
     with listener:
+        try:
+            settings, remarks = asyncio.run(settled(settings))
+        except KeyboardInterrupt:
+            return 0
+        for remark in remarks:
+            log.log(logging.WARNING if remark.is_warning else logging.INFO, remark.message)
         try:
             application = build_app(settings)
         except TracingUnavailableError as error:

@@ -95,6 +95,8 @@ def load(
         models=dict(DEMO_MODELS) if bare else tables.models,
         file=sources.file,
         origins={spelled(path): origin for path, origin in sources.origins.items()},
+        given_by=sources.given_by,
+        via_is_open=sources.via_is_open,
         notes=tuple(sources.notes),
     )
 

@@ -13,6 +13,8 @@ from .toml_lines import lines_of
 DEFAULT_FILE = "config.toml"
 GIVEN = "upstream"
 """The name of the upstream that `--upstream` or `AM_UPSTREAM` makes."""
+OPEN = "default; serve asks the server which one suits it"
+"""Where the `via` of that upstream comes from, if none was given."""
 ENVIRONMENT_KEY = "AM_KEY"
 """The variable of the one client key that the environment can hold; also the name of that key."""
 SEAL_KEY = "AM_SEAL_KEY"
@@ -54,6 +56,10 @@ class Sources:
         self.notes: list[str] = []
         self.given: dict[str, object] = {}
         """The upstream that the environment or the flags describe, by the fields of its table."""
+        self.given_by = ""
+        """The flag or variable with its address; empty if there is no such upstream."""
+        self.via_is_open = False
+        """Whether it has no `via`: its server is looked at when the program starts."""
 
     def where(self, path: Path) -> str:
         """The nearest location that is known for a path."""
@@ -213,6 +219,11 @@ class Sources:
                 Mistake(location, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
             )
             return
+        if "via" not in self.given:
+            self.via_is_open = True
+            self.given["via"] = "chat"
+            self.origins[*_GIVEN, "via"] = OPEN
+        self.given_by = location
         upstreams[GIVEN] = self.given
         models["*"] = {"upstream": GIVEN}
         self.locations["models", "*"] = location

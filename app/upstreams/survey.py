@@ -37,7 +37,7 @@ from .model_list import (
 )
 from .short_question import KEY_REFUSED, REDIRECTS, SAYS_NOTHING, Reply, reply_of
 
-__all__ = ["PREFERRED", "ListedModel", "Survey", "list_models", "server_at", "suits", "survey"]
+__all__ = ["PREFERRED", "ListedModel", "Survey", "candidates", "list_models", "server_at", "suits", "survey"]
 
 PREFERRED: Final[tuple[Via, ...]] = ("chat", "responses", "litellm")
 """Ways to ask a server, the preferred one first. Chat completions come first because what a server lacks there is added
@@ -119,7 +119,7 @@ class _Visit:
         self.problem = ""
         self._key = api_key
         self._base_url = base_url
-        self._addresses = _candidates(base_url)
+        self._addresses = candidates(base_url)
         self._server = server_at(base_url)
         self._models: dict[str, ListedModel] = {}
         self._chat: bool | None = None
@@ -229,7 +229,7 @@ def _known(base_url: str) -> Provider | None:
         return None
 
 
-def _candidates(base_url: str) -> list[str]:
+def candidates(base_url: str) -> list[str]:
     """The addresses that may be meant: the given one first."""
     found = [base_url]
     if not _VERSIONED.search(base_url):

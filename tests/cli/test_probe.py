@@ -83,7 +83,7 @@ def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixtu
 def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
     """In a process of its own, as it is for those who use it."""
     with Server(chat=SAYS, responses=responses_script()) as server:
-        ended = run("check", "--probe", "--upstream", server.url, folder=folder)
+        ended = run("check", "--probe", "--upstream", server.url, "--via", "litellm", folder=folder)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (
         ended.stdout

@@ -17,8 +17,8 @@ class SurveyedServer(ChatUpstream):
     chat_path = "/v1/chat/completions"
 
     def __init__(self, pages: Mapping[str, Page], *scripts: Script, other: Status = NO_SUCH_PATH) -> None:
-        self._pages = pages
-        self._other = other
+        self.pages = pages
+        self.other = other
         self._chats: tuple[Script, ...] = scripts or ([],)
         super().__init__(self._steps)
 
@@ -37,7 +37,7 @@ class SurveyedServer(ChatUpstream):
             number = sum(map(self._is_chat, self.asks)) - 1
             script = self._chats[min(number, len(self._chats) - 1)]
             return list(script(ask) if callable(script) else script)
-        page = self._pages.get(ask.path, self._other)
+        page = self.pages.get(ask.path, self.other)
         return [page(ask) if callable(page) else page]
 
     def _is_chat(self, ask: Ask) -> bool:

@@ -1,0 +1,86 @@
+"""The upstream of `--upstream`: its server is looked at once, and the settings are completed with what was found.
+
+Reading the settings needs no network. So `serve`, `doctor` and `check --probe` do this when they start, and a reload
+does it again. A server that is down, slow or wants a key delays them by `WITHIN` seconds at most.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..options import Via
+from ..settings import GIVEN, Settings, Upstream
+
+if TYPE_CHECKING:
+    from ..upstreams.survey import Survey
+
+WITHIN: Final = 2
+"""Seconds that looking at the server may take."""
+PATHS: Final[Mapping[Via, str]] = {"chat": "/chat/completions", "responses": "/responses"}
+"""The path of each way to ask a server directly."""
+_NAMES: Final[Mapping[Via, str]] = {"chat": "chat completions", "responses": "the Responses API"}
+
+
+class Remark(NamedTuple):
+    """What an operator should know about the upstream."""
+
+    message: str
+    is_warning: bool = False
+
+
+async def settled(settings: Settings, before: Settings | None = None) -> tuple[Settings, list[Remark]]:
+    """The settings with the address, `via` and `provider` that suit the server of `--upstream`, and what was found.
+
+    `before` are the settings of the running server: they are kept while that server cannot be looked at.
+    """
+    if not settings.given_by:
+        return settings, []
+    from ..upstreams.survey import candidates, survey  # noqa: PLC0415 — its library takes 0.15 s, and the demo needs none
+
+    given = settings.upstreams[GIVEN]
+    url, key = given.base_url or "", None if given.api_key is None else given.api_key.reveal()
+    found = await survey(url, key, within=WITHIN)
+    if found.problem and before is not None and before.given_by:
+        known = before.upstreams[GIVEN]
+        if known.base_url in candidates(url):
+            via = known.via if settings.via_is_open else given.via
+            message = f"{settings.given_by} {url}: {found.problem} Still using {_NAMES.get(via, via)}."
+            return _with(settings, known.base_url, via, known.provider), [Remark(message, is_warning=True)]
+    return completed(settings, found), _remarks(settings, found)
+
+
+def completed(settings: Settings, found: "Survey") -> Settings:
+    """The settings with what a survey of the server of `--upstream` found. A given `--via` is kept."""
+    given = settings.upstreams[GIVEN]
+    if not settings.via_is_open:
+        return _with(settings, found.base_url, given.via, given.provider)
+    return _with(settings, found.base_url, found.via, found.provider if found.via == "chat" else None)
+
+
+def _with(settings: Settings, base_url: str | None, via: Via, provider: str | None) -> Settings:
+    given = settings.upstreams[GIVEN]
+    values = {name: getattr(given, name) for name in given.model_fields_set}
+    values |= {"base_url": base_url, "via": via, "provider": provider}
+    upstream = Upstream.model_validate({name: value for name, value in values.items() if value is not None})
+    return replace(settings, upstreams={**settings.upstreams, GIVEN: upstream})
+
+
+def _remarks(settings: Settings, found: "Survey") -> list[Remark]:
+    given = settings.upstreams[GIVEN]
+    whose = f"{settings.given_by} {given.base_url}: "
+    via = found.via if settings.via_is_open else given.via
+    lane = _NAMES.get(via, via)
+    remarks = []
+    if found.base_url != given.base_url:
+        remarks.append(
+            Remark(f"{whose}did you mean {found.base_url}? That address answers, so it is used.", is_warning=True)
+        )
+    if found.problem:
+        advice = "; --via changes that." if settings.via_is_open else "."
+        remarks.append(Remark(f"{whose}{found.problem} Using {lane}{advice}", is_warning=True))
+    elif via in found.lacks:
+        other = f" Use --via {found.via}." if found.via not in found.lacks else ""
+        remarks.append(Remark(f"{whose}The server has no {PATHS[via]}.{other}", is_warning=True))
+    else:
+        remarks.append(Remark(f"{whose}using {lane}{f' ({found.server})' if found.server else ''}"))
+    return remarks
