@@ -17,7 +17,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # skipped with a message.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test coverage conformance openapi package build bench soak scan scan-answers bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance openapi package build bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ scan: $(VENV)/.dev ## measure what the largest requests of every shape cost othe
 scan-answers: $(VENV)/.dev ## measure what every kind of answer costs, and its effect on other callers; writes docs/limits.md
 	$(BIN)/python -m tests.support.scan_answers $(ARGS)
 
+docs: $(VENV)/.dev ## build the documentation as a site in the folder site; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml $(ARGS)
+	@echo "open site/index.html in a browser"
+
 bench-peers: $(VENV)/.dev ## install the other bridges that `make bench` measures, each in its own folder
 	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"
 	$(PYTHON) -m venv .cache/bench/llm-rosetta && .cache/bench/llm-rosetta/bin/pip install --quiet llm-rosetta==0.13.0
@@ -91,7 +95,7 @@ node-client: $(VENV)/.dev
 		$(BIN)/python -m tests.conformance.install $(NODE_CLIENT) || echo "the openai package for Node could not be installed"; fi
 
 clean: ## remove everything that make created
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist site
 
 # The command, for any folder. In a checkout the name am_proxy leads to the folder app.
 $(BIN)/am-proxy: $(VENV)/.serve Makefile
