@@ -47,7 +47,7 @@ IN_THE_REQUEST: Final = {
 
 
 CALLERS_KEY_WANTED: Final = (
-    "This model wants your own key of its upstream: send it as `Authorization: Bearer <key>`. "
+    "This model needs your own key for its upstream: send it as `Authorization: Bearer <key>`. "
     "A key of this server is not sent there."
 )
 

@@ -158,8 +158,8 @@ class RequestSealer:
 
     def _too_much(self, path: str) -> ProblemError:
         message = (
-            f"'{path}' cannot be opened: what is sealed in the items of a request may hold {self.most_opened} bytes "
-            "in all when it is opened, and this is more. Send fewer sealed items."
+            f"'{path}' cannot be decrypted: the encrypted items of a request may contain {self.most_opened} bytes "
+            "in total, and these contain more. Send fewer of them."
         )
         return refuse("invalid_value", message, path)
 

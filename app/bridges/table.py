@@ -158,7 +158,7 @@ class BridgeTable:
                 continue
             if not offer.found and (offer.list_path, member.name) in seen:
                 name = member.name.name
-                message = f"'{member.path}' cannot be told apart from another tool: both are named '{name}'."
+                message = f"'{member.path}' cannot be distinguished from another tool: both are named '{name}'."
                 raise refuse("invalid_value", message, member.path)
             seen.add((offer.list_path, member.name))
             self._known[bridged.spec.name] = bridged

@@ -47,13 +47,13 @@ CHARACTERS_PER_TOKEN: Final = 4
 KEPT: Final = 80_000
 """Characters of the user's messages that are kept unchanged in addition to a summary, at most."""
 
-NOTHING_BEFORE: Final = "Before its last step there is nothing that could be summed up."
-TOO_MANY: Final = f"More than {MOST_VERBATIM} items of it would have to be kept to the letter."
+NOTHING_BEFORE: Final = "There is nothing to summarize before its last step."
+TOO_MANY: Final = f"More than {MOST_VERBATIM} of its items would have to be kept unchanged."
 NO_SUMMARY: Final = Problem(
-    code="upstream_error", message="The model was asked to sum the conversation up, and wrote none."
+    code="upstream_error", message="The model was asked to summarize the conversation, and returned no summary."
 )
 NO_SEAL: Final = (
-    "This server cannot sum conversations up: what is left of one is sealed, and its configuration says `seal.when`"
+    "This server cannot summarize conversations: summaries are encrypted, and its configuration has `seal.when`"
     ' = "never".'
 )
 
@@ -125,7 +125,7 @@ def summary_alone(request: CreateResponse, make: Make[TurnT], context: SummaryCo
     if context.sealer is None:
         raise refuse("unsupported_parameter", NO_SEAL, "input")
     if len(request.items) == 1:
-        raise refuse("invalid_value", "'input' holds nothing that could be summed up.", "input")
+        raise refuse("invalid_value", "'input' contains nothing to summarize.", "input")
     inner = make(_asking_for_summary(request, request.items), context.sealer)
     return SummaryTurn(request, inner, context, context.sealer, warnings=inner.warnings)
 

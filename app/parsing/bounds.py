@@ -37,7 +37,7 @@ def within(raw: AnyList, limit: int, path: str, setting: str = "") -> AnyList:
     """The list, which must have at most `limit` entries."""
     if len(raw) <= limit:
         return raw
-    message = f"Invalid value for '{path}': it holds {len(raw)} entries, and at most {limit} are allowed"
+    message = f"Invalid value for '{path}': it contains {len(raw)} entries, and at most {limit} are allowed"
     message += f"{by_setting(setting)}." if setting else "."
     raise refuse("invalid_value", message, path)
 
@@ -50,4 +50,4 @@ def by_setting(setting: str) -> str:
 def too_many_values(where: str, most: int) -> str:
     """The message for JSON that holds more values than are allowed."""
     limit = f"{most} JSON values that are allowed{by_setting('max_json_values')}"
-    return f"Invalid value for '{where}': it holds more than the {limit}."
+    return f"Invalid value for '{where}': it contains more than the {limit}."

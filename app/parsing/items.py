@@ -50,7 +50,7 @@ def parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
         if entries > bounds.max_parts:
             path = f"input[{index}]"
             message = (
-                f"Invalid value for '{path}': up to here the input holds {entries} content parts and other list "
+                f"Invalid value for '{path}': up to here the input contains {entries} content parts and other list "
                 f"entries, and at most {bounds.max_parts} are allowed{by_setting('max_parts')}."
             )
             raise refuse("invalid_value", message, path)

@@ -122,7 +122,7 @@ def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalT
                 pass
             case _:
                 here = f"{path}[{index}].type"
-                message = f"'{here}' is '{part.type[:64]}', but {holder} can hold text only."
+                message = f"'{here}' is '{part.type[:64]}', but {holder} can contain only text."
                 raise refuse("invalid_value", message, here)
     return tuple(texts)
 

@@ -244,7 +244,7 @@ class _ItemReader:
         """Adds an image that the assistant made, in a user message: no server takes images from an assistant."""
         data = (item.model_extra or {}).get("result")
         if not isinstance(data, str) or not data:
-            return [ClientWarning(path, item.type, f"{path} was left out: it holds no image.")]
+            return [ClientWarning(path, item.type, f"{path} was left out: it contains no image.")]
         kind = sniffed_base64(data) or "image/png"
         if not kind.startswith("image/"):
             raise refuse("invalid_value", f"'{path}.result' is not an image in base64.", f"{path}.result")

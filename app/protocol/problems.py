@@ -87,7 +87,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 TOO_LONG_AN_ANSWER: Final = Problem(
-    code="upstream_error", message="The model's server sent more than one answer may hold here (`max_answer_bytes`)."
+    code="upstream_error", message="The model's server sent more than one answer may contain (`max_answer_bytes`)."
 )
 
 

@@ -88,7 +88,7 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
         if share.take(self._arrived - self._counted):
             self._counted = self._arrived
         else:
-            self._refuse(TRY_LATER, "the incomplete messages hold too many bytes")
+            self._refuse(TRY_LATER, "the incomplete messages contain too many bytes")
 
     def _refuse(self, code: int, reason: str) -> None:
         """Ends a connection that has exceeded a limit."""

@@ -36,7 +36,7 @@ from .summary_first import SummaryFirst
 from .turn_protocols import Answer
 from .warning_output import bounded
 
-UNFETCHED: Final = "What this server would fetch is not fetched for a look: it stands here as its address or as a link."
+UNFETCHED: Final = "Images and files that this server would download are shown here as their address or as a link."
 LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
 

@@ -14,7 +14,7 @@ LINE_COST: Final = 64
 
 MOST_VALUES: Final = 250_000
 """JSON values of one event. Each takes memory, however short it is on the wire."""
-TOO_MANY_VALUES: Final = f"an event holds more than {MOST_VALUES} JSON values"
+TOO_MANY_VALUES: Final = f"an event contains more than {MOST_VALUES} JSON values"
 
 _BOM: Final = b"\xef\xbb\xbf"
 

@@ -115,7 +115,7 @@ def test_only_the_last_window_that_opens_is_opened() -> None:
     messages = [message["content"] for message in turn.ask["messages"]]
     assert [text.rpartition("\n")[2] for text in messages] == ["Hi", "The last.", "Yes.", "Hi"]
     assert sentences(turn.warnings) == [
-        "input[101] was left out: only the server that summed this conversation up can read it."
+        "input[101] was left out: only the server that summarized this conversation can read it."
     ]
 
 

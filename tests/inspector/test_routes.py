@@ -112,7 +112,7 @@ def test_a_look_fetches_nothing() -> None:
         with serving(settings) as address:
             answer = httpx.post(f"{address}/inspector/ask", json=body)
         assert answer.status_code == 200
-        assert answer.json()["warnings"][0].startswith("What this server would fetch is not fetched for a look")
+        assert answer.json()["warnings"][0].startswith("Images and files that this server would download")
         assert site.asked == []
 
 

@@ -45,7 +45,7 @@ def test_a_history_with_log_probabilities_is_refused_with_what_to_raise() -> Non
     parse_request(logprobs(1_400))
     assert problem_of(logprobs(1_500)) == Problem(
         code="invalid_value",
-        message="Invalid value for 'body': it holds more than the 250000 JSON values that are allowed "
+        message="Invalid value for 'body': it contains more than the 250000 JSON values that are allowed "
         "(the server's setting 'max_json_values').",
         param="body",
     )
@@ -62,7 +62,7 @@ LIMITED: Final[dict[str, tuple[dict[str, Any], dict[str, int]]]] = {
 def test_a_refusal_names_the_setting_that_bounds_it(setting: str) -> None:
     fields, limits = LIMITED[setting]
     message = problem_of(body(**fields), **limits).message
-    assert message.endswith(f"it holds 3 entries, and at most 2 are allowed (the server's setting '{setting}').")
+    assert message.endswith(f"it contains 3 entries, and at most 2 are allowed (the server's setting '{setting}').")
 
 
 LISTS: Final[dict[str, tuple[Callable[[list[Any]], bytes], str]]] = {
@@ -108,7 +108,7 @@ def test_all_parts_of_a_request_are_counted_together() -> None:
     assert parse_request(given, max_parts=9).items[0].type == "message"
     assert problem_of(given, max_parts=8) == Problem(
         code="invalid_value",
-        message="Invalid value for 'input[2]': up to here the input holds 9 content parts and other list entries, "
+        message="Invalid value for 'input[2]': up to here the input contains 9 content parts and other list entries, "
         "and at most 8 are allowed (the server's setting 'max_parts').",
         param="input[2]",
     )

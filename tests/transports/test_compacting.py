@@ -124,7 +124,7 @@ def test_any_replica_with_the_key_takes_it_up_and_others_say_that_they_cannot() 
         forged = {**output[-1], "encrypted_content": output[-1]["encrypted_content"][:-3] + "AAA"}
         assert went_on(other, [*output[:-1], forged]).status_code == 400
         summary = json.loads(went_on(one, [*output[:-1], forged]).headers["x-am-warnings"])
-    assert summary == ["input[2] was left out: only the server that summed this conversation up can read it."]
+    assert summary == ["input[2] was left out: only the server that summarized this conversation can read it."]
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_an_answer_that_holds_too_much_fails(kind: Any, via: Any, script: list[S
         with serving(settings) as url:
             ask = {"model": "m", "input": "Hi", "stream": stream}
             response = httpx.post(f"{url}/v1/responses", json=ask, timeout=20).text
-    words = "The model's server sent more than one answer may hold here (`max_answer_bytes`)."
+    words = "The model's server sent more than one answer may contain (`max_answer_bytes`)."
     assert words in response
     assert "response.completed" not in response
 

@@ -30,7 +30,7 @@ _URLS: Final = ("image_url", "file_url")
 
 
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
-UNREADABLE_SUMMARY: Final = "only the server that summed this conversation up can read it."
+UNREADABLE_SUMMARY: Final = "only the server that summarized this conversation can read it."
 
 
 class RelayedBody(NamedTuple):

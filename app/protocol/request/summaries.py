@@ -18,7 +18,7 @@ class ServerItem(Shape):
 class SummaryItem(ServerItem):
     """A summary of a conversation, encrypted by the server that wrote it."""
 
-    left_out: ClassVar[str] = "only the server that summed this conversation up can read it."
+    left_out: ClassVar[str] = "only the server that summarized this conversation can read it."
     type: Literal["compaction", "compaction_summary"] = "compaction"
     encrypted_content: str
     id: str | None = None

@@ -71,10 +71,10 @@ def test_a_trigger_is_answered_with_one_item() -> None:
     [
         ([says("Half of"), stops("length")], ("incomplete", ["compaction"], "")),
         ([says("Half of")], ("failed", [], "The model's server ended its answer without saying why: it was cut off.")),
-        ([stops()], ("failed", [], "The model was asked to sum the conversation up, and wrote none.")),
+        ([stops()], ("failed", [], "The model was asked to summarize the conversation, and returned no summary.")),
         (
             [thinks("hm"), says(" \n"), stops()],
-            ("failed", [], "The model was asked to sum the conversation up, and wrote none."),
+            ("failed", [], "The model was asked to summarize the conversation, and returned no summary."),
         ),
         ([says("<think>hm</think>Notes"), stops()], ("completed", ["compaction"], "")),
     ],
@@ -167,5 +167,5 @@ def test_what_was_sealed_elsewhere_is_left_out_aloud() -> None:
         turn = new_turn([user("Do it."), foreign, user("Go on.")], options)
         assert asked(turn) == [("user", "Do it."), ("user", "Go on.")]
         assert sentences(turn.warnings) == [
-            "input[1] was left out: only the server that summed this conversation up can read it."
+            "input[1] was left out: only the server that summarized this conversation can read it."
         ]

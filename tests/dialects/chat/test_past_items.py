@@ -105,4 +105,4 @@ def test_an_image_the_assistant_made_is_shown_to_it_again(data: str, kind: str) 
 def test_an_image_that_is_none_is_refused_and_one_that_is_not_there_left_out() -> None:
     assert refusal({"type": "image_generation_call", "result": "JVBERi0xLjc="}) == ("invalid_value", "input[0].result")
     asked = ask(input=[user("Hi"), {"type": "image_generation_call", "id": "ig_1", "result": None}])
-    assert asked.warnings == ["input[1] was left out: it holds no image."]
+    assert asked.warnings == ["input[1] was left out: it contains no image."]
