@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 import msgspec
@@ -28,6 +29,8 @@ from .settings import Key, Secret
 from .upstreams.breaker import Breaker
 from .upstreams.callers_key import callers_problem, with_callers_errors
 from .upstreams.clocks import Clocks
+from .upstreams.listed_models import Admit, ListedModels
+from .upstreams.model_list import ListedModel
 from .upstreams.port import Addressed, AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
 
 __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
@@ -194,8 +197,10 @@ class Route(NamedTuple):
 class Catalogue:
     """Every model that is served."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, Entry], lists: Mapping[str, ListedModels] = MappingProxyType({})) -> None:
+        """`lists`: what each upstream lists, by its name, where that can be asked."""
         self._entries = dict(entries)
+        self._lists = lists
 
     @property
     def names(self) -> list[str]:
@@ -208,13 +213,39 @@ class Catalogue:
         entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
         return {entry.upstream_name: entry.breaker.state != "closed" for entry in entries}
 
-    def card(self, name: str) -> ModelCard:
-        """The description of a model that is in `names`."""
-        return self._entries[name].card
-
     def names_for(self, caller: Key) -> list[str]:
         """The public names that this caller may use."""
         return [name for name in self.names if self._is_for(caller, name)]
+
+    async def cards_for(self, caller: Key, admit: Admit) -> dict[str, ModelCard]:
+        """The public names that this caller may use, each with its description.
+
+        First the configured ones, then those that the upstream of the wildcard lists. It is asked if `admit` lets it.
+        """
+        cards = {name: self._entries[name].card for name in self.names_for(caller)}
+        entry = self._entries.get(ANY)
+        if entry is None or entry.model is not None:  # every name leads to the same model there
+            return cards
+        listed = {model.name: model for model in await self._listed(entry, caller, admit)}
+        for name in cards:
+            own = self._entries[name]
+            model = listed.get(own.model or name) if own.upstream_name == entry.upstream_name else None
+            if model is not None:
+                cards[name] = own.card.listed(model.context_window, model.takes_images)
+        for name, model in listed.items():
+            if name not in self._entries and caller.may_use(name):
+                cards[name] = entry.card.listed(model.context_window, model.takes_images)
+        return cards
+
+    async def _listed(self, entry: Entry, caller: Key, admit: Admit) -> tuple[ListedModel, ...]:
+        lists = self._lists.get(entry.upstream_name)
+        if lists is None or (caller.is_guest and not entry.passthrough):
+            return ()
+        if not entry.passthrough:
+            return await lists.models(admit)
+        if caller.own is None:
+            return ()
+        return await lists.models(admit, owner=caller.owner, key=caller.own.reveal())
 
     def look_up(self, model: str, caller: Key) -> Entry:
         """The entry of a model. Raises `ProblemError` if there is none that the caller may use."""

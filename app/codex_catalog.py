@@ -34,6 +34,18 @@ class ModelCard(NamedTuple):
     """Its configured options."""
     images: bool = True
     """Whether the model takes images."""
+    listed_window: int | None = None
+    """Its context window according to its server, in tokens. A configured one comes first."""
+
+    @property
+    def context_window(self) -> int | None:
+        """Its context window in tokens, if it is known."""
+        return self.model.context_window or self.listed_window
+
+    def listed(self, context_window: int | None, takes_images: bool | None) -> "ModelCard":  # noqa: FBT001 — as servers say it
+        """The card with what the model's server says, where nothing is configured. None: it does not say."""
+        sees = self.images and (takes_images is not False or self.model.can.vision is True)
+        return self._replace(images=sees, listed_window=context_window)
 
 
 def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
@@ -63,6 +75,6 @@ def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
         entry["default_reasoning_level"] = "medium" if "medium" in efforts else efforts[0]
     if not card.images:
         entry["input_modalities"] = ["text"]  # Codex then sends no images, and its tools return none
-    if card.model.context_window is not None:
-        entry["context_window"] = card.model.context_window
+    if card.context_window is not None:
+        entry["context_window"] = card.context_window
     return entry

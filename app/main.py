@@ -28,10 +28,11 @@ from .transports.middleware import RequestId, on_framework_error, on_problem, on
 from .transports.receiving import Bodies
 from .transports.websocket import PATHS, WebSockets
 from .turns.service import TurnService
+from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_chat import close_connections, warm
 from .upstreams.port import AnyUpstream, Keep
 from .version import VERSION
-from .wiring import build_catalogue, fetcher_of, upstream_of
+from .wiring import build_catalogue, fetcher_of, lists_of, upstream_of
 
 if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher
@@ -62,9 +63,9 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
     upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
-    catalogue = build_catalogue(
-        settings, upstreams, sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes), fetcher
-    )
+    lists = lists_of(settings)
+    sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
+    catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
     metrics, recorder = shared.metrics, shared.recorder
     auth = Auth(settings.keys, settings.server, passthrough=takes_guests(settings))
     tracing = tracing_of(settings)
@@ -86,7 +87,12 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     to_close = AsyncExitStack()
-    closables: list[AnyUpstream | Fetcher | BodyLog | None] = [*upstreams.values(), fetcher, body_log]
+    closables: list[AnyUpstream | ListedModels | Fetcher | BodyLog | None] = [
+        *upstreams.values(),
+        *lists.values(),
+        fetcher,
+        body_log,
+    ]
     for closable in closables:
         if closable is not None:
             to_close.push_async_callback(closable.close)

@@ -1,6 +1,7 @@
 """Builds the upstreams and the catalogue of models from the settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from .catalogue import Catalogue, Entry
@@ -16,6 +17,7 @@ from .settings import Model, Settings, Upstream
 from .upstreams.breaker import Breaker
 from .upstreams.clocks import Clocks
 from .upstreams.demo import Demo
+from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_ask import would_fetch
 from .upstreams.litellm_can import lost_parts
 from .upstreams.litellm_chat import LitellmChat
@@ -45,6 +47,7 @@ def build_catalogue(
     upstreams: Mapping[str, AnyUpstream],
     sealers: Sealers | None = None,
     fetcher: "Fetcher | None" = None,
+    lists: Mapping[str, ListedModels] = MappingProxyType({}),
 ) -> Catalogue:
     """Make an entry for every model of the settings, with its upstreams in order."""
     breakers = {name: _breaker(name, settings) for name in settings.upstreams}
@@ -70,7 +73,20 @@ def build_catalogue(
         others = tuple(entry(model, other) for other in model.upstreams[1:])
         return entry(model, model.upstream, others)
 
-    return Catalogue({name: entries(model) for name, model in settings.models.items()})
+    return Catalogue({name: entries(model) for name, model in settings.models.items()}, lists)
+
+
+def lists_of(settings: Settings) -> dict[str, ListedModels]:
+    """The lists of models of all upstreams whose address is known, by the upstreams' names."""
+    lists = {}
+    for name, upstream in settings.upstreams.items():
+        key = None if upstream.api_key is None else upstream.api_key.reveal()
+        address = upstream.base_url
+        if address is None and (key is not None or upstream.auth == "passthrough"):
+            address = provider_of(upstream.provider).base_url
+        if address is not None:
+            lists[name] = ListedModels(address, key)
+    return lists
 
 
 def _breaker(name: str, settings: Settings) -> Breaker:

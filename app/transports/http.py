@@ -1,7 +1,7 @@
 """The HTTP routes of this server: turns, models, health, and the OpenAPI document."""
 
 from asyncio import to_thread
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -14,7 +14,8 @@ from starlette.types import ASGIApp
 
 from ..catalogue import Catalogue
 from ..codex_catalog import codex_model
-from ..protocol.problems import refuse
+from ..json_text import json_bytes
+from ..protocol.problems import ProblemError, refuse
 from ..settings import Key, Server
 from ..turns.service import TurnService
 from .auth import Auth
@@ -82,9 +83,11 @@ class Http:
     async def list_models(self, request: Request) -> HttpResponse:
         """The models this caller may use; `models`, in addition to `data`, is for Codex."""
         caller = self._caller(request)
-        names = self._catalogue.names_for(caller)
-        models = [codex_model(name, self._catalogue.card(name), priority) for priority, name in enumerate(names)]
-        return JSONResponse({"object": "list", "data": [self._model(name) for name in names], "models": models})
+        cards = await self._catalogue.cards_for(caller, partial(self._admit, caller))
+        request.state.headers = self._limits.headers(caller)  # asking an upstream for its list counts
+        models = [codex_model(name, card, priority) for priority, (name, card) in enumerate(cards.items())]
+        body = {"object": "list", "data": [self._model(name) for name in cards], "models": models}
+        return HttpResponse(json_bytes(body), media_type="application/json")
 
     async def show_model(self, request: Request, name: str) -> HttpResponse:
         """One model."""
@@ -105,6 +108,13 @@ class Http:
         if not self._limits.ready:
             return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         return JSONResponse({"status": "ok"})
+
+    def _admit(self, caller: Key) -> Callable[[], None] | None:
+        """A slot for asking an upstream for its list, as for a turn: what gives it back, or None if there is none."""
+        try:
+            return self._limits.admit(caller).give_back
+        except ProblemError:
+            return None
 
     def _model(self, name: str) -> dict[str, Any]:
         return {"id": name, "object": "model", "created": self._started, "owned_by": "am-proxy"}

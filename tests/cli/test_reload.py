@@ -20,6 +20,7 @@ from tests.support.running import ROOT, surroundings
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, Pause, Step
 from tests.support.servers.steps import Latch
+from tests.support.surveyed_server import SurveyedServer, chats, listing
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 
@@ -104,6 +105,22 @@ def test_other_models_and_other_upstreams_are_there_at_once(tmp_path: Path) -> N
         (line,) = server.reload(config(two.url, "b"))
         assert (line["level"], line["message"]) == ("info", "the configuration was reloaded")
         assert (server.ask("a"), server.ask("b")) == ("model_not_found", "two")
+
+
+def test_the_list_of_an_upstream_is_asked_for_anew(tmp_path: Path) -> None:
+    text = config("URL", '"*"')
+    with SurveyedServer(chats(models=listing("one"))) as one, SurveyedServer(chats(models=listing("two"))) as two:
+        with started(tmp_path, text.replace("URL", one.url)) as server:
+
+            def names() -> list[str]:
+                return [entry["id"] for entry in httpx.get(f"{server.url}/models").json()["data"]]
+
+            assert (names(), names()) == (["one"], ["one"])
+            server.reload(text.replace("URL", two.url))
+            assert (names(), names()) == (["two"], ["two"])
+            server.reload(text.replace("URL", one.url))
+            assert names() == ["one"]
+        assert (len(one.paths), len(two.paths)) == (2, 1)
 
 
 def test_a_stream_that_runs_goes_on_at_its_upstream(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from tests.support.servers import Ask, ChatUpstream, Json, Script, Status, Step
 
-Page = Status | Callable[[Ask], Status]
+Page = Step | Callable[[Ask], Step]
 
 NO_SUCH_PATH: Final = Status(404, {"error": {"message": "Not Found"}})
 REFUSES_EMPTY: Final = Status(400, {"error": {"message": "the body is empty"}})
