@@ -9,19 +9,24 @@ COPY requirements.lock ./
 RUN python -m venv --without-pip /srv/venv \
     && python -m pip --python /srv/venv/bin/python install --require-hashes --no-compile -r requirements.lock \
     && /srv/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /srv/venv/lib
-COPY app ./app
-RUN /srv/venv/bin/python -m compileall -q --invalidation-mode unchecked-hash app
+# As in an installed package: the command am-proxy, and the code under the name am_proxy.
+COPY app ./am_proxy
+RUN /srv/venv/bin/python -m compileall -q --invalidation-mode unchecked-hash am_proxy \
+    && printf '#!/srv/venv/bin/python -P\nimport sys\nfrom am_proxy.__main__ import main\nsys.exit(main())\n' \
+        > /srv/venv/bin/am-proxy \
+    && chmod 755 /srv/venv/bin/am-proxy
 
 FROM python:3.13-slim
 
 ENV PATH=/srv/venv/bin:$PATH \
+    PYTHONPATH=/srv \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     AM_HOST=0.0.0.0 \
     AM_PORT=8080
 WORKDIR /srv
 COPY --from=build /srv/venv /srv/venv
-COPY --from=build /srv/app /srv/app
+COPY --from=build /srv/am_proxy /srv/am_proxy
 COPY LICENSE /srv/LICENSE
 
 # A number, so that Kubernetes can see that it is not root.
@@ -33,5 +38,5 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
 
 # Others can reach a container, so it does not start without a key (AM_KEY, or [[keys]] in a file) or an explicit
 # choice to do without (AM_INSECURE_NO_AUTH=true).
-ENTRYPOINT ["python", "-m", "app"]
+ENTRYPOINT ["am-proxy"]
 CMD ["serve"]

@@ -59,8 +59,8 @@ def test_the_image_runs_as_a_number_that_is_not_root_and_stops_when_asked() -> N
 
 def test_the_image_starts_the_server_only_with_a_key_or_an_explicit_choice(tmp_path: Path) -> None:
     command = [*json.loads(instructions("ENTRYPOINT")[0]), *json.loads(instructions("CMD")[0])]
-    assert command[:3] == ["python", "-m", "app"]
-    assert parse(command[3:]).command == "serve"
+    assert command == ["am-proxy", "serve"]
+    assert parse(command[1:]).command == "serve"
     content = {name: value for name, value in environment().items() if name.startswith("AM_")}
     assert load({}, content | {"AM_KEY": "k"}, tmp_path).server.host == "0.0.0.0"  # noqa: S104 — that is the point
     assert load({}, content | {"AM_INSECURE_NO_AUTH": "true"}, tmp_path).server.insecure_no_auth
