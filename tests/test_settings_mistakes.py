@@ -129,7 +129,7 @@ def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, file: s
         ('provider = "x"\nstream_options = false', 'config.toml:1: upstreams.u: stream_options means nothing here: it is a setting of via = "chat"'),
         ('via = "demo"\napi_key = "k"', 'config.toml:1: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
         ('provider = "Deep Seek"', "config.toml:2: upstreams.u.provider: must be small letters, digits, _ and -"),
-        ('base_url = "localhost:11434"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
+        ('base_url = "localhost:11434"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https:// (did you mean http://localhost:11434/v1?)"),
         ('base_url = "http://x:0"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
         ('base_url = "http://x:port"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
         ('base_url = "http://me:pw@x"', "config.toml:2: upstreams.u.base_url: must not hold a user name or password: use api_key"),

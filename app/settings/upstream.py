@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table, Via
 from ..providers.lookup import SPEAK_CHAT, provider_of
+from .base_urls import base_of
 from .mistakes import did_you_mean
 from .secret import Secret
 from .values import Address, Seconds
@@ -69,6 +70,16 @@ class Upstream(ChatCompat, _UpstreamConnection):
     ids: ResponseIds = "am"
     """Ids of responses and items, and encrypted reasoning. am: with this server's prefix, and the original inside;
     keep: unchanged."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _ends_before_the_path(cls, url: str | None, info: ValidationInfo) -> str | None:
+        """The address is not that of one request, which only litellm's own providers may want."""
+        base, path = base_of(url or "")
+        if base and not (info.data.get("via") == "litellm" and info.data.get("provider")):
+            message = f"must not end with {path} (did you mean {base}?)"
+            raise ValueError(message)
+        return url
 
     @property
     def _sends_any_key(self) -> bool:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from .base_urls import complete_url
 from .secret import Secret
 
 SEAL_KEY_LENGTH: Final = 32
@@ -31,14 +32,12 @@ def _key_name(name: str) -> str:
 
 def _address(url: str) -> str:
     """An upstream's address, without the slash at its end."""
-    wrong = "must be an address that starts with http:// or https://"
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise ValueError(wrong) from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or " " in url or not url.isprintable():
-        raise ValueError(wrong)
+    if not _is_address(url):
+        meant = complete_url(url)
+        message = "must be an address that starts with http:// or https://"
+        message += f" (did you mean {meant}?)" if _is_address(meant) else ""
+        raise ValueError(message)
+    parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
         message = "must not hold a user name or password: use api_key"
         raise ValueError(message)
@@ -46,6 +45,16 @@ def _address(url: str) -> str:
         message = "must end with its path, without ? or #"
         raise ValueError(message)
     return url.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    has_host = parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
+    return has_host and " " not in url and url.isprintable()
 
 
 def _collector(url: str) -> str:
