@@ -120,6 +120,7 @@ class _Visit:
         self._key = api_key
         self._base_url = base_url
         self._addresses = candidates(base_url)
+        self._listed_at = base_url
         self._server = server_at(base_url)
         self._models: dict[str, ListedModel] = {}
         self._chat: bool | None = None
@@ -139,22 +140,21 @@ class _Visit:
 
     async def look(self) -> None:
         """Ask for the list, then at the same time for the paths and for the facts about the models."""
-        entries = None
+        entries, address = None, self._base_url
         first = reply = await self._ask(f"{self._base_url}/models")
         for address in self._addresses:
             if address != self._base_url:
                 reply = await self._ask(f"{address}/models")
             entries = model_entries(reply.body)
             if entries is not None or reply.status in SAYS_NOTHING:
-                self._addresses = [address]
                 break
         if entries is None and reply.status in SAYS_NOTHING:
             self.problem = reply.trouble
-            self._base_url = self._addresses[0] if reply.status in KEY_REFUSED else self._base_url
+            self._base_url = address if reply.status in KEY_REFUSED else self._base_url
             return
         self.answered = True
         if entries is not None:
-            self._base_url = self._addresses[0]
+            self._listed_at = self._base_url = address
         self._models = {model.name: model for model in models_of(entries or ())}
         async with asyncio.TaskGroup() as group:
             if entries:
@@ -165,16 +165,17 @@ class _Visit:
         for address in self._addresses:
             asked = (self._ask(f"{address}/{path}", b"") for path in ("chat/completions", "responses"))
             chat, responses = await asyncio.gather(*asked)
-            self._chat, self._responses = chat.is_there, responses.is_there
-            if self._chat is not False or self._responses is not False:
+            there = self._chat, self._responses = chat.is_there, responses.is_there
+            if True in there or (address == self._listed_at and None in there):
                 self._base_url = address
                 return
+        self._base_url = self._addresses[0]
         self.problem = trouble or "It has neither /chat/completions nor /responses."
 
     async def _find_facts(self, entries: Sequence[Json]) -> None:
         owners = {str(entry.get("owned_by")) for entry in entries}
         self._server = self._server or next((_OWNERS[owner] for owner in owners if owner in _OWNERS), "")
-        root = _AT_THE_END.sub("", self._addresses[0])
+        root = _AT_THE_END.sub("", self._listed_at)
         match self._server:
             case "llama.cpp" if len(self._models) == 1:  # with several it starts one when it is asked for it
                 props = (await self._ask(f"{root}/props")).body

@@ -179,6 +179,7 @@ async def test_models_that_are_all_for_something_else_are_listed_all_the_same() 
             {f"/{name}": page for name, page in {"models": listing("one"), "chat/completions": REFUSES_EMPTY}.items()},
             "",
         ),
+        ("", {"/v1/models": listing("one"), "/chat/completions": REFUSES_EMPTY}, ""),
         ("/openai", {"/openai/v1/models": listing("one"), "/openai/v1/chat/completions": REFUSES_EMPTY}, "/openai/v1"),
         ("", chats(), "/v1"),
         ("", {}, ""),
