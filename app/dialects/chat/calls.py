@@ -17,8 +17,8 @@ import msgspec
 from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
 from ...emitter.whole_calls import Brackets, is_object
 from ...protocol.problems import Problem
+from ..surrogates import SurrogateJoiner, mended, mended_all
 from .provider_state import Fields, state_of_call, without_signature
-from .surrogates import SurrogateJoiner, mended, mended_all
 
 RUN_UPSTREAM: Final = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""

@@ -24,8 +24,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ...emitter.deltas import AnnotationAdded, Delta
+from ..surrogates import mended_all
 from .byte_offsets import ByteOffsets
-from .surrogates import mended_all
 from .usage import count
 
 BLOCK_BEGINS: Final = "begins"

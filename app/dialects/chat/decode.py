@@ -1,5 +1,6 @@
 """Converts the chunks of a chat server to deltas. A field of the wrong type is ignored; an error is reported."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,10 +20,12 @@ from ...emitter.deltas import (
 from ...fetching.media_types import sniffed_base64
 from ...fetching.url_policy import is_data_uri
 from ...protocol.problems import Problem
+from ...protocol.warnings import ClientWarning
+from ..prompt_turn import LeftOut
+from ..surrogates import SurrogateJoiner, mended, mended_all
 from .calls import CallReader
 from .citations import CHUNK_KEYS, Citations, objects
 from .provider_state import reasoning_in_details, state_of_delta
-from .surrogates import SurrogateJoiner, mended, mended_all
 from .think_tags import ThinkTags
 from .usage import IMPOSSIBLE_NUMBER, UsageReader
 
@@ -53,6 +56,12 @@ ONLY_AUDIO: Final = Problem(
     message="The model answered with audio without a transcript. This server returns text: use a model that writes.",
 )
 
+SOUND_LEFT_OUT: Final = LeftOut(
+    "sound_left_out",
+    True,  # noqa: FBT003 — the note's value
+    ClientWarning("output", "sound", "Sound that the model made was left out: no words came with it."),
+)
+
 FAILURES: Final = {"error", "abort", "insufficient_system_resource"}
 """Reasons that are failures. OpenRouter sends them when a model failed, vLLM and DeepSeek when they stopped within an
 answer."""
@@ -71,7 +80,7 @@ class ChunkReader:
         self._refusal = SurrogateJoiner()
         self._calls = CallReader(keeps_state=keeps_state)
         self._usage = UsageReader()
-        self.citations = Citations()
+        self._citations = Citations()
         self.written = 0
         """Characters that the model has written. Usage is estimated from it where the upstream reports none."""
         self._has_plain_reasoning = False
@@ -87,8 +96,17 @@ class ChunkReader:
         return self.written + self._other_bytes
 
     @property
-    def lacks_transcript(self) -> bool:
-        """Whether the model sent audio without a transcript, which cannot be returned."""
+    def citations_left_out(self) -> int:
+        """Citations that cannot be sent."""
+        return self._citations.left_out
+
+    @property
+    def left_out(self) -> Sequence[LeftOut]:
+        """Sound without a transcript, which cannot be returned."""
+        return (SOUND_LEFT_OUT,) if self._lacks_transcript else ()
+
+    @property
+    def _lacks_transcript(self) -> bool:
         return self._has_audio and not self._has_transcript
 
     def read(self, chunk: Any) -> list[Delta]:
@@ -116,8 +134,8 @@ class ChunkReader:
             deltas.append(TextDelta(text))
         if refusal := self._refusal.rest():
             deltas.append(RefusalTextDelta(refusal))
-        deltas += self.citations.rest() + self._calls.rest()
-        return [Broke(ONLY_AUDIO)] if self.lacks_transcript and not self.written else deltas
+        deltas += self._citations.rest() + self._calls.rest()
+        return [Broke(ONLY_AUDIO)] if self._lacks_transcript and not self.written else deltas
 
     def _choice(self, choice: dict[str, Any], chunk: dict[str, Any]) -> list[Delta]:
         delta = choice.get("delta") or choice.get("message")
@@ -125,8 +143,8 @@ class ChunkReader:
             delta = {}
         deltas = self._delta(delta, choice.get("logprobs") if self._logprobs else None)
         is_text = len(delta) == 1 and "content" in delta  # as most are: nothing else needs to be read then
-        if not is_text or self.citations.waiting or CHUNK_KEYS[0] in chunk or CHUNK_KEYS[1] in chunk:
-            deltas += self.citations.read(chunk, delta)
+        if not is_text or self._citations.waiting or CHUNK_KEYS[0] in chunk or CHUNK_KEYS[1] in chunk:
+            deltas += self._citations.read(chunk, delta)
         if not is_text:
             deltas += self._images_and_calls(delta)
         reason = choice.get("finish_reason")
@@ -184,7 +202,7 @@ class ChunkReader:
 
     def _add_text(self, text: str, logprobs: Any) -> list[Delta]:
         self.written += len(text)
-        self.citations.add_text(text)
+        self._citations.add_text(text)
         delta = TextDelta(self._text.add(text), _logprobs(logprobs) if logprobs else [])
         for entry in delta.logprobs:
             self._other_bytes += LOGPROB * (1 + len(entry["top_logprobs"]))
@@ -229,12 +247,12 @@ class ChunkReader:
         self._other_bytes += len(data)
         kind = sniffed_base64(data) or url[5:].partition(";")[0].lower()
         return [
-            *self.citations.end_block(),
+            *self._citations.end_block(),
             ImageWritten(mended(data), kind.removeprefix("image/") if "/" in kind else ""),
         ]
 
     def _call(self, fragment: Any) -> list[Delta]:
-        deltas = self.citations.end_block() + self._calls.read(fragment)
+        deltas = self._citations.end_block() + self._calls.read(fragment)
         self.written += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
         return deltas
 

@@ -1,9 +1,10 @@
 """Converts a prompt to the body of a request to a chat-completions server."""
 
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning
+from ..prompt_turn import Encoded
 from .cache_marks import marked
 from .chat_options import ChatOptions
 from .function_tools import to_tools
@@ -13,15 +14,8 @@ from .roles import alternating, must_alternate
 Json = dict[str, Any]
 
 
-class ChatBody(NamedTuple):
-    """A chat-completions body, and warnings about what was changed or left out of the prompt."""
-
-    body: Json
-    warnings: list[ClientWarning]
-
-
-def encode(prompt: Prompt, *, model: str, options: ChatOptions) -> ChatBody:
-    """The body for this prompt."""
+def encode(prompt: Prompt, model: str, options: ChatOptions) -> Encoded:
+    """The chat-completions body for this prompt."""
     warnings: list[ClientWarning] = []
     messages = to_messages(prompt.entries, give_back_reasoning=options.model.give_back_reasoning)
     if must_alternate(model, options.model.alternating_roles):
@@ -40,7 +34,7 @@ def encode(prompt: Prompt, *, model: str, options: ChatOptions) -> ChatBody:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    return ChatBody(body, warnings)
+    return Encoded(body, warnings)
 
 
 def _sampling(sampling: Sampling) -> Json:

@@ -1,166 +1,19 @@
-"""One turn with a chat server: makes the request body, reads the chunks and returns the events."""
+"""One turn with a chat server."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-from ...emitter.call_register import tool_choice_warnings
-from ...emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
-from ...emitter.emitter import Emitter
-from ...emitter.opening_response import opening_response
-from ...prompt.build import build
-from ...prompt.sealed_state import HIDDEN, seal_for
-from ...protocol.events import Event
-from ...protocol.ids import NewId
-from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
-from ...protocol.request.create_response import ENCRYPTED_REASONING, CreateResponse
-from ...protocol.response import NOTHING_SENT, Identity, Sent, Usage
-from ...protocol.warnings import ClientWarning
-from .ask_length import CHARACTERS_PER_TOKEN, tokens_of
+from ...prompt.nouns import Prompt
+from ..prompt_turn import PromptTurn, Wire
+from .ask_length import tokens_of
 from .chat_options import ChatOptions
 from .decode import ChunkReader
 from .encode import encode
 from .provider_state import FORM
 
 
-class ChatTurn:
-    """The request body for one turn, and the events for each chunk. Raises `ProblemError` for what cannot be sent."""
-
-    def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
-        self,
-        request: CreateResponse,
-        *,
-        model: str,
-        options: ChatOptions,
-        identity: Identity,
-        new_id: NewId,
-        now: Callable[[], int],
-        for_codex: bool = False,
-    ) -> None:
-        built = build(request, rules=options, model=model, state_form=FORM)
-        chat = encode(built.prompt, model=model, options=options)
-        self.ask = chat.body
-        """The request body. Dropped when the answer begins: both may be long."""
-        self._input_tokens = 0
-        """Estimated, until the upstream reports its usage."""
-        self.warnings: Sequence[ClientWarning] = (*built.warnings, *chat.warnings)
-        self._table = built.table
-        self._max_answer_bytes = options.server.max_answer_bytes
-        self._dropped_tools = len(built.table.warnings)
-        self._usage_is_estimated = False
-        seal = seal_for(request, options, model, FORM)
-        self._reader = ChunkReader(
-            think_tags=options.model.think_tags, logprobs=built.prompt.sampling.logprobs, keeps_state=seal is not None
-        )
-        self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
-        self._emitter = Emitter(
-            opening_response(request, id=identity.id, created_at=identity.created_at),
-            tools=self._table,
-            new_id=new_id,
-            now=now,
-            raw_reasoning=options.model.reasoning == "text",
-            for_codex=for_codex,
-            seal=seal,
-        )
-
-    @property
-    def over(self) -> bool:
-        """Whether the last event was returned."""
-        return self._emitter.over
-
-    @property
-    def problem(self) -> Problem | None:
-        """Why it failed."""
-        return self._emitter.problem
-
-    @property
-    def notes(self) -> dict[str, Any]:
-        """Notes for the log: calls against the client's `tool_choice`, estimated usage, what was left out."""
-        notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
-        if self._emitter.ruled_out:
-            notes["ruled_out_calls"] = self._emitter.ruled_out
-        if self._lacks_demanded_call:
-            notes["demanded_call"] = "missing"
-        if self._usage_is_estimated:
-            notes["usage"] = "estimated"
-        if left_out := self._citations_left_out:
-            notes["citations_left_out"] = left_out
-        if self._reader.lacks_transcript:
-            notes["sound_left_out"] = True
-        return notes
-
-    @property
-    def length(self) -> int:
-        """Estimated tokens of the request body. Known until the answer begins."""
-        return tokens_of(self.ask)
-
-    @property
-    def late_warnings(self) -> list[ClientWarning]:
-        """What was left out of the answer. In a streamed answer it is sent in the last event, not in a header."""
-        warnings = tool_choice_warnings(dict.fromkeys(self._emitter.ruled_out), lacks_call=self._lacks_demanded_call)
-        if left_out := self._citations_left_out:
-            details = f"Citations without an address or a place in the text were left out: {left_out}."
-            warnings.append(ClientWarning("output", "citations", details))
-        if self._reader.lacks_transcript:
-            details = "Sound that the model made was left out: no words came with it."
-            warnings.append(ClientWarning("output", "sound", details))
-        return warnings
-
-    @property
-    def _lacks_demanded_call(self) -> bool:
-        """Whether the answer is complete without the call that the client demands. A failed answer has its error."""
-        return self.over and self.problem is None and self._table.lacks_demanded_call
-
-    @property
-    def _citations_left_out(self) -> int:
-        return self._reader.citations.left_out + self._emitter.late_citations
-
-    def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
-        """The first two events, unless they were sent before. The upstream has the request body by now."""
-        self._input_tokens = self.length
-        self.ask = {}
-        return self._emitter.begin(sent)
-
-    def receive(self, chunk: dict[str, Any]) -> list[Event]:
-        """The events for one chunk."""
-        events = self._emitter.feed(self._shown(self._reader.read(chunk)))
-        if self._reader.size > self._max_answer_bytes and not self.over:
-            events += self.fail(TOO_LONG_AN_ANSWER)
-        return events
-
-    def keep_alive(self) -> list[Event]:
-        """A keep-alive event."""
-        return self._emitter.keep_alive()
-
-    def end(self) -> list[Event]:
-        """The last events, after the upstream has closed its stream."""
-        rest = self._shown(self._reader.rest())
-        if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
-            self._usage_is_estimated = True
-            rest.insert(0, UsageReported(self._estimate()))
-        events = self._emitter.feed(rest)
-        return events if self.over else [*events, *self._emitter.end()]
-
-    def fail(self, problem: Problem) -> list[Event]:
-        """The last events of a response that fails because of this problem."""
-        return self._emitter.fail(problem)
-
-    def _shown(self, deltas: list[Delta]) -> list[Delta]:
-        """The deltas for the client. Reasoning that it did not ask for is kept as provider state only."""
-        if not self._hides_reasoning:
-            return deltas
-        return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
-
-    def _estimate(self) -> Usage:
-        output_tokens = -(-self._reader.written // CHARACTERS_PER_TOKEN)
-        total = self._input_tokens + output_tokens
-        return Usage(input_tokens=self._input_tokens, output_tokens=output_tokens, total_tokens=total, estimated=True)
+def _reader(prompt: Prompt, options: ChatOptions, keeps_state: bool) -> ChunkReader:  # noqa: FBT001 — as `Wire` demands
+    return ChunkReader(think_tags=options.model.think_tags, logprobs=prompt.sampling.logprobs, keeps_state=keeps_state)
 
 
-def _wants_reasoning(request: CreateResponse) -> bool:
-    summary = None if request.reasoning is None else request.reasoning.summary
-    return summary is not None or ENCRYPTED_REASONING in request.include
+class ChatTurn(PromptTurn[ChatOptions]):
+    """The request body for one turn, and the events for each chunk."""
 
-
-def _hidden(text: str) -> ProviderStateAdded:
-    """Reasoning as provider state: not shown to the client, and sent back to the upstream that wrote it."""
-    return ProviderStateAdded({HIDDEN: [text]} if text else {})
+    wire = Wire(FORM, encode, _reader, tokens_of)

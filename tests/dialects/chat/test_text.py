@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dialects.chat.surrogates import SurrogateJoiner, mended, mended_all
 from app.dialects.chat.think_tags import ThinkTags
+from app.dialects.surrogates import SurrogateJoiner, mended, mended_all
 from app.emitter.deltas import ReasoningDelta, TextDelta
 
 
