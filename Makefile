@@ -17,7 +17,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # skipped with a message.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test coverage conformance openapi package build bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance openapi package build release release-notes bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ package: $(VENV)/.dev ## install the package from the registry, with pip, pipx a
 
 build: $(VENV)/.dev ## build wheel and sdist into dist, with the locked build backend
 	$(BIN)/python -m hatchling build --clean
+
+release: ## date the unreleased section of the changelog and set the version: make release VERSION=1.2.3
+	@$(PYTHON) -m tests.support.changelog release "$(VERSION)"
+
+release-notes: ## print the section of the changelog for the current version
+	@$(PYTHON) -m tests.support.changelog notes
 
 lint: $(VENV)/.dev ## check style, types, import plan, Dockerfile, workflows, known bad releases
 	$(BIN)/ruff check .
