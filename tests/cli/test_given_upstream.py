@@ -30,6 +30,8 @@ HELLO = [says("Hello"), stops(), counts(7, 5)]
 class Silent(ScriptedUpstream):
     """A server that takes connections and says nothing."""
 
+    takes_empty_bodies = True
+
     def _all_faults(self, ask: object) -> list[str]:  # noqa: ARG002 — it reads nothing
         return []
 
@@ -129,6 +131,8 @@ def test_an_address_without_its_version_is_completed(tmp_path: Path) -> None:
 
 class OnlyResponses(ResponsesUpstream):
     """A server without chat completions."""
+
+    takes_empty_bodies = True
 
     def _all_faults(self, ask: Any) -> list[str]:
         return super()._all_faults(ask) if ask.raw else []

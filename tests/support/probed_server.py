@@ -43,6 +43,8 @@ def responses_script(talks: Sequence[Step] = TEXT_ANSWER, calls: Sequence[Step] 
 class Server(ChatUpstream):
     """A server of several paths, each with its script; all other paths are unknown to it."""
 
+    takes_empty_bodies = True
+
     def __init__(
         self, *, models: Script = (NO_PATH,), chat: Script = (NO_PATH,), responses: Script = (NO_PATH,)
     ) -> None:

@@ -15,6 +15,7 @@ class SurveyedServer(ChatUpstream):
     """A server with a page for each path, which also answers chat completions by its script."""
 
     chat_path = "/v1/chat/completions"
+    takes_empty_bodies = True
 
     def __init__(self, pages: Mapping[str, Page], *scripts: Script, other: Status = NO_SUCH_PATH) -> None:
         self.pages = pages

@@ -21,6 +21,7 @@ class Doing(ScriptedUpstream):
     """A server that does these steps whatever it is asked."""
 
     content_type = "application/json"
+    takes_empty_bodies = True
 
     def _all_faults(self, ask: object) -> list[str]:  # noqa: ARG002 — it reads nothing
         return []

@@ -48,6 +48,10 @@ class ScriptedUpstream:
     speaks_whole = False
     """Whether it may be asked for a whole answer. This server never asks for one, so most scripts refuse it."""
 
+    takes_empty_bodies = False
+    """Whether the script answers requests without a body, such as those of a survey. Other servers refuse them as real
+    servers do, which have no list of models, and do not record them."""
+
     def __init__(self, *scripts: Script) -> None:
         self.scripts: tuple[Script, ...] = scripts or ([],)
         self.asks: list[Ask] = []
@@ -130,6 +134,10 @@ class ScriptedUpstream:
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             while (ask := await self._read_ask(reader)) is not None:
+                if not ask.raw and not self.takes_empty_bodies:
+                    status = 404 if ask.path.endswith("/models") else 400
+                    await self._whole(writer, Status(status, self.error_body(status, "nothing to read")))
+                    continue
                 script = self.scripts[min(len(self.asks), len(self.scripts) - 1)]
                 self.asks.append(ask)
                 if not await self._answer(ask, script, writer):
