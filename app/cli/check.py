@@ -1,90 +1,111 @@
-"""`am-proxy check`: prints the resulting settings, without secrets, and where each value comes from.
+"""`am-proxy check`: prints the settings that are not defaults, without secrets, and where each value comes from.
 
-With `--probe` it tests the upstreams instead.
+Its last line, on stderr, is the verdict. With `--probe` it tests the upstreams instead.
 """
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
-from ..settings import Mistake, Model, Secret, Settings, Upstream, did_you_mean
-from ..upstreams.litellm_chat import providers
+from ..settings import Model, Secret, Settings, Upstream
+from .config_report import verdict
+from .style import colour_wanted, painted
 
-_WIDTH = 44
+_WIDTH: Final = 44
 """The column of the comments."""
 
 
-def check(settings: Settings, *, probed: bool = False, only: str | None = None) -> int:
-    """Print the settings, or the results of a probe of the upstreams (only of `only`, if given).
+class _Row(NamedTuple):
+    text: str
+    origin: str
+    is_default: bool
 
-    Loading the configuration has found all mistakes but one: only litellm knows its providers.
+
+class _Listed(NamedTuple):
+    title: str
+    rows: list[_Row]
+    is_needed: bool = True
+    """Whether it is a part of the configuration even if all its settings are defaults."""
+
+
+def check(settings: Settings, *, probed: bool = False, only: str | None = None, complete: bool = False) -> int:
+    """Print the settings that are not defaults, or all, and the verdict.
+
+    `probed`: print the results of a probe of the upstreams instead (only of `only`, if given).
     """
-    if mistakes := list(_unknown_providers(settings)):
-        print(*mistakes, sep="\n", file=sys.stderr)
-        return 2
-    print(f"# {settings.file or 'no file'}: no errors")
     if probed:
         from .check_probe import probe  # noqa: PLC0415 — loads the server and its HTTP library, which nothing else here needs
 
+        print(verdict(settings), file=sys.stderr)
         return probe(settings, only)
-    print("\n".join(_lines(settings)))
+    for line in _lines(settings, complete=complete, colour=colour_wanted(sys.stdout)):
+        print(line)
+    sys.stdout.flush()
+    print(verdict(settings), file=sys.stderr)
     return 0
 
 
-def _unknown_providers(settings: Settings) -> Iterator[Mistake]:
-    named = {name: each for name, each in settings.upstreams.items() if each.via == "litellm" and each.provider}
-    if not named:
-        return  # and litellm is not loaded, which takes a second or two
-    known = providers()
-    for name, upstream in named.items():
-        if upstream.provider is not None and upstream.provider not in known:
-            path = f"upstreams.{_key(name)}.provider"
-            message = f"litellm knows no provider {upstream.provider!r}{did_you_mean(upstream.provider, known)}"
-            yield Mistake(settings.origins.get(path, ""), path, message)
-
-
-def _lines(settings: Settings) -> Iterator[str]:
+def _lines(settings: Settings, *, complete: bool, colour: bool) -> Iterator[str]:
     """The settings in the form of a configuration."""
+    hidden = 0
+    for title, rows, is_needed in _tables(settings):
+        shown = [row for row in rows if complete or not row.is_default]
+        hidden += len(rows) - len(shown)
+        if shown or is_needed:
+            yield painted(title, "bold", colour=colour)
+            for row in shown:
+                yield f"{row.text:<{_WIDTH}}" + painted(f"# {row.origin}", "dim", colour=colour)
+            yield ""
+    for remark in _remarks(settings, hidden):
+        yield painted(f"# {remark}", "dim", colour=colour)
+
+
+def _remarks(settings: Settings, hidden: int) -> Iterator[str]:
+    if not settings.keys:
+        yield "no keys: everyone who can reach the address may use the server"
+    for name, upstream in settings.upstreams.items():
+        if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
+            yield f"upstreams.{_key(name)}: no api_key is set"
+    if hidden:
+        yield f"{hidden} settings have their default values: am-proxy check --all shows them"
+
+
+def _tables(settings: Settings) -> Iterator[_Listed]:
     origins = settings.origins
-    yield from _table("[server]", "server", settings.server.model_dump(), origins)
+    server, seal = settings.server, settings.seal
+    rows = list(_rows(server.model_dump(), "server", origins, server.model_fields_set))
+    yield _Listed("[server]", rows, is_needed=False)
     # `iter`, since it has a field named `keys`, which dict() would call
-    yield from _table("[seal]", "seal", dict(iter(settings.seal)), origins)
+    rows = list(_rows(dict(iter(seal)), "seal", origins, seal.model_fields_set))
+    yield _Listed("[seal]", rows, is_needed=False)
     for index, key in enumerate(settings.keys):
         path = f"keys[{index}]"
         origin = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")
-        shown = {"name": key.name, "sha256": key.digest.hex()[:8] + "…", "models": list(key.models)}
-        yield from _table("[[keys]]", path, shown, {**origins, f"{path}.sha256": f"set, from {origin}"})
-    if not settings.keys:
-        yield "\n# no keys: everyone who can reach the address may use the server"
-    for kind, rows in (("upstreams", settings.upstreams), ("models", settings.models)):
-        for name, row in rows.items():
+        fields = {"name": key.name, "sha256": key.digest.hex()[:8] + "…", "models": list(key.models)}
+        known = {**origins, f"{path}.sha256": f"set, from {origin}"}
+        given = {name for name in fields if f"{path}.{name}" in known} | {"name"}
+        yield _Listed("[[keys]]", list(_rows(fields, path, known, given)))
+    for kind, tables in (("upstreams", settings.upstreams), ("models", settings.models)):
+        for name, table in tables.items():
             path = f"{kind}.{_key(name)}"
-            shown = {key: value for key, value in row if not isinstance(row, Upstream) or row.takes(key)}
-            if isinstance(row, Model):  # it has one of the two
-                del shown["upstream" if row.upstreams else "upstreams"]
-            yield from _table(f"[{path}]", path, shown, origins)
-    for name, upstream in settings.upstreams.items():
-        if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
-            yield f"\n# upstreams.{_key(name)}: no api_key is set"
+            fields = {key: value for key, value in table if not isinstance(table, Upstream) or table.takes(key)}
+            if isinstance(table, Model):  # it has one of the two
+                del fields["upstream" if table.upstreams else "upstreams"]
+            yield _Listed(f"[{path}]", list(_rows(fields, path, origins, table.model_fields_set)))
 
 
-def _table(title: str, path: str, values: Mapping[str, object], origins: Mapping[str, str]) -> Iterator[str]:
-    yield ""
-    yield title
-    yield from _pairs(values, path, origins)
-
-
-def _pairs(values: Mapping[str, object], path: str, origins: Mapping[str, str]) -> Iterator[str]:
+def _rows(
+    values: Mapping[str, object], path: str, origins: Mapping[str, str], given: Collection[str]
+) -> Iterator[_Row]:
     for name, value in values.items():
         if value is None:
             continue
-        if isinstance(value, BaseModel):  # a nested table: its keys, dotted
-            yield from _pairs({f"{name}.{key}": inner for key, inner in value}, path, origins)
-            continue
-        if isinstance(value, dict):
-            yield from _pairs({f"{name}.{_key(key)}": inner for key, inner in value.items()}, path, origins)
+        if isinstance(value, BaseModel | dict):  # a nested table: its keys, dotted
+            inner = {f"{name}.{_key(key)}": below for key, below in dict(value).items()}
+            yield from _rows(inner, path, origins, set(inner) if name in given else set())
             continue
         origin = origins.get(f"{path}.{name}", "default")
         match value:
@@ -99,7 +120,7 @@ def _pairs(values: Mapping[str, object], path: str, origins: Mapping[str, str]) 
                 line = f"{name} = {int(value)}"
             case _:
                 line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
-        yield f"{line:<{_WIDTH}}# {origin}"
+        yield _Row(line, origin, is_default=name not in given)
 
 
 def _key(name: str) -> str:

@@ -1,11 +1,12 @@
 """Runs the command that the arguments name. Each command is in the module of its name."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..settings import GIVEN, ConfigMistakesError, load
+from .config_report import print_mistakes
 from .parser import parse
 
 
@@ -31,12 +32,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _with_settings(command: str, flags: dict[str, Any]) -> int:
     """Run a command that reads the configuration."""
-    probed, names = flags.pop("probe", False), flags.pop("names", [])
+    probed, complete, names = flags.pop("probe", False), flags.pop("all", False), flags.pop("names", [])
     try:
-        settings = load(flags)
+        settings = load(flags, known_providers=_providers_of_litellm if command == "check" else None)
     except ConfigMistakesError as error:
-        for mistake in error.mistakes:
-            print(mistake, file=sys.stderr)
+        print_mistakes(error)
         return 2
     for note in settings.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -44,7 +44,7 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
     if command == "check":
         from .check import check  # noqa: PLC0415 — as above
 
-        return check(settings, probed=probed, only=upstream)
+        return check(settings, probed=probed, only=upstream, complete=complete)
     if command == "doctor":
         from .doctor import doctor  # noqa: PLC0415 — as above
 
@@ -52,3 +52,10 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
     from .serve import serve  # noqa: PLC0415 — as above
 
     return serve(settings, lambda: load(flags))
+
+
+def _providers_of_litellm() -> Collection[str]:
+    """Loads litellm, which takes a second or two."""
+    from ..upstreams.litellm_chat import providers  # noqa: PLC0415 — as above
+
+    return providers()

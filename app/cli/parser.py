@@ -24,7 +24,8 @@ _SERVE: Final = (
     "overrides the configuration file, which overrides the defaults.",
 )
 _CHECK: Final = (
-    "am-proxy check              # every error, or the settings",
+    "am-proxy check              # every error, or the settings you made",
+    "am-proxy check --all        # also those with their default values",
     "am-proxy check --probe      # which `via` suits each upstream",
 )
 _DOCTOR: Final = (
@@ -73,6 +74,7 @@ def build_parser() -> CommandParser:
     _add_source_flags(serve)
     _add_server_flags(serve)
     check = command("check", "report errors in the configuration, or show the settings", examples=_CHECK)
+    check.add_argument("--all", action="store_true", help="show settings that have their default values too")
     check.add_argument("--probe", action="store_true", help=_PROBE)
     _add_source_flags(check)
     _add_server_flags(check)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -51,26 +51,36 @@ _OTHERS = frozenset({"api_key", "base_url"})
 """With one of these, the key in the environment is not used: it must not be sent to another address."""
 
 
+_STAND_INS = {
+    **dict.fromkeys(("api_key", "keys", "sha256", "value"), "0" * 64),
+    "base_url": "http://unknown.invalid",
+}
+"""Valid values of settings that are often not in the file itself, but in a variable."""
+
+
 def load(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     folder: FilePath = FilePath(),
+    known_providers: Callable[[], Collection[str]] | None = None,
 ) -> Settings:
     """The settings: flags override the environment, the file and the defaults, in this order.
 
     `flags` by their names (`{"port": 9000, "upstream": "http://…"}`, None for one not given); `environ` is the
-    process's own unless given; `folder` is where `config.toml` is looked for. Raises `ConfigMistakesError` with all
-    mistakes; a secret's value is in none of them.
+    process's own unless given; `folder` is where `config.toml` is looked for. `known_providers` returns litellm's
+    providers, which are compared with those of the configuration. Raises `ConfigMistakesError` with all mistakes; a
+    secret's value is in none of them.
     """
     flags = flags or {}
     sources = Sources(os.environ if environ is None else environ, folder)
     named = flags.get("config")
     sources.read_file(named if isinstance(named, str) else None)
     if sources.mistakes and not sources.locations:
-        raise ConfigMistakesError(sources.mistakes)  # without the file, other mistakes would be false
+        raise ConfigMistakesError(sources.mistakes, sources.file)  # without the file, other mistakes would be false
     sources.read_environment()
     sources.read_flags(flags)
     _complete_upstreams(sources)
+    _put_stand_ins(sources)
 
     tables: Tables | None = None
     mistakes: list[Mistake] = []
@@ -82,10 +92,12 @@ def load(
             if not any(path[: len(unknown)] == unknown for unknown in sources.unknown):
                 mistakes.append(_mistake(sources, path, detail))
     mistakes = [*sources.mistakes, *mistakes, *_reference_mistakes(sources)]
+    if known_providers is not None:
+        mistakes += _provider_mistakes(sources, known_providers)
     if tables and not tables.keys and not tables.server.insecure_no_auth and not is_loopback(tables.server.host):
         mistakes.append(Mistake(sources.where(("server", "host")), "server.host", _OPEN_TO_ALL))
     if tables is None or mistakes:
-        raise ConfigMistakesError(sorted(mistakes, key=_reading_order))
+        raise ConfigMistakesError(sorted(mistakes, key=_reading_order), sources.file)
     bare = not tables.models and not tables.upstreams
     return Settings(
         server=tables.server,
@@ -111,6 +123,37 @@ def _complete_upstreams(sources: Sources) -> None:
             sources.origins[*path, setting] = f'provider = "{provider.name}"'
         if provider.key_variable and not _OTHERS & table.keys() and table.get("auth", "key") == "key":
             table["api_key"] = sources.variable(provider.key_variable, (*path, "api_key"))
+
+
+def _put_stand_ins(sources: Sources) -> None:
+    """Replaces what could not be read by a valid value, so that the other mistakes of its table are found too."""
+    for path in sources.unknown:
+        name = next((step for step in reversed(path) if isinstance(step, str)), "")
+        table: Any = sources.data if name in _STAND_INS else None
+        for step in path[:-1]:
+            match table, step:
+                case (dict(), _):
+                    table = table.get(step)
+                case (list(), int()):
+                    table = table[step]
+                case _:
+                    table = None
+        if table is not None:
+            table[path[-1]] = _STAND_INS[name]
+
+
+def _provider_mistakes(sources: Sources, known_providers: Callable[[], Collection[str]]) -> Iterable[Mistake]:
+    known: Collection[str] = ()
+    for name, upstream in _table(sources.data.get("upstreams")).items():
+        path = ("upstreams", name, "provider")
+        provider = _table(upstream).get("provider")
+        by_litellm = _table(upstream).get("via", "litellm") == "litellm" and path not in sources.unknown
+        if not by_litellm or not isinstance(provider, str):
+            continue
+        known = known or known_providers()
+        if provider not in known:
+            message = f'litellm knows no provider "{provider}"{did_you_mean(provider, known)}'
+            yield Mistake(sources.where(path), spelled(path), message)
 
 
 def _reading_order(mistake: Mistake) -> tuple[str, int]:

@@ -37,9 +37,11 @@ class Mistake(NamedTuple):
 class ConfigMistakesError(Exception):
     """Raised by `load` with every mistake of a configuration. It never holds the value of a secret."""
 
-    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+    def __init__(self, mistakes: Sequence[Mistake], file: str | None = None) -> None:
+        """`file` is the file that was read."""
         super().__init__("\n".join(map(str, mistakes)))
         self.mistakes = tuple(mistakes)
+        self.file = file
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

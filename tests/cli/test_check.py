@@ -29,8 +29,6 @@ upstream = "local"
 """
 
 CHECKED = """\
-# config.toml: no errors
-
 [server]
 host = "127.0.0.1"                          # default
 port = 9000                                 # config.toml:2
@@ -131,6 +129,37 @@ apply_patch = true                          # default
 """
 
 
+GIVEN = """\
+[server]
+port = 9000                                 # config.toml:2
+keep_alive = 2.5                            # config.toml:3
+first_payload_wait = 3                      # config.toml:4
+strict = true                               # --strict
+max_items = 7                               # AM_MAX_ITEMS
+
+[seal]
+keys = ["***"]                              # set, from AM_SEAL_KEY
+
+[[keys]]
+name = "alice"                              # config.toml:7
+sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
+
+[upstreams.deepseek]
+provider = "deepseek"                       # config.toml:11
+api_key = "***"                             # set, from file:secret
+
+[upstreams.local]
+base_url = "http://localhost:11434/v1"      # config.toml:15
+
+[models."gpt-4.1"]
+upstream = "local"                          # config.toml:18
+
+# upstreams.local: no api_key is set
+# {hidden} settings have their default values: am-proxy check --all shows them
+"""
+VALID = "config.toml is valid: 2 upstreams, 1 model, 1 key\n"
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to stand in, and no settings in the environment."""
@@ -146,16 +175,43 @@ def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets
     monkeypatch.setenv("ALICE_KEY", "let-alice-in")
     monkeypatch.setenv("AM_SEAL_KEY", "s" * 32)
     monkeypatch.setenv("AM_MAX_ITEMS", "7")
-    assert main(["check", "--strict"]) == 0
+    assert main(["check", "--all", "--strict"]) == 0
     printed = capsys.readouterr()
     assert printed.out == CHECKED
-    assert printed.err == ""
+    assert printed.err == VALID
+    assert main(["check", "--strict"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == GIVEN.format(hidden=CHECKED.count("# default\n"))
+    assert printed.err == VALID
 
 
-def test_what_it_prints_is_a_configuration_again(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("flags", "tables"), [([], []), (["--all"], ["server", "seal"])])
+def test_what_it_prints_is_a_configuration_again(
+    flags: list[str], tables: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *flags]) == 0
+    out, err = capsys.readouterr()
+    printed = tomllib.loads(out)
+    assert (list(printed), printed["models"]["demo"]["upstream"]) == ([*tables, "upstreams", "models"], "demo")
+    assert err == "the configuration is valid: 1 upstream, 1 model, no keys\n"
+    assert ("have their default values: am-proxy check --all shows them" in out) is not bool(flags)
+
+
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ("can = { vision = true }", "can.vision = true                           # config.toml:5\n"),
+        ("can.tools = false", "can.tools = false                           # config.toml:5\n"),
+        ('reasoning = "summary"', 'reasoning = "summary"                       # config.toml:5\n'),
+        ('names = { u = "v" }', 'names.u = "v"                               # config.toml:5\n'),
+    ],
+)
+def test_what_the_file_says_is_shown_even_if_it_is_the_default(
+    table: str, shown: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.toml").write_text(f'[upstreams.u]\nvia = "demo"\n[models.m]\nupstream = "u"\n{table}\n')
     assert main(["check"]) == 0
-    printed = tomllib.loads(capsys.readouterr().out)
-    assert (list(printed), printed["models"]["demo"]["upstream"]) == (["server", "seal", "upstreams", "models"], "demo")
+    assert capsys.readouterr().out.partition("[models.m]\n")[2].splitlines(keepends=True)[1] == shown
 
 
 def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,13 +227,17 @@ def test_mistakes_go_to_stderr_and_the_exit_code_is_2(command: str, capsys: pyte
     assert printed.err.splitlines() == [
         "--log-format: server.log_format: must be one of auto, text, json",
         "--port: server.port: must be a whole number",
+        "2 errors in the configuration",
     ]
 
 
 def test_a_note_is_printed_and_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("AM_HOTS", "::")
     assert main(["check"]) == 0
-    assert capsys.readouterr().err == "note: AM_HOTS is not a setting (did you mean AM_HOST?)\n"
+    assert capsys.readouterr().err.splitlines() == [
+        "note: AM_HOTS is not a setting (did you mean AM_HOST?)",
+        "the configuration is valid: 1 upstream, 1 model, no keys",
+    ]
 
 
 def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,5 +246,43 @@ def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys
     )
     assert main(["check"]) == 2
     assert capsys.readouterr().err == (
-        "config.toml:2: upstreams.it.provider: litellm knows no provider 'deepsek' (did you mean deepseek?)\n"
+        'config.toml:2: upstreams.it.provider: litellm knows no provider "deepsek" (did you mean deepseek?)\n'
+        "1 error in config.toml\n"
     )
+
+
+def test_what_a_variable_lacks_hides_no_other_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "config.toml").write_text("""\
+[[keys]]
+name = "a"
+value = "env:GONE"
+models = 1
+[seal]
+keys = ["env:GONE", "short"]
+[upstreams.typo]
+provider = "deepsek"
+api_key = "env:GONE"
+[upstreams.without_address]
+via = "chat"
+api_key = "${GONE}"
+[upstreams.other]
+via = "responses"
+provider = "openai"
+base_url = "env:GONE"
+[models.m]
+upstream = "typo"
+""")
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "config.toml:3: keys[0].value: the environment variable GONE is not set",
+        "config.toml:4: keys[0].models: must be a list",
+        "config.toml:6: seal.keys[0]: the environment variable GONE is not set",
+        "config.toml:6: seal.keys[1]: must be at least 32 random characters: `openssl rand -hex 32`",
+        'config.toml:8: upstreams.typo.provider: litellm knows no provider "deepsek" (did you mean deepseek?)',
+        "config.toml:9: upstreams.typo.api_key: the environment variable GONE is not set",
+        'config.toml:10: upstreams.without_address: via = "chat" needs a base_url',
+        "config.toml:12: upstreams.without_address.api_key: the environment variable GONE is not set",
+        'config.toml:13: upstreams.other: provider means nothing here: it is a setting of via = "chat" or "litellm"',
+        "config.toml:16: upstreams.other.base_url: the environment variable GONE is not set",
+        "10 errors in config.toml",
+    ]

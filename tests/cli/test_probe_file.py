@@ -40,7 +40,6 @@ def test_every_upstream_of_the_file_is_reported_and_asked_for_its_own_models(
     assert (
         capsys.readouterr().out
         == f"""\
-# config.toml: no errors
 upstreams.demo: not probed, it runs inside this server
 upstreams.far: not probed, without a base_url only litellm finds it
 upstreams.near: {server.url}

@@ -21,8 +21,8 @@ HEAD: Final = """\
 
 AM Proxy reads `config.toml` from the folder it is started in, or the file that `--config` names. Flags override the
 environment, the environment overrides the file, the file overrides the defaults. `am-proxy check` prints every error of
-a configuration with its line, or the resulting settings. Every setting is in
-[config.example.toml](../config.example.toml).
+a configuration with its line, or the resulting settings; with `--all` also those that have their default values. Every
+setting is in [config.example.toml](../config.example.toml).
 
 Any text may contain `${NAME}` or `${NAME:-default}`, replaced from the environment (`$${` is a plain `${`). A whole
 value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (the content of that file, relative to the
