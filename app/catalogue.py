@@ -18,6 +18,7 @@ from .dialects.responses.relay import RelayTurn
 from .dialects.responses.relay_options import RelayOptions
 from .dialects.responses.whole_answer import RelayedObject
 from .off_loop import off_loop
+from .options import SILENT_HINTS
 from .protocol.ids import NewId
 from .protocol.problems import ProblemError, refuse
 from .protocol.request.create_response import CreateResponse
@@ -181,7 +182,7 @@ class Route(NamedTuple):
         """A warning about each setting that the upstream will leave out of this ask."""
         upstream = self.entry.upstream
         dropped = await upstream.dropped(turn.ask) if isinstance(upstream, Knowing) else []
-        names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped)
+        names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped if name not in SILENT_HINTS)
         return [no_effect(name) for name in names]
 
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:

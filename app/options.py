@@ -14,6 +14,8 @@ Hint: TypeAlias = Literal[
 ]
 """A parameter of a request that does not change the answer."""
 HINTS: Final[tuple[Hint, ...]] = get_args(Hint)
+SILENT_HINTS: Final = frozenset(HINTS) - {"service_tier"}
+"""Hints whose loss is no warning. With `service_tier` the client chose a price and a speed."""
 NamedToolChoice: TypeAlias = Literal["name", "required"]
 """How an upstream is asked for a call of one tool: by its name; or by offering that tool alone with the word
 `required`."""

@@ -1,6 +1,6 @@
 """Parameters that this server refuses, ignores with a warning or ignores without one, each with its reason."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any, Final
 
 from ..protocol.problems import refuse
@@ -58,6 +58,17 @@ EFFECTIVE_INCLUDES: Final = frozenset(
         ENCRYPTED_REASONING,  # Codex asks for it always
     }
 )
+INCLUDES_OF_TOOLS: Final = {
+    "code_interpreter_call.outputs": "code_interpreter",
+    "computer_call_output.output.image_url": "computer",
+    "file_search_call.results": "file_search",
+    "web_search_call.action.sources": "web_search",
+    "web_search_call.results": "web_search",
+}
+"""What `include` may ask about calls of a hosted tool, and how the types of this tool begin. Without the tool there are
+no such calls, and nothing is missed."""
+INCLUDE_OF_INPUT: Final = "message.input_image.image_url"
+"""About items of the input, which an answer never contains."""
 
 
 def refuse_steering(raw: dict[str, Any]) -> None:
@@ -94,11 +105,19 @@ def warnings_about(posted: dict[str, Any], known: Container[str], request: Creat
     if posted.get("service_tier", "auto") not in SERVICE_TIERS:
         details = "'service_tier' names a tier that this server does not know."
         warnings.append(ClientWarning("service_tier", "service_tier", details))
+    kinds = [str(tool.get("type")) for tool in request.raw_tools]
     for index, name in enumerate(request.include):
-        if name not in EFFECTIVE_INCLUDES:
+        if not _has_effect_or_is_not_missed(name, kinds):
             path = f"include[{index}]"
             warnings.append(ClientWarning(path, "include", f"'{path}' has no effect on this server."))
     return tuple(warnings)
+
+
+def _has_effect_or_is_not_missed(include: str, kinds: Sequence[str]) -> bool:
+    """`kinds`: the types of the tools that are offered."""
+    if include in INCLUDES_OF_TOOLS:
+        return not any(kind.startswith(INCLUDES_OF_TOOLS[include]) for kind in kinds)
+    return include in EFFECTIVE_INCLUDES or include == INCLUDE_OF_INPUT
 
 
 def _unknown(param: str, details: str) -> ClientWarning:

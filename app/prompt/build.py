@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from ..bridges.base import FunctionSpec
 from ..bridges.choice import Choice
 from ..bridges.table import BridgeTable
+from ..options import SILENT_HINTS
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.tools import Tool
@@ -19,8 +20,6 @@ from .prompt_rules import PromptRules
 from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
 
-SILENTLY_DROPPED: Final = frozenset({"metadata", "prompt_cache_retention"})
-"""Hints without a warning: the response echoes the one, and the other changes what an answer costs, if anything."""
 DEFAULT_TIERS: Final = (None, "auto", "default")
 PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
 
@@ -136,12 +135,12 @@ def _sampling(request: CreateResponse) -> Sampling:
 
 
 def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[ClientWarning]]:
-    """The hints that this upstream takes, and a warning for each other hint that a client could expect to work."""
+    """The hints that this upstream takes, and a warning if a client would miss one of the others."""
     wanted = {name: value for name in Hints.__struct_fields__ if (value := getattr(request, name)) is not None}
     hints = Hints(**{name: value for name, value in wanted.items() if name in taken})
     if wanted.get("service_tier") in DEFAULT_TIERS:
         wanted.pop("service_tier", None)
-    return hints, [no_effect(name) for name in wanted if name not in taken | SILENTLY_DROPPED]
+    return hints, [no_effect(name) for name in wanted if name not in taken | SILENT_HINTS]
 
 
 def _web_search(tool: Tool) -> WebSearch:

@@ -4,6 +4,7 @@ The model's server refuses what strict ones refuse. `make conformance` tries the
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,6 +73,18 @@ def test_it_shows_what_the_model_thinks_and_says(codex: Codex) -> None:
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
     assert [item["text"] for item in ran.items("reasoning")] == ["I weigh it up."]
     assert len(upstream.asks) == 1
+
+
+def test_of_its_usual_request_only_the_hosted_search_is_a_warning(
+    codex: Codex, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It sends `prompt_cache_key` and `client_metadata` every time; their loss changes nothing."""
+    with caplog.at_level("INFO", "am_proxy.turn"), behind(text_turn(DONE)) as (url, _):
+        codex.set_up(url, "coder")
+        ran = codex.run("Do it")
+    [fields] = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
+    left_out = re.compile(r"tools\[\d+\] was left out: its type 'web_search' cannot be offered to this model\.")
+    assert (ran.said, [sentence for sentence in fields["warnings"] if not left_out.fullmatch(sentence)]) == ([DONE], [])
 
 
 def test_it_runs_a_command_and_gives_back_what_that_printed(codex: Codex) -> None:

@@ -137,7 +137,16 @@ def test_deep_schemas_are_read() -> None:
             ["'truncation: auto' has no effect on this server: an input that is too long is an error."],
         ),
         ({"service_tier": "warp"}, ["'service_tier' names a tier that this server does not know."]),
-        ({"include": ["file_search_call.results"]}, ["'include[0]' has no effect on this server."]),
+        ({"include": ["file_search_call.results", "message.input_image.image_url"]}, []),
+        (
+            {"tools": [{"type": "file_search"}], "include": ["file_search_call.results"]},
+            ["'include[0]' has no effect on this server."],
+        ),
+        (
+            {"tools": [{"type": "web_search_preview"}], "include": ["web_search_call.action.sources"]},
+            ["'include[0]' has no effect on this server."],
+        ),
+        ({"include": ["of.tomorrow"]}, ["'include[0]' has no effect on this server."]),
     ],
 )
 def test_what_is_ignored_is_warned_of_where_a_caller_could_miss_it(fields: dict[str, Any], warnings: list[str]) -> None:

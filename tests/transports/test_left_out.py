@@ -59,3 +59,14 @@ def test_a_plain_chat_server_is_told_everything() -> None:
     assert answer.status_code == 200
     assert "x-am-warnings" not in answer.headers
     assert upstream.asks[0].body["verbosity"] == "low"
+
+
+def test_a_hint_that_litellm_leaves_out_is_no_warning() -> None:
+    hints = {"prompt_cache_key": "k", "service_tier": "flex"}
+    with AnthropicUpstream(SCRIPT) as upstream:
+        configured = settings(upstream.url, "anthropic")
+        there = configured.upstreams["there"].model_copy(update={"hints": tuple(hints)})
+        with serving(Settings(upstreams={"there": there}, models=configured.models)) as url:
+            answer = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "Hi", **hints}, timeout=20)
+    assert json.loads(answer.headers["x-am-warnings"]) == ["'service_tier' has no effect on this model."]
+    assert upstream.asks[0].body.keys().isdisjoint(hints)

@@ -64,9 +64,10 @@ def test_warnings_that_no_header_could_hold_are_counted() -> None:
 
 
 def test_a_strict_server_refuses_instead() -> None:
+    hints = {"prompt_cache_key": "k", "safety_identifier": "s", "user": "u", "metadata": {"a": "b"}}
     with serving(Settings(server=Server(strict=True))) as url:
         answer = httpx.post(f"{url}/v1/responses", json=DROPPED)
-        fine = httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": "Hi"})
+        fine = httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": "Hi", **hints})
     assert (answer.status_code, answer.json()) == (
         400,
         {

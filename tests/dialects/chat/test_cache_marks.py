@@ -58,11 +58,10 @@ def test_a_hint_goes_to_those_who_take_it(name: Hint) -> None:
     assert (asked.body[name], asked.warnings) == (HINTS[name], [])
 
 
-def test_hints_that_stay_behind_are_told_of_if_anybody_could_miss_them() -> None:
+def test_of_the_hints_that_are_left_out_only_the_tier_is_a_warning() -> None:
     asked = ask(**{str(name): value for name, value in HINTS.items()})
     assert asked.body.keys().isdisjoint(HINTS)
-    missed = ("prompt_cache_key", "safety_identifier", "service_tier", "user")
-    assert asked.warnings == [f"'{name}' has no effect on this model." for name in missed]
+    assert asked.warnings == ["'service_tier' has no effect on this model."]
 
 
 def test_what_a_model_says_aloud_is_told_as_text() -> None:

@@ -80,10 +80,10 @@ def test_settings_are_asked_for_under_the_names_chat_servers_know(
 
 
 @pytest.mark.parametrize("name", ["user", "prompt_cache_key", "safety_identifier"])
-def test_a_hint_that_is_not_passed_on_is_warned_of(name: str) -> None:
+def test_a_hint_that_is_not_passed_on_is_no_warning(name: str) -> None:
     """Hints change no answer, and many servers refuse them."""
     given: dict[str, Any] = {name: "it"}
-    assert ask(**given) == (BARE, [f"'{name}' has no effect on this model."])
+    assert ask(**given) == (BARE, [])
 
 
 def test_a_service_tier_that_is_not_passed_on_is_warned_of() -> None:
@@ -95,10 +95,7 @@ def test_hints_are_passed_on_where_the_upstream_takes_them() -> None:
     """A setting of the model."""
     options = ChatOptions(hints=frozenset({"service_tier", "user", "metadata"}))
     asked = ask(options, service_tier="flex", user="u", prompt_cache_key="k")
-    assert asked == (
-        {**BARE, "service_tier": "flex", "user": "u"},
-        ["'prompt_cache_key' has no effect on this model."],
-    )
+    assert asked == ({**BARE, "service_tier": "flex", "user": "u"}, [])
 
 
 def test_the_tools_of_the_past_are_declared_where_an_upstream_demands_it() -> None:
