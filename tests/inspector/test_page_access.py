@@ -126,6 +126,7 @@ def test_lists_name_their_active_option(page: Page, url: str) -> None:
     expect(chosen).to_contain_text("completed")
     assert page.get_attribute(".events", "aria-activedescendant") == chosen.get_attribute("id")
     page.click("#tab-watch")
+    expect(page.locator("#turns [role=option]")).not_to_have_count(0)
     page.focus("#turns")
     page.keyboard.press("ArrowDown")
     active = page.get_attribute("#turns", "aria-activedescendant")
