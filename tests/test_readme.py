@@ -117,7 +117,7 @@ def test_every_environment_variable_named_is_a_setting(tmp_path: Path) -> None:
     environ = (
         dict.fromkeys(named - {"AM_CONFIG"}, "1")
         | {"AM_SEAL_KEY": "s" * 32}
-        | {"AM_UPSTREAM": "http://x", "AM_UPSTREAM_VIA": "chat"}
+        | {"AM_UPSTREAM": "http://x", "AM_UPSTREAM_VIA": "chat", "AM_PROVIDER": "vllm"}
     )
     settings = load({}, environ, tmp_path)
     assert (settings.notes, len(settings.origins) >= len(environ)) == ((), True)

@@ -48,7 +48,7 @@ nme = "y"
     assert mistakes(tmp_path, file, {"AM_KEEP_ALIVE": "long", "AM_UPSTREAM_VIA": "chat"}, host="") == [
         "--host: server.host: must be a name without spaces around it and without control characters",
         "AM_KEEP_ALIVE: server.keep_alive: must be a number",
-        "AM_UPSTREAM_VIA: means nothing without --upstream or AM_UPSTREAM",
+        "AM_UPSTREAM_VIA: means nothing without --upstream or --provider",
         "config.toml:1: port: is not a setting here (did you mean server.port?)",
         "config.toml:3: server.prot: is not a setting here (did you mean port?)",
         "config.toml:4: server.strict: must be true or false",
@@ -172,8 +172,8 @@ def test_a_reference_that_leads_nowhere_is_reported_and_nothing_else(tmp_path: P
         ({"AM_CONFIG": "gone.toml"}, {"port": "x"}, ["gone.toml: cannot be read: there is no such file"]),
         ({}, {"port": "x"}, ["--port: server.port: must be a whole number"]),
         ({}, {"via": "chat", "upstream_key": "k"}, [
-            "--upstream-key: means nothing without --upstream or AM_UPSTREAM",
-            "--via: means nothing without --upstream or AM_UPSTREAM",
+            "--upstream-key: means nothing without --upstream or --provider",
+            "--via: means nothing without --upstream or --provider",
         ]),
         ({}, {"upstream": "nowhere"}, ["--upstream: upstreams.upstream.base_url: must be an address that starts with http:// or https://"]),
         ({"AM_KEY": "env:GONE"}, {}, ["AM_KEY: keys[0].value: the environment variable GONE is not set"]),

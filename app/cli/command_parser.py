@@ -73,7 +73,7 @@ class CommandParser(argparse.ArgumentParser):
         flag = word.partition("=")[0]
         names = {name[2:]: name for name in self.flags}
         if len(flag) == _SHORT:
-            near = [name for name in names if name[0] == flag[1]][:1]
+            near = sorted((name for name in names if name[0] == flag[1]), key=len)[:1]
         else:
             near = get_close_matches(flag.lstrip("-"), names, n=1)
         if near:

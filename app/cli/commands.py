@@ -40,7 +40,7 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
         return 2
     for note in settings.notes:
         print(f"note: {note}", file=sys.stderr)
-    upstream = GIVEN if flags["upstream"] else None
+    upstream = GIVEN if flags["upstream"] or flags["provider"] else None
     if command == "check":
         from .check import check  # noqa: PLC0415 — as above
 

@@ -17,6 +17,7 @@ _TOP: Final = (
 )
 _SERVE: Final = (
     "am-proxy serve --config proxy.toml --port 9000",
+    "am-proxy serve --provider groq          # its key is in GROQ_API_KEY",
     "am-proxy serve --upstream https://api.example.com/v1 \\",
     "               --upstream-key env:EXAMPLE_KEY",
     "",
@@ -150,6 +151,7 @@ def _add_source_flags(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--config", metavar="FILE", help="the configuration (default: config.toml, if there is one)")
     add("--upstream", metavar="URL", help="a chat-completions server that gets every model name")
+    add("--provider", metavar="NAME", help="a provider by its name, such as groq; its key is in its usual variable")
     add("--via", metavar="VIA", help="API to use: chat, responses or litellm (default: the one that suits the server)")
     add("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH hides it from `ps`")
 

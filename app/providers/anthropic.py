@@ -125,6 +125,7 @@ CLAUDE: Final = Translation(
 PROVIDERS: Final = (
     Provider(
         name="anthropic",
+        key_variable="ANTHROPIC_API_KEY",
         one_maker=True,
         needs_tools=True,
         error_words=ErrorWords(too_long=("exceed context limit",), quota=("credit balance is too low",)),

@@ -7,6 +7,7 @@ from .provider import Litellm, Provider
 PROVIDERS: Final = (
     Provider(
         name="clarifai",
+        key_variable="CLARIFAI_API_KEY",
         litellm=Litellm(routes_by_name=True),
     ),
 )

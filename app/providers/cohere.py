@@ -52,6 +52,7 @@ PROVIDERS: Final = (
     Provider(
         name="cohere",
         aliases=("cohere_chat",),
+        key_variable="COHERE_API_KEY",
         litellm=Litellm(address=address),
         translation=Translation(drops_strict=True, prepare=prepare),
     ),

@@ -7,6 +7,7 @@ from .provider import Litellm, Provider
 PROVIDERS: Final = (
     Provider(
         name="edenai",
+        key_variable="EDENAI_API_KEY",
         litellm=Litellm(chat_parsers=("EdenAIChatCompletionStreamingHandler",)),
     ),
 )

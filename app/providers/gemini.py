@@ -195,6 +195,7 @@ GEMINI: Final = Translation(
 PROVIDERS: Final = (
     Provider(
         name="gemini",
+        key_variable="GEMINI_API_KEY",
         one_maker=True,
         error_words=ErrorWords(
             too_long=("input token count.{0,60}exceeds", "maximum number of tokens allowed"),

@@ -10,18 +10,23 @@ from . import (
     clarifai,
     cohere,
     cometapi,
+    dashscope,
     databricks,
     deepinfra,
     deepseek,
+    docker_model_runner,
     edenai,
     fireworks_ai,
     gemini,
     gigachat,
+    github,
     github_copilot,
     groq,
     heroku,
+    huggingface,
     llama_cpp,
     lm_studio,
+    minimax,
     mistral,
     moonshot,
     nvidia_nim,
@@ -34,12 +39,14 @@ from . import (
     replicate,
     sagemaker,
     sambanova,
+    sglang,
     snowflake,
     together_ai,
     transformers,
     vertex_ai,
     vllm,
     xai,
+    zai,
 )
 from .provider import Provider
 
@@ -51,18 +58,23 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     *clarifai.PROVIDERS,
     *cohere.PROVIDERS,
     *cometapi.PROVIDERS,
+    *dashscope.PROVIDERS,
     *databricks.PROVIDERS,
     *deepinfra.PROVIDERS,
     *deepseek.PROVIDERS,
+    *docker_model_runner.PROVIDERS,
     *edenai.PROVIDERS,
     *fireworks_ai.PROVIDERS,
     *gemini.PROVIDERS,
     *gigachat.PROVIDERS,
+    *github.PROVIDERS,
     *github_copilot.PROVIDERS,
     *groq.PROVIDERS,
     *heroku.PROVIDERS,
+    *huggingface.PROVIDERS,
     *llama_cpp.PROVIDERS,
     *lm_studio.PROVIDERS,
+    *minimax.PROVIDERS,
     *mistral.PROVIDERS,
     *moonshot.PROVIDERS,
     *nvidia_nim.PROVIDERS,
@@ -75,25 +87,28 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     *replicate.PROVIDERS,
     *sagemaker.PROVIDERS,
     *sambanova.PROVIDERS,
+    *sglang.PROVIDERS,
     *snowflake.PROVIDERS,
     *together_ai.PROVIDERS,
     *transformers.PROVIDERS,
     *vertex_ai.PROVIDERS,
     *vllm.PROVIDERS,
     *xai.PROVIDERS,
+    *zai.PROVIDERS,
 )
 
 SPEAK_CHAT: Final = tuple(provider.name for provider in PROVIDERS if provider.speaks_chat)
 """Providers that may be asked directly, with `via = "chat"`."""
 
-_BY_NAME: Final = {name: provider for provider in PROVIDERS for name in (provider.name, *provider.aliases)}
+BY_NAME: Final = {name: provider for provider in PROVIDERS for name in (provider.name, *provider.aliases)}
+"""Each provider that has a file, by each of its names."""
 
 
 def provider_of(name: str | None) -> Provider:
     """The provider of this name. A provider without a file has all defaults."""
     if name is None:
         return _UNNAMED
-    return _BY_NAME.get(name) or Provider(name=name)
+    return BY_NAME.get(name) or Provider(name=name)
 
 
 _UNNAMED: Final = Provider(name="")

@@ -7,6 +7,7 @@ from .provider import Litellm, Provider
 PROVIDERS: Final = (
     Provider(
         name="ovhcloud",
+        key_variable="OVHCLOUD_API_KEY",
         litellm=Litellm(chat_parsers=("OVHCloudChatCompletionStreamingHandler",)),
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ..options import CallIds, ChatCompat, Format, NamedToolChoice
+from ..options import CallIds, ChatCompat, Format, NamedToolChoice, Via
 from .capabilities import ANYTHING, Capabilities
 
 Json: TypeAlias = dict[str, Any]
@@ -192,7 +192,7 @@ class Provider:
     base_url: str | None = None
     """The address of its chat completions. None: it has none, or each operator has another."""
     key_variable: str | None = None
-    """The environment variable that holds its key. None: it needs none, or it is not asked directly."""
+    """The environment variable that holds its key. None: it needs none, or each operator has other credentials."""
     at_any_address: bool = False
     """Its server speaks chat completions at an address that only the operator knows."""
     prefers_responses: bool = False
@@ -226,6 +226,13 @@ class Provider:
     def speaks_chat(self) -> bool:
         """Whether it may be asked directly, with `via = "chat"`."""
         return self.base_url is not None or self.at_any_address
+
+    @property
+    def usual_via(self) -> Via:
+        """How it is called where nothing else is given."""
+        if self.prefers_responses:
+            return "responses"
+        return "chat" if self.speaks_chat else "litellm"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -70,7 +70,8 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each value comes from, by its path: `{"server.port": "--port", "upstreams.x.api_key": "env:X_KEY"}`."""
     given_by: str = ""
-    """The flag or variable of the upstream named `upstream`: `--upstream` or `AM_UPSTREAM`; empty if there is none."""
+    """The flag or variable with the address of the upstream named `upstream`: `--upstream` or `AM_UPSTREAM`; empty if
+    there is none."""
     via_is_open: bool = False
     """Whether that upstream was given without a `via`, so that its server should be looked at."""
     notes: tuple[str, ...] = ()

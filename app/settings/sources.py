@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
+from .given_provider import complete_from_provider
 from .mistakes import Mistake, Path, did_you_mean, spelled
 from .server import Server
 from .toml_lines import lines_of
 
 DEFAULT_FILE = "config.toml"
 GIVEN = "upstream"
-"""The name of the upstream that `--upstream` or `AM_UPSTREAM` makes."""
+"""The name of the upstream that `--upstream`, `--provider` or their variables make."""
 OPEN = "default; serve asks the server which one suits it"
 """Where the `via` of that upstream comes from, if none was given."""
 ENVIRONMENT_KEY = "AM_KEY"
@@ -31,12 +32,14 @@ _ENVIRONMENT: dict[str, Path] = {
     "AM_UPSTREAM": (*_GIVEN, "base_url"),
     "AM_UPSTREAM_KEY": (*_GIVEN, "api_key"),
     "AM_UPSTREAM_VIA": (*_GIVEN, "via"),
+    "AM_PROVIDER": (*_GIVEN, "provider"),
 }
 _FLAGS: dict[str, Path] = {
     **{name: ("server", name) for name in Server.model_fields},
     "upstream": (*_GIVEN, "base_url"),
     "upstream_key": (*_GIVEN, "api_key"),
     "via": (*_GIVEN, "via"),
+    "provider": (*_GIVEN, "provider"),
 }
 
 
@@ -57,9 +60,9 @@ class Sources:
         self.given: dict[str, object] = {}
         """The upstream that the environment or the flags describe, by the fields of its table."""
         self.given_by = ""
-        """The flag or variable with its address; empty if there is no such upstream."""
+        """The flag or variable with its address; empty if no address was given."""
         self.via_is_open = False
-        """Whether it has no `via`: its server is looked at when the program starts."""
+        """Whether it has no `via` and no provider: its server is looked at when the program starts."""
 
     def where(self, path: Path) -> str:
         """The nearest location that is known for a path."""
@@ -204,12 +207,12 @@ class Sources:
 
     def _serve_given(self) -> None:
         """Adds the upstream of the environment or the flags, for every model name that the file does not have."""
-        if "base_url" not in self.given:
+        if not self.given.keys() & {"base_url", "provider"}:
             for field in self.given:
                 location = self.where((*_GIVEN, field))
-                self.mistakes.append(Mistake(location, "", "means nothing without --upstream or AM_UPSTREAM"))
+                self.mistakes.append(Mistake(location, "", "means nothing without --upstream or --provider"))
             return
-        location = self.where((*_GIVEN, "base_url"))
+        location = self.where((*_GIVEN, "base_url" if "base_url" in self.given else "provider"))
         upstreams = self.data.setdefault("upstreams", {})
         models = self.data.setdefault("models", {})
         if not isinstance(upstreams, dict) or not isinstance(models, dict):
@@ -219,11 +222,18 @@ class Sources:
                 Mistake(location, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
             )
             return
-        if "via" not in self.given:
+        if "base_url" in self.given:
+            self.given_by = location
+        if "provider" in self.given:
+            origins, problem = complete_from_provider(self.given, self.environ)
+            self.origins.update({(*_GIVEN, field): origin for field, origin in origins.items()})
+            if problem:
+                self.unknown.add(_GIVEN)
+                self.mistakes.append(Mistake(self.where((*_GIVEN, "provider")), "", problem))
+        elif "via" not in self.given:
             self.via_is_open = True
             self.given["via"] = "chat"
             self.origins[*_GIVEN, "via"] = OPEN
-        self.given_by = location
         upstreams[GIVEN] = self.given
         models["*"] = {"upstream": GIVEN}
         self.locations["models", "*"] = location

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import check
+from app.cli import commands
 from app.settings import Settings, load
 from app.settings.mistakes import ConfigMistakesError
 from tests.support.providers import changed
@@ -88,8 +88,11 @@ def test_check_shows_what_is_known_of_it_and_does_not_load_litellm(
     def refuse() -> None:
         raise AssertionError
 
-    monkeypatch.setattr(check, "providers", refuse)
-    assert check.check(settings(tmp_path, GROQ, GROQ_API_KEY=KEY)) == 0
+    monkeypatch.setattr(commands, "_providers_of_litellm", refuse)
+    (tmp_path / "config.toml").write_text(GROQ + ANY_MODEL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GROQ_API_KEY", KEY)
+    assert commands.run(["check"]) == 0
     shown = capsys.readouterr().out
     assert 'base_url = "https://api.groq.com/openai/v1" # provider = "groq"' in shown
     assert re.search(r'^api_key = "\*\*\*" +# set, from env:GROQ_API_KEY$', shown, re.MULTILINE)
@@ -161,7 +164,7 @@ from tests.support.script import says, stops
 from tests.support.serving import serving
 
 with ChatUpstream([says("Hi"), stops("stop")]) as server:
-    lookup._BY_NAME["groq"] = replace(lookup.provider_of("groq"), base_url=server.url)
+    lookup.BY_NAME["groq"] = replace(lookup.provider_of("groq"), base_url=server.url)
     settings = load({{}}, {{"GROQ_API_KEY": "{KEY}"}}, Path({str(tmp_path)!r}))
     with serving(settings) as url:
         answer = httpx.post(f"{{url}}/v1/responses", json={{"model": "m", "input": "Hi"}}, timeout=20)

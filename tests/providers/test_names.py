@@ -17,6 +17,7 @@ A_NAME: Final = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, NAMES))})(?!
 ALLOWED: Final = {
     "cli/banner.py": "the import of OpenAI's library in an example",
     "cli/init.py": "examples that are shown to a person, and what is written if they answer nothing",
+    "cli/parser.py": "an example in the help",
     "observers/redaction.py": "how keys begin, whoever made them",
     "settings/upstream.py": "an example in the message of a mistake",
     "transports/hosts.py": "names of headers of the OpenAI API",

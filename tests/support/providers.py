@@ -10,7 +10,7 @@ from app.providers import lookup
 
 def changed(name: str, **changes: Any) -> AbstractContextManager[Any]:
     """Other values for these fields of the provider."""
-    return patch.dict(lookup._BY_NAME, {name: replace(lookup.provider_of(name), **changes)})
+    return patch.dict(lookup.BY_NAME, {name: replace(lookup.provider_of(name), **changes)})
 
 
 def openai_is_here(host: str = "127.0.0.1") -> AbstractContextManager[Any]:

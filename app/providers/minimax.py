@@ -1,0 +1,14 @@
+"""MiniMax. Its models write their thoughts into the text, in `<think>` tags."""
+
+from typing import Final
+
+from .provider import Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="minimax",
+        base_url="https://api.minimax.io/v1",
+        key_variable="MINIMAX_API_KEY",
+        one_maker=True,
+    ),
+)

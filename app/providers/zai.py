@@ -1,0 +1,14 @@
+"""Z.ai: the GLM models."""
+
+from typing import Final
+
+from .provider import Provider
+
+PROVIDERS: Final = (
+    Provider(
+        name="zai",
+        base_url="https://api.z.ai/api/paas/v4",
+        key_variable="ZAI_API_KEY",
+        one_maker=True,
+    ),
+)

@@ -1,0 +1,141 @@
+"""docs/providers.md: each command leads where the page says, and each provider has one."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from app.__main__ import main
+from app.cli.parser import parse
+from app.providers.lookup import BY_NAME, PROVIDERS
+from app.settings import GIVEN, load
+from app.upstreams.litellm_chat import load as load_litellm
+from tests.support.running import ROOT
+
+PAGE: Final = (ROOT / "docs" / "providers.md").read_text()
+KEY: Final = "a-key-of-nobody"
+
+
+class Recipe(NamedTuple):
+    """One row of the tables of commands."""
+
+    command: str
+    variable: str
+    via: str
+    model: str
+
+    @property
+    def flags(self) -> list[str]:
+        """After `am-proxy serve`."""
+        return shlex.split(self.command)[2:]
+
+    @property
+    def provider(self) -> str:
+        """The value of `--provider`, if it is given."""
+        return str(parse(["serve", *self.flags]).provider or "")
+
+
+def recipes() -> Iterator[Recipe]:
+    """The rows of both tables: of providers, and of servers without a key."""
+    chapter = PAGE.partition("## One command each\n")[2].partition("\n## ")[0]
+    for cells in re.findall(r"^\| .* \|$", chapter, re.MULTILINE):
+        _, command, *others = (cell.strip() for cell in cells.strip("|").split(" | "))
+        if command.startswith("`"):
+            *variable, via, model = (cell.strip("`") for cell in others)
+            yield Recipe(command.strip("`"), "".join(variable), via, model)
+
+
+RECIPES: Final = list(recipes())
+
+
+def ids(recipe: Recipe) -> str:
+    """The id of a case."""
+    return recipe.provider or recipe.flags[1]
+
+
+every = pytest.mark.parametrize("recipe", RECIPES, ids=ids)
+
+
+@every
+def test_check_accepts_the_command_with_the_key_alone(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for known in PROVIDERS:
+        if known.key_variable:
+            monkeypatch.delenv(known.key_variable, raising=False)
+    if named := re.search(r"env:(\w+)", recipe.command):
+        monkeypatch.setenv(named[1], KEY)
+    if recipe.variable.isupper():
+        monkeypatch.setenv(recipe.variable, KEY)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", *recipe.flags]) == 0, capsys.readouterr().err
+
+
+@every
+def test_the_command_leads_to_the_address_of_the_provider_in_the_way_that_the_row_says(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    flags = vars(parse(["serve", *recipe.flags]))
+    named = re.search(r"env:(\w+)", recipe.command)
+    environ = dict.fromkeys([named[1]] if named else [], KEY)
+    if recipe.variable.isupper():
+        environ[recipe.variable] = KEY
+    upstream = load(flags, environ, tmp_path).upstreams[GIVEN]
+    if not recipe.provider:
+        assert upstream.base_url == flags["upstream"]
+        assert recipe.via in (flags["via"], "the one that suits it")
+        return
+    known = BY_NAME[recipe.provider]
+    assert upstream.via == recipe.via
+    assert recipe.variable == (known.key_variable or recipe.variable)
+    assert bool(upstream.api_key) == bool(known.key_variable)
+    if recipe.via != "litellm":
+        assert upstream.base_url == known.base_url or known.at_any_address
+
+
+def test_no_key_of_another_row_is_needed() -> None:
+    variables = [each.variable for each in RECIPES if each.variable.isupper()]
+    assert len(variables) == len(set(variables)) > 20
+
+
+UNDER_OTHER_NAMES: Final = {
+    "azure": "the address of its Responses API",
+    "bedrock_mantle": "bedrock",
+    "hosted_vllm": "vllm",
+    "llamafile": "llama_cpp",
+    "ollama_chat": "ollama",
+    "sagemaker_nova": "sagemaker",
+    "github_copilot": "its own login, which litellm does with a browser",
+}
+"""Providers that the page does not name, and what to choose instead."""
+
+
+def test_each_provider_that_has_a_file_can_be_chosen_on_the_page() -> None:
+    named = {each.provider for each in RECIPES} | set(re.findall(r"`([a-z0-9_]+)`", PAGE))
+    missing = [each.name for each in PROVIDERS if not {each.name, *each.aliases} & named]
+    assert sorted(missing) == sorted(UNDER_OTHER_NAMES)
+
+
+@every
+def test_the_model_is_one_of_those_that_litellm_lists_for_the_provider(recipe: Recipe) -> None:
+    """An update of litellm shows which names are out of date."""
+    known = BY_NAME.get(recipe.provider)
+    if known is None or not (known.key_variable or known.litellm.own_credentials):
+        return
+    models = load_litellm().model_cost
+    listed = {name for name, facts in models.items() if _is_of(known.name, facts.get("litellm_provider", ""))}
+    if len(listed) > FEW:
+        names = listed & {recipe.model, f"{known.name}/{recipe.model}"}
+        assert names
+        assert all(models[name].get("deprecation_date", "9999") > "2026-12" for name in names)
+
+
+def _is_of(name: str, listed_as: str) -> bool:
+    return re.fullmatch(rf"{name}(_chat|_converse|-.*)?", listed_as) is not None
+
+
+FEW: Final = 5
+"""A list of so many models is not that of a provider's own models for chat."""
