@@ -1,6 +1,8 @@
 """The form of the page: which model, which key, and what is wrong with what was typed."""
 
+import signal
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -8,9 +10,10 @@ from playwright.sync_api import Page, expect
 from app.settings import Key, Model, Settings, Upstream
 from app.version import VERSION
 from tests.support.chromium import CHROMIUM
+from tests.support.running import running
 from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.support.surveyed_server import SurveyedServer, chats, listing
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 KEYS = (Key(name="alice", digest=sha256(b"sk-alice").digest()),)
@@ -21,6 +24,11 @@ SETTLED = 20_000
 def bubble(page: Page, selector: str) -> str:
     """What the browser says is wrong with a field."""
     return str(page.eval_on_selector(selector, "field => field.validationMessage"))
+
+
+def suggested(page: Page) -> list[str]:
+    """The models that the field suggests."""
+    return list(page.locator("#models option").evaluate_all("all => all.map(each => each.value)"))
 
 
 def focused(page: Page) -> str:
@@ -36,28 +44,58 @@ def completed(page: Page) -> None:
     expect(page.locator(".status").first).to_have_text("completed", timeout=SETTLED)
 
 
-def test_a_model_that_no_list_names_can_be_typed(page: Page) -> None:
-    with ChatUpstream(DONE) as upstream:
+def test_behind_a_wildcard_the_upstreams_models_are_suggested_and_others_can_be_typed(page: Page) -> None:
+    with SurveyedServer(chats(models=listing("tiny", "qwen3-coder:30b")), DONE) as upstream:
         settings = Settings(
-            upstreams={"local": Upstream(via="chat", base_url=upstream.url)}, models={"*": Model(upstream="local")}
+            upstreams={"local": Upstream(via="chat", base_url=f"{upstream.root}/v1")},
+            models={"*": Model(upstream="local")},
         )
         with serving(settings) as url:
             page.goto(url)
+            expect(page.locator("#model")).to_have_value("tiny")
+            assert suggested(page) == ["tiny", "qwen3-coder:30b"]
             page.fill("#model", "org/some-model:7b")
             send(page)
             completed(page)
-        assert [each.body["model"] for each in upstream.asks if each.body] == ["org/some-model:7b"]
+        assert [each.body["model"] for each in upstream.asks if each.raw] == ["org/some-model:7b"]
 
 
 def test_known_models_are_suggested_and_the_first_is_filled_in(page: Page) -> None:
     with serving(Settings(models={name: Model(upstream="demo") for name in ("small", "tall")})) as url:
         page.goto(url)
         expect(page.locator("#model")).to_have_value("small")
-        known = page.locator("#models option").evaluate_all("all => all.map(each => each.value)")
-        assert known == ["small", "tall"]
+        assert suggested(page) == ["small", "tall"]
         assert page.get_attribute("#model", "list") == page.get_attribute("#beside", "list") == "models"
         page.focus("#model")
         page.keyboard.type("tall")  # in place of what was there
+        expect(page.locator("#model")).to_have_value("tall")
+
+
+def test_models_of_a_configuration_that_was_reloaded_are_suggested_without_a_reload_of_the_page(
+    page: Page, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+
+    def configure(*models: str) -> None:
+        tables = "".join(f'[models.{name}]\nupstream = "demo"\n' for name in models)
+        config.write_text(f'{tables}[upstreams.demo]\nvia = "demo"\n')
+
+    configure("small")
+    with running(folder=tmp_path) as server:
+        page.goto(server.url.removesuffix("/v1"))
+        expect(page.locator("#model")).to_have_value("small")
+        configure("first", "small", "tall")
+        server.process.send_signal(signal.SIGHUP)
+        page.wait_for_function("async () => (await (await fetch('/v1/models')).json()).data.length === 3")
+        page.focus("#model")
+        expect(page.locator("#models option")).to_have_count(3)
+        assert suggested(page) == ["first", "small", "tall"]
+        expect(page.locator("#model")).to_have_value("small")  # it is still there
+
+        configure("tall")
+        server.process.send_signal(signal.SIGHUP)
+        page.wait_for_function("async () => (await (await fetch('/v1/models')).json()).data.length === 1")
+        page.focus("#beside")
         expect(page.locator("#model")).to_have_value("tall")
 
 

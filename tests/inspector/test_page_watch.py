@@ -21,6 +21,7 @@ DATA = f"data:image/png;base64,{b64encode(PNG).decode()}"
 TOOL = {"type": "function", "name": "exec_command", "parameters": {"type": "object", "properties": {}}}
 CALL = {"type": "function_call", "call_id": "c1", "name": "exec_command", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "3 passed in 0.1s"}
+CODEX = "Chunk ID: 20d917\nWall time: 0.0000 seconds\nProcess exited with code"
 SETTLED = 20_000
 
 
@@ -58,11 +59,28 @@ def watch(page: Page, url: str, answer: httpx.Response) -> Locator:
         ),
         ([{"role": "user", "content": [{"type": "input_image", "image_url": DATA}]}],
          "[input_image]"),
+        ([CALL, {**OUTPUT, "output": f"{CODEX} 0\nOriginal token count: 8\nOutput:\n3 passed\n"}], "result: 3 passed"),
+        ([CALL, {**OUTPUT, "output": f"{CODEX} 101\nOutput:\n1 failed\n"}], "result: exit code 101: 1 failed"),
+        ([CALL, {**OUTPUT, "output": f"{CODEX} 0\nOutput:\n"}], "result: (no output)"),
+        ([CALL, {**OUTPUT, "output": "Exit code: 2\nWall time: 1 seconds\nOutput:\nbad"}], "result: exit code 2: bad"),
+        ([CALL, {**OUTPUT, "output": "Output:\nWall time: 1"}], "result: Output: Wall time: 1"),
     ],
 )  # fmt: skip
 def test_a_row_shows_what_was_said_last(page: Page, url: str, sent: Any, excerpt: str) -> None:
     row = watch(page, url, post(url, input=sent))
     expect(row.locator(".said")).to_have_text(excerpt)
+
+
+def test_a_row_says_why_a_request_was_refused_also_before_an_upstream_was_asked(page: Page, url: str) -> None:
+    answer = post(url, input=[{"role": "user", "content": [{"type": "input_image", "image_url": "ftp://host/x.png"}]}])
+    assert answer.status_code == 400
+    row = watch(page, url, answer)
+    message = answer.json()["error"]["message"]
+    expect(row.locator(".problem")).to_have_text(message if len(message) <= 160 else f"{message[:160]}…")
+    took, finish = row.locator(".took").bounding_box(), row.locator(".finish").bounding_box()
+    assert took is not None
+    assert finish is not None
+    assert took["y"] > finish["y"] + finish["height"]  # on a line of its own
 
 
 def test_an_excerpt_is_short_however_long_the_text(page: Page, url: str) -> None:

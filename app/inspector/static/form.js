@@ -27,7 +27,12 @@ export class Form {
     $("tools").addEventListener("input", () => $("tools").setCustomValidity(""));
     $("key").addEventListener("input", () => $("key").setCustomValidity(""));
     $("ask").addEventListener("input", () => this.#keep());
-    for (const field of [$("model"), $("beside")]) field.addEventListener("focus", () => field.select());
+    for (const field of [$("model"), $("beside")]) {
+      field.addEventListener("focus", () => {
+        field.select();
+        this.listModels(); // they may be others by now
+      });
+    }
   }
 
   /** The headers of every request of the page. */
@@ -47,7 +52,7 @@ export class Form {
     if (!answer.ok) return;
     const names = (await answer.json()).data.map((model) => model.id);
     $("models").replaceChildren(...names.map((name) => new Option(name, name)));
-    if ($("model").value !== this.filledIn) return;
+    if ($("model").value !== this.filledIn || names.includes(this.filledIn)) return;
     $("model").value = this.filledIn = names[0] ?? "";
   }
 

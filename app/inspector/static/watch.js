@@ -1,7 +1,7 @@
 // The last turns of the server, whoever sent them, and each new one as it runs.
 
 import { Listbox } from "./controls.js";
-import { briefly, calledIn } from "./excerpt.js";
+import { briefly, calledIn, cut } from "./excerpt.js";
 import { Run } from "./run.js";
 import { eventsOf } from "./sse.js";
 
@@ -105,6 +105,7 @@ export class Watch {
       ["model", turn.model ?? ""],
       ["finish", finishOf(ended)],
       ["said", turn.said],
+      ["problem", cut(turn.refused?.error?.message ?? "")],
       ["called", called.length ? `→ ${called.slice(0, 3).join(", ")}${called.length > 3 ? ` +${called.length - 3}` : ""}` : ""],
       ["tokens", ended.input_tokens === undefined ? "" : `${ended.input_tokens} → ${ended.output_tokens} tokens`],
       ["took", ended.duration_ms === undefined ? "" : `${ended.duration_ms} ms`],
