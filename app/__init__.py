@@ -7,7 +7,7 @@ The map
     application.py      the application of one configuration, and the change to another one
     shared_state.py     what outlives a reload of the settings
     wiring.py           from settings to upstreams and catalogue
-    settings/           config.toml, environment and flags -> frozen `Settings`
+    settings/           am-proxy.toml, environment and flags -> frozen `Settings`
     options.py          options of servers and models, declared once and shared
     providers/          how each provider differs: address and key if asked directly, what litellm loses otherwise
     catalogue.py        public model name -> route

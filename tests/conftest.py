@@ -1,18 +1,26 @@
 """What every test shares: how hard properties are tried, and the flag that rewrites golden files."""
 
 import logging
+import os
 import ssl
+import tempfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from app.settings.files import usual_files
+
 # a busy machine is no fault of the code, and a check that passed passes again; `deep` is for looking further
 settings.register_profile("quick", derandomize=True, deadline=None)
 settings.register_profile("deep", deadline=None, max_examples=3000)
 settings.load_profile("quick")
+
+if any(usual.path.is_file() for usual in usual_files(Path("/"), os.environ)):
+    os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp()  # a developer's own configuration is not for the tests
 
 _new_context = ssl.create_default_context
 _trusting = cache(lambda cafile: _new_context(cafile=cafile))

@@ -15,7 +15,7 @@ def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
     url = address(settings.server.host, port)
     if settings.server.log_format == "json":
         ready = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
-        return json.dumps(ready | {"keys": len(settings.keys)})
+        return json.dumps(ready | {"keys": len(settings.keys), "config": settings.file})
     model = example_model(settings)
     header = ' -H "Authorization: Bearer $AM_KEY"' if settings.keys else ""
     key = "YOUR_KEY" if settings.keys else "none"

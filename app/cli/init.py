@@ -1,4 +1,4 @@
-"""`am-proxy init`: asks three or four questions and writes a config.toml with comments. It never overwrites a file."""
+"""`am-proxy init`: asks three or four questions and writes a file with comments. It never overwrites a file."""
 
 import os
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ..providers.lookup import PROVIDERS, provider_of
+from ..settings import FILE
 
 Ask = Callable[[str], str]
 
@@ -95,7 +96,7 @@ def init(path: Path, ask: Ask = input) -> int:
     print(f"\n{path} is written.")
     if others:
         print(f"The key for clients, which is stored nowhere:  {key}")
-    named = "" if path == Path("config.toml") else f" --config {shlex.quote(str(path))}"
+    named = "" if path == Path(FILE) else f" --config {shlex.quote(str(path))}"
     print(f"Next:  am-proxy doctor{named}   tests the upstream\n       am-proxy serve{named}    starts the server")
     return 0
 

@@ -26,7 +26,7 @@ The client's key, printed only once (`Authorization: Bearer <key>`):
 
 {key}
 
-Its table for config.toml:
+Its table for am-proxy.toml:
 
 {table(name, key, models)}""")
     return 0

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ..settings import FILE
 from ..version import VERSION
 from .command_parser import CommandParser
 
@@ -88,7 +89,7 @@ def build_parser() -> CommandParser:
     doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="test only these upstreams of the configuration")
     _add_source_flags(doctor)
     init = command("init", "ask a few questions and write a first configuration")
-    init.add_argument("--config", metavar="FILE", default="config.toml", help="file to write (default: config.toml)")
+    init.add_argument("--config", metavar="FILE", default=FILE, help=f"file to write (default: {FILE})")
     _add_keys(command("keys", "create keys for clients", usage="keys COMMAND"))
     completion = command(
         "completion", "print a shell-completion script", usage="completion {bash,zsh,fish}", examples=_COMPLETION
@@ -149,7 +150,7 @@ def _add_keys(keys: CommandParser) -> None:
 def _add_source_flags(parser: CommandParser) -> None:
     """The flags that say which configuration and which upstream. Their names are those of `settings.load`."""
     add = parser.add_argument
-    add("--config", metavar="FILE", help="the configuration (default: config.toml, if there is one)")
+    add("--config", metavar="FILE", help=f"the configuration (default: {FILE}, here or in ~/.config/am-proxy)")
     add("--upstream", metavar="URL", help="a chat-completions server that gets every model name")
     add("--provider", metavar="NAME", help="a provider by its name, such as groq; its key is in its usual variable")
     add("--via", metavar="VIA", help="API to use: chat, responses or litellm (default: the one that suits the server)")

@@ -1,9 +1,10 @@
-"""config.toml, environment and flags -> frozen `Settings`. The only room that reads files and the environment.
+"""am-proxy.toml, environment and flags -> frozen `Settings`. The only room that reads files and the environment.
 
 `load` reads them; it raises `ConfigMistakesError` with all mistakes of a configuration at once.
 """
 
 from .configuration import Model, Settings
+from .files import FILE
 from .load import load
 from .mistakes import ConfigMistakesError, Mistake, did_you_mean
 from .secret import Secret
@@ -13,6 +14,7 @@ from .upstream import Upstream
 from .values import is_loopback
 
 __all__ = [
+    "FILE",
     "GIVEN",
     "ConfigMistakesError",
     "Key",

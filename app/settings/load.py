@@ -67,7 +67,7 @@ def load(
     """The settings: flags override the environment, the file and the defaults, in this order.
 
     `flags` by their names (`{"port": 9000, "upstream": "http://…"}`, None for one not given); `environ` is the
-    process's own unless given; `folder` is where `config.toml` is looked for. `known_providers` returns litellm's
+    process's own unless given; `folder` is where the usual files are looked for. `known_providers` returns litellm's
     providers, which are compared with those of the configuration. Raises `ConfigMistakesError` with all mistakes; a
     secret's value is in none of them.
     """

@@ -24,7 +24,7 @@ def spelled(path: Path) -> str:
 
 
 class Mistake(NamedTuple):
-    """One mistake: where it is (`config.toml:3`, `AM_PORT`, `--port`), in which setting, and what is wrong."""
+    """One mistake: where it is (`am-proxy.toml:3`, `AM_PORT`, `--port`), in which setting, and what is wrong."""
 
     where: str
     path: str

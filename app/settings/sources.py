@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
+from .files import CODEX, MOST_BYTES, OLD_FILE, owner, owner_of, usual_files
 from .given_provider import complete_from_provider
 from .mistakes import Mistake, Path, did_you_mean, spelled
 from .server import Server
 from .toml_lines import lines_of
 
-DEFAULT_FILE = "config.toml"
 GIVEN = "upstream"
 """The name of the upstream that `--upstream`, `--provider` or their variables make."""
 OPEN = "default; serve asks the server which one suits it"
@@ -22,7 +22,6 @@ SEAL_KEY = "AM_SEAL_KEY"
 """The variable of the key that seals, where the file names none."""
 
 _MAX_SECRET_BYTES = 65_536
-_MAX_FILE_BYTES = 4 * 1024 * 1024
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?\}|\$\{[^}]*\}?")
 _LINE = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
 
@@ -53,7 +52,7 @@ class Sources:
         self.data: dict[str, Any] = {}
         self.origins: dict[Path, str] = {}
         self.locations: dict[Path, str] = {}
-        """Where each value is, as a mistake names it: `config.toml:3`, `AM_PORT`, `--port`."""
+        """Where each value is, as a mistake names it: `am-proxy.toml:3`, `AM_PORT`, `--port`."""
         self.mistakes: list[Mistake] = []
         self.unknown: set[Path] = set()
         self.notes: list[str] = []
@@ -71,19 +70,29 @@ class Sources:
         return self.locations.get(path, "")
 
     def read_file(self, flag: str | None) -> None:
-        """Reads the file named by the flag or `AM_CONFIG`, else `config.toml` if it exists."""
-        name = flag or self.environ.get("AM_CONFIG")
-        path = self.folder / (name or DEFAULT_FILE)
-        if not name and not path.is_file():
+        """Reads the file named by the flag or `AM_CONFIG`, else the first of the usual files that exists."""
+        if name := flag or self.environ.get("AM_CONFIG"):
+            self._read_path(self.folder / name, name)
             return
-        shown = name or DEFAULT_FILE
+        for path, shown in usual_files(self.folder, self.environ):
+            if not path.is_file():
+                continue
+            if shown == OLD_FILE and owner_of(path) == "codex":
+                self.notes.append(f"{shown} is not read: it {CODEX}")
+            elif shown == OLD_FILE and self.file is not None:
+                if owner_of(path) == "am-proxy":
+                    self.notes.append(f"{shown} is not read, because there is {self.file}")
+            elif self.file is None:
+                self._read_path(path, shown)
+
+    def _read_path(self, path: FilePath, shown: str) -> None:
         self.file = shown
         try:
             raw = path.read_bytes()
         except OSError as error:
             self.mistakes.append(Mistake(shown, "", f"cannot be read: {_reason(error)}"))
             return
-        if len(raw) > _MAX_FILE_BYTES:
+        if len(raw) > MOST_BYTES:
             self.mistakes.append(Mistake(shown, "", "is too large for a configuration"))
             return
         try:
@@ -105,6 +114,9 @@ class Sources:
             return
         except RecursionError:
             self.mistakes.append(Mistake(shown, "", "is nested too deeply"))
+            return
+        if owner(data) == "codex":
+            self.mistakes.append(Mistake(shown, "", CODEX))
             return
         self.locations = {(): shown} | {path: f"{shown}:{line}" for path, line in lines.items()}
         self.data = self._filled(data, (), folder)

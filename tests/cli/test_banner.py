@@ -91,4 +91,5 @@ def test_json_logs_get_one_line_of_json() -> None:
         "version": "0.1.0",
         "models": ["demo"],
         "keys": 0,
+        "config": None,
     }

@@ -71,7 +71,7 @@ def answering(*answers: str) -> Callable[[str], str]:
 def test_what_is_written_is_what_was_answered_and_can_be_read(
     answers: list[str], upstream: object, model: object, tmp_path: Path
 ) -> None:
-    path = tmp_path / "config.toml"
+    path = tmp_path / "am-proxy.toml"
     assert init(path, answering(*answers)) == 0
     written = tomllib.loads(path.read_text())
     assert written == {"server": {"host": "127.0.0.1", "port": 8080}, "upstreams": upstream, "models": model}
@@ -82,12 +82,12 @@ def test_what_is_written_is_what_was_answered_and_can_be_read(
 def test_for_other_machines_a_key_is_made_and_only_its_digest_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert init(tmp_path / "config.toml", answering("4", "y")) == 0
+    assert init(tmp_path / "am-proxy.toml", answering("4", "y")) == 0
     (key,) = re.findall(r"stored nowhere:  (am-\S+)", capsys.readouterr().out)
     settings = load({}, {}, tmp_path)
     assert settings.server.host == "0.0.0.0"  # noqa: S104 — it was asked for
     assert [known.digest for known in settings.keys] == [sha256(key.encode()).digest()]
-    assert key not in (tmp_path / "config.toml").read_text()
+    assert key not in (tmp_path / "am-proxy.toml").read_text()
 
 
 def test_a_server_of_this_machine_is_found_and_configured_as_its_provider_is_known(
@@ -96,8 +96,8 @@ def test_a_server_of_this_machine_is_found_and_configured_as_its_provider_is_kno
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         monkeypatch.setattr(module, "LOCAL", {"llama_cpp": port})
-        assert init(tmp_path / "config.toml", answering("", "", "")) == 0
-    assert tomllib.loads((tmp_path / "config.toml").read_text())["upstreams"] == {
+        assert init(tmp_path / "am-proxy.toml", answering("", "", "")) == 0
+    assert tomllib.loads((tmp_path / "am-proxy.toml").read_text())["upstreams"] == {
         "llama_cpp": {"via": "chat", "provider": "llama_cpp", "base_url": f"http://127.0.0.1:{port}/v1"}
     }
     assert load({}, {}, tmp_path).upstreams["llama_cpp"].named_tool_choice == "required"
@@ -111,15 +111,15 @@ def test_the_usual_ports_are_those_of_the_providers() -> None:
 
 
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "config.toml").write_text("mine")
-    assert main(["init", "--config", str(tmp_path / "config.toml")]) == 1
-    assert (tmp_path / "config.toml").read_text() == "mine"
+    (tmp_path / "am-proxy.toml").write_text("mine")
+    assert main(["init", "--config", str(tmp_path / "am-proxy.toml")]) == 1
+    assert (tmp_path / "am-proxy.toml").read_text() == "mine"
     assert "exists already" in capsys.readouterr().err
 
 
 def test_who_gives_up_gets_no_file(tmp_path: Path) -> None:
-    assert init(tmp_path / "config.toml", answering("1")) == 1
-    assert not (tmp_path / "config.toml").exists()
+    assert init(tmp_path / "am-proxy.toml", answering("1")) == 1
+    assert not (tmp_path / "am-proxy.toml").exists()
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,12 @@ def test_probes_ask_where_the_server_answers(probe: str) -> None:
 
 
 def test_the_configuration_can_be_read_with_its_secrets(tmp_path: Path) -> None:
-    text = (FOLDER / "config.toml").read_text()
+    text = (FOLDER / "am-proxy.toml").read_text()
     for name in ("client-key", "openai-key", "seal-key"):
         (tmp_path / name).write_text("a-secret" * 8)
     mounted = next(mount["mountPath"] for mount in CONTAINER["volumeMounts"] if mount["name"] == "secrets")
     assert text.count(f"file:{mounted}/") == 3
-    (tmp_path / "config.toml").write_text(text.replace(mounted, str(tmp_path)))
+    (tmp_path / "am-proxy.toml").write_text(text.replace(mounted, str(tmp_path)))
     settings = load({}, ENVIRONMENT, tmp_path)
     assert [len(settings.seal.keys), settings.server.metrics] == [1, "open"]
     assert (settings.server.host, len(settings.keys)) == ("0.0.0.0", 1)  # noqa: S104 — inside a pod

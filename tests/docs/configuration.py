@@ -19,10 +19,14 @@ HEAD: Final = """\
 
 <!-- Made from app/settings and app/options.py by `pytest tests/docs --bless`. Do not edit. -->
 
-AM Proxy reads `config.toml` from the folder it is started in, or the file that `--config` names. Flags override the
-environment, the environment overrides the file, the file overrides the defaults. `am-proxy check` prints every error of
-a configuration with its line, or the resulting settings; with `--all` also those that have their default values. Every
-setting is in [config.example.toml](../config.example.toml).
+AM Proxy reads the file that `--config` or `AM_CONFIG` names. Otherwise it looks for `am-proxy.toml` in the folder where
+it is started, then for `config.toml` there (the former name), then for `am-proxy/am-proxy.toml` in `$XDG_CONFIG_HOME`
+(`~/.config` if that is not set, on macOS too). Without a file it has the defaults. `serve`, `check` and `doctor` print
+the name of the file.
+
+Flags override the environment, the environment overrides the file, the file overrides the defaults. `am-proxy check`
+prints every error of a configuration with its line, or the resulting settings; with `--all` also those that have their
+default values. Every setting is in [config.example.toml](../config.example.toml).
 
 Any text may contain `${NAME}` or `${NAME:-default}`, replaced from the environment (`$${` is a plain `${`). A whole
 value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (the content of that file, relative to the
