@@ -126,7 +126,7 @@ def test_who_gives_up_gets_no_file(tmp_path: Path) -> None:
     ("words", "offered"),
     [
         (["am-proxy", "che"], "check"),
-        (["am-proxy", "check", "--pro"], "--probe"),
+        (["am-proxy", "check", "--prob"], "--probe"),
         (["am-proxy", "completion", "z"], "zsh"),
         (["am-proxy", "serve", "--via", "c"], "chat"),
         (["am-proxy", "serve", "--log-format", "j"], "json"),
