@@ -177,6 +177,7 @@ HOW: Final[dict[str, str]] = {
     "bridges/json_string_tap.py _UNICODE_BEGUN": ANYWHERE,
     "bridges/naming.py _FITS": WHOLE,
     "bridges/naming.py _UNNAMEABLE": ANYWHERE,
+    "cli/agent_process.py _VERSION": ANYWHERE,
     "cli/init.py pattern": WHOLE,
     "prompt/call_ids.py _NINE": WHOLE,
     "prompt/call_ids.py _PLAIN": HERE,

@@ -40,6 +40,8 @@ class CommandParser(argparse.ArgumentParser):
         )
         self.siblings: Mapping[str, CommandParser] = {}
         """All commands beside this one, for flags that are theirs."""
+        self.after_unknown = ""
+        """What is said about arguments that it does not know."""
         self._positionals.title = "arguments"
         self._optionals.title = "flags"
         self.add_argument("-h", "--help", action="help", help="print this help")
@@ -66,7 +68,8 @@ class CommandParser(argparse.ArgumentParser):
         parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             flag = next((word for word in rest if word.startswith("-")), None)
-            self.error(f'unexpected argument "{rest[0]}"' if flag is None else self._unknown_flag(flag))
+            message = f'unexpected argument "{rest[0]}"' if flag is None else self._unknown_flag(flag)
+            self.error(message + self.after_unknown)
         return parsed, rest
 
     def _unknown_flag(self, word: str) -> str:
@@ -79,7 +82,7 @@ class CommandParser(argparse.ArgumentParser):
         if near:
             return f"unknown flag {flag} (did you mean {names[near[0]]}?)"
         others = [name for name, other in self.siblings.items() if flag in other.flags]
-        return f"unknown flag {flag}" + (f": it is a flag of {' and '.join(others)}" if others else "")
+        return f"unknown flag {flag}" + (f": it is a flag of {_listing(others)}" if others else "")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -114,6 +117,11 @@ class CommandParser(argparse.ArgumentParser):
         title = painted("error:", "bold", "red", colour=colour_wanted(sys.stderr))
         more = "lists the commands" if self.commands else "lists the flags"
         self.exit(2, f"{title} {message}\n\n{self.format_usage()}`{self.prog} --help` {more}.\n")
+
+
+def _listing(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 class _AsWritten(argparse.RawDescriptionHelpFormatter):

@@ -26,8 +26,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
             from .keys import create  # noqa: PLC0415 — as above
 
             return create(flags["name"], flags["models"])
+        case "launch":
+            return _launch(flags)
         case command:
             return _with_settings(command, flags)
+
+
+def _launch(flags: dict[str, Any]) -> int:
+    """Run a coding agent. Its server listens on this machine only, on any free port unless one is given."""
+    given = {name: flags[name] for name in ("config", "upstream", "via", "upstream_key")}
+    try:
+        settings = load({**given, "host": "127.0.0.1", "port": flags["port"] or "0"})
+    except ConfigMistakesError as error:
+        for mistake in error.mistakes:
+            print(mistake, file=sys.stderr)
+        return 2
+    from .launch import launch  # noqa: PLC0415 — as above
+
+    return launch(flags["agent"], settings, flags["model"], flags["arguments"])
 
 
 def _with_settings(command: str, flags: dict[str, Any]) -> int:

@@ -46,7 +46,7 @@ async def settled(settings: Settings, before: Settings | None = None) -> tuple[S
             via = known.via if settings.via_is_open else given.via
             message = f"{settings.given_by} {url}: {found.problem} Still using {_NAMES.get(via, via)}."
             return _with(settings, known.base_url, via, known.provider), [Remark(message, is_warning=True)]
-    return completed(settings, found), _remarks(settings, found)
+    return completed(settings, found), remarks_about(settings, found)
 
 
 def completed(settings: Settings, found: "Survey") -> Settings:
@@ -65,7 +65,8 @@ def _with(settings: Settings, base_url: str | None, via: Via, provider: str | No
     return replace(settings, upstreams={**settings.upstreams, GIVEN: upstream})
 
 
-def _remarks(settings: Settings, found: "Survey") -> list[Remark]:
+def remarks_about(settings: Settings, found: "Survey") -> list[Remark]:
+    """What an operator should know about the server of `--upstream`."""
     given = settings.upstreams[GIVEN]
     whose = f"{settings.given_by} {given.base_url}: "
     via = found.via if settings.via_is_open else given.via

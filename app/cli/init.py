@@ -103,7 +103,7 @@ def init(path: Path, ask: Ask = input) -> int:
 
 def _upstream(ask: Ask) -> str:
     """Ask for the one upstream, and return its table and that of its model."""
-    servers = _local_servers()
+    servers = local_servers()
     print(
         _MENU.format(
             servers=f" (here: {', '.join(f'{name} at {url}' for name, url in servers.items())})" if servers else ""
@@ -159,7 +159,7 @@ def _ask_until_valid(ask: Ask, question: str, pattern: str, default: str) -> str
         print("  this answer is not valid; please try again")
 
 
-def _local_servers() -> dict[str, str]:
+def local_servers() -> dict[str, str]:
     """Servers that listen on this machine, with their addresses."""
     servers = {}
     for name, port in LOCAL.items():

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..settings import FILE
 from ..version import VERSION
+from .agents import AGENTS
 from .command_parser import CommandParser
 
 _ABOUT: Final = "AM Proxy gives any language model the OpenAI Responses API."
@@ -34,6 +35,10 @@ _DOCTOR: Final = (
     "am-proxy doctor             # every upstream of the configuration",
     "am-proxy doctor --upstream http://localhost:11434/v1",
 )
+_LAUNCH: Final = (
+    "am-proxy launch codex --upstream http://localhost:11434/v1",
+    "am-proxy launch codex --model qwen3 -- exec 'fix the tests'",
+)
 _KEYS: Final = ('am-proxy keys create --name alice --models "gpt-*" demo',)
 _COMPLETION: Final = (
     'eval "$(am-proxy completion bash)"           # bash and zsh',
@@ -60,7 +65,14 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         _help(parser, words[1:])
     if words == ["version"]:
         words = ["--version"]
-    return parser.parse_args(words)
+    rest: list[str] = []
+    if words[0] == "launch" and "--" in words:
+        cut = words.index("--")
+        words, rest = words[:cut], words[cut + 1 :]
+    parsed = parser.parse_args(words)
+    if parsed.command == "launch":
+        parsed.arguments = rest
+    return parsed
 
 
 def build_parser() -> CommandParser:
@@ -88,6 +100,13 @@ def build_parser() -> CommandParser:
     )
     doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="test only these upstreams of the configuration")
     _add_source_flags(doctor)
+    launch = command(
+        "launch",
+        "run a coding agent on your own models, without changing its files",
+        usage="launch AGENT [FLAGS] [-- ARGUMENT ...]",
+        examples=_LAUNCH,
+    )
+    _add_launch(launch)
     init = command("init", "ask a few questions and write a first configuration")
     init.add_argument("--config", metavar="FILE", default=FILE, help=f"file to write (default: {FILE})")
     _add_keys(command("keys", "create keys for clients", usage="keys COMMAND"))
@@ -145,6 +164,14 @@ def _add_keys(keys: CommandParser) -> None:
         metavar="PATTERN",
         help='models it may use, such as "gpt-*" (default: all)',
     )
+
+
+def _add_launch(launch: CommandParser) -> None:
+    launch.after_unknown = "; arguments of the agent come after --"
+    launch.add_argument("agent", metavar="AGENT", choices=list(AGENTS), help=" or ".join(AGENTS))
+    launch.add_argument("--model", help="model to start with (default: the first that suits the agent)")
+    launch.add_argument("--port", help="port of its server (default: any free one)")
+    _add_source_flags(launch)
 
 
 def _add_source_flags(parser: CommandParser) -> None:

@@ -49,7 +49,7 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
     try:
         listener = listen(host, port, send_timeout=settings.server.send_timeout)
     except OSError as error:
-        print(f"am-proxy: cannot listen on {host} port {port}: {_advice(error)}", file=sys.stderr)
+        print(f"am-proxy: cannot listen on {host} port {port}: {listen_advice(error)}", file=sys.stderr)
         return 1
     with listener:
         try:
@@ -99,7 +99,10 @@ class ReloadingServer(uvicorn.Server):
         settings: Settings,
         listener: socket.socket,
         read: Callable[[], Settings] | None = None,
+        *,
+        ready: Callable[[], None] | None = None,
     ) -> None:
+        """`ready` is called instead of printing the banner."""
         self._current = CurrentApplication(application)
         super().__init__(
             uvicorn.Config(
@@ -120,6 +123,7 @@ class ReloadingServer(uvicorn.Server):
         )
         self._settings = settings
         self._read = read
+        self._ready = ready
         self._latest = settings
         """The settings read last; the server itself keeps those it was started with."""
         self._reloading: asyncio.Future[None] | None = None
@@ -128,14 +132,21 @@ class ReloadingServer(uvicorn.Server):
         self._port: int = listener.getsockname()[1]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then print the banner."""
+        """Start, then print the banner, or say that it is ready."""
         await super().startup(sockets)
         if self._read is not None and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         # the garbage collector skips what is loaded by now; scanning it took a sixth of the time of a large request
         gc.freeze()
-        if self.started:
+        if self.started and self._ready is not None:
+            self._ready()
+        elif self.started:
             print(banner(self._settings, self._port, colour=colour_wanted(sys.stdout)), flush=True)
+
+    def stop_now(self) -> None:
+        """Stop at once, without waiting for turns. For other threads."""
+        self._limits.leave()
+        self.force_exit = self.should_exit = True
 
     def _reload(self) -> None:
         """Reload when the running reload is done: it may have read the old file."""
@@ -223,7 +234,7 @@ class ReloadingServer(uvicorn.Server):
         self.should_exit = not delay
 
 
-def _advice(error: OSError) -> str:
+def listen_advice(error: OSError) -> str:
     """What went wrong, and what to do about it."""
     if isinstance(error, socket.gaierror):
         return "there is no such address"

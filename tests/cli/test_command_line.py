@@ -96,7 +96,27 @@ def test_only_what_a_command_uses_is_in_its_help(capsys: pytest.CaptureFixture[s
         ("serve now", 'unexpected argument "now"', "serve [FLAGS]"),
         ("serve --port", "--port needs a value: PORT", "serve [FLAGS]"),
         ("serve --strict=yes", "--strict takes no value", "serve [FLAGS]"),
-        ("doctor --port 1", "unknown flag --port: it is a flag of serve and check", "doctor [FLAGS] [UPSTREAM ...]"),
+        (
+            "doctor --port 1",
+            "unknown flag --port: it is a flag of serve, check and launch",
+            "doctor [FLAGS] [UPSTREAM ...]",
+        ),
+        (
+            "launch codex exec",
+            'unexpected argument "exec"; arguments of the agent come after --',
+            "launch AGENT [FLAGS] [-- ARGUMENT ...]",
+        ),
+        (
+            "launch codex --json",
+            "unknown flag --json; arguments of the agent come after --",
+            "launch AGENT [FLAGS] [-- ARGUMENT ...]",
+        ),
+        ("launch", "AGENT is missing", "launch AGENT [FLAGS] [-- ARGUMENT ...]"),
+        (
+            "launch claude",
+            'AGENT must be one of codex, opencode, not "claude"',
+            "launch AGENT [FLAGS] [-- ARGUMENT ...]",
+        ),
         ("keys crate", 'unknown command "crate" (did you mean create?)', "keys COMMAND"),
         ("keys create --models", "--models needs a value: PATTERN", "keys create [--name NAME] [--models PATTERN ...]"),
         ("completion", "SHELL is missing", "completion {bash,zsh,fish}"),
