@@ -41,6 +41,10 @@ class Recipe(NamedTuple):
 def recipes() -> Iterator[Recipe]:
     """The rows of both tables: of providers, and of servers without a key."""
     chapter = PAGE.partition("## One command each\n")[2].partition("\n## ")[0]
+    for block in re.findall(r"^```\n(am-proxy serve .*?)\n```$", PAGE, re.MULTILINE | re.DOTALL):
+        command = block.replace("\\\n", " ")
+        flags = parse(shlex.split(command)[1:])
+        yield Recipe(command, flags.upstream_key.removeprefix("env:"), flags.via, "")
     for cells in re.findall(r"^\| .* \|$", chapter, re.MULTILINE):
         _, command, *others = (cell.strip() for cell in cells.strip("|").split(" | "))
         if command.startswith("`"):

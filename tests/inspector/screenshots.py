@@ -1,43 +1,76 @@
-"""`python -m tests.inspector.screenshots`: takes the README's pictures of the inspector anew, with a real Chromium."""
+"""`python -m tests.inspector.screenshots`: takes the pictures of the inspector for the pages, with a real Chromium."""
 
-import shutil
+from typing import Any, Final
 
-from playwright.sync_api import Browser, expect, sync_playwright
+import httpx
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app.settings import Server, Settings
-from tests.support.chromium import QUIET
+from tests.support.chromium import CHROMIUM, QUIET
 from tests.support.running import ROOT
 from tests.support.serving import serving
 
-PICTURES = ROOT / "docs" / "images"
+PICTURES: Final = ROOT / "docs" / "images"
+SIZE: Final = {"width": 1280, "height": 760}
+WEATHER: Final = {
+    "type": "function",
+    "name": "get_weather",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+QUESTION: Final = {"role": "user", "content": "Use get_weather: is it warm in Paris?"}
+AGENT: Final[list[dict[str, Any]]] = [
+    {"input": "Tell me a long story."},
+    {"input": [QUESTION], "tools": [WEATHER]},
+    {
+        "input": [
+            QUESTION,
+            {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'},
+            {"type": "function_call_output", "call_id": "call_1", "output": "It is 21 degrees in Paris."},
+        ],
+        "tools": [WEATHER],
+    },
+]
+"""What an agent sends while the inspector watches: the last two belong together."""
 
 
 def main() -> None:
     """Every picture."""
-    settings = Settings(server=Server(watch=5))
-    with serving(settings) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
-        _one(browser, url, "dark", "inspector.png", beside=False)
-        _one(browser, url, "light", "inspector-two.png", beside=True)
+    with serving(Settings(server=Server(watch=5))) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        dark = _opened(browser, url, "dark")
+        dark.check("#with-tools")
+        _send(dark, "Please think, then call get_weather for Paris.", "inspector.png")
+        light = _opened(browser, url, "light")
+        light.fill("#beside", "demo")
+        _send(light, "Please think it over.", "inspector-two.png")
+        for body in AGENT:
+            httpx.post(f"{url}/v1/responses", json={"model": "demo", **body}, timeout=20).raise_for_status()
+        _watch(_opened(browser, url, "dark"), "inspector-watch.png")
         browser.close()
 
 
-def _one(browser: Browser, url: str, scheme: str, name: str, *, beside: bool) -> None:
-    page = browser.new_page(
-        viewport={"width": 1280, "height": 760}, color_scheme="dark" if scheme == "dark" else "light"
-    )
+def _opened(browser: Browser, url: str, scheme: str) -> Page:
+    page = browser.new_page(viewport=SIZE, color_scheme="dark" if scheme == "dark" else "light")  # type: ignore[arg-type]
     page.goto(url)
     expect(page.locator("#model")).to_have_value("demo")
-    page.check("#with-tools")
-    if beside:
-        page.fill("#beside", "demo")
-        page.uncheck("#with-tools")
-    page.fill("#input", "Please think, then call get_weather." if not beside else "Please think it over.")
+    return page
+
+
+def _send(page: Page, text: str, picture: str) -> None:
+    page.fill("#input", text)
     page.keyboard.press("Control+Enter")
     expect(page.locator(".status").last).to_have_text("completed", timeout=20_000)
     page.wait_for_timeout(300)
-    page.screenshot(path=PICTURES / name)
-    page.close()
+    page.screenshot(path=PICTURES / picture)
+
+
+def _watch(page: Page, picture: str) -> None:
+    page.get_by_role("tab", name="Watch").click()
+    expect(page.locator("#turns li")).to_have_count(5)
+    page.locator("#turns li").first.click()
+    expect(page.locator("#watched .status")).to_have_text("completed")
+    page.wait_for_timeout(300)
+    page.screenshot(path=PICTURES / picture)
 
 
 if __name__ == "__main__":
