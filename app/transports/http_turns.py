@@ -6,7 +6,8 @@ Each endpoint is an ASGI application, as the websocket's is, and is reached with
 A stream waits for its model most of the time, and there may be thousands. So its stack keeps nothing that is not
 needed any more: the request is read and parsed in `_begin`, which has returned before the waiting starts.
 
-Before the first byte every failure is an HTTP response. After it, the turn reports a failure in the stream.
+Before the first byte every failure is an HTTP response. After it, the turn reports a failure in the stream. So an
+answer without `stream` that fails is an HTTP error at any time: nothing of it has been sent.
 """
 
 from abc import ABC, abstractmethod
@@ -19,6 +20,7 @@ from typing import Any, Final
 import msgspec
 from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -29,7 +31,6 @@ from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Server
 from ..turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
-from ..turns.limits import LEAVING
 from ..turns.log import trace_of
 from ..turns.service import TurnService
 from ..turns.warning_output import in_header
@@ -40,6 +41,7 @@ from .receiving import Bodies, UntilDisconnect
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says whether the upstream counted."""
+FAILED: Final = Problem(code="upstream_error", message="The model's server failed while it answered.")
 SUMMARY_CUT: Final = ClientWarning("max_output_tokens", "summary", "The summary was cut off at a limit of the model.")
 
 
@@ -121,26 +123,19 @@ class CreateEndpoint(TurnEndpoint):
 
     @staticmethod
     async def _response(turn: TurnLifecycle, running: RunningTurn) -> HttpResponse:
-        await running.open(running.clocks.turn)
-        last = await last_event(turn.watch(running.batches()))
+        last = await _answer(turn, running, if_failed=" No part of the answer is returned.")
         body = await _body_of(last, running.size)
-        if running.cut_short:
-            raise ProblemError(LEAVING)
         turn.log.note(status=HTTPStatus.OK.value)
         return _json(body, in_header([*running.warnings, *running.late_warnings]))
 
 
 class SummaryEndpoint(TurnEndpoint):
-    """POST to `SUMMARY_PATH`: answers with a summary alone. A turn that failed is an HTTP error."""
+    """POST to `SUMMARY_PATH`: answers with a summary alone."""
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         running, kept = await self._begin(turn, scope, receive)
         async with UntilDisconnect(receive):
-            await running.open(running.clocks.turn)
-            last = await last_event(turn.watch(running.batches()))
-            if running.problem is not None or last.response.status == "failed":
-                failed = Problem(code="upstream_error", message="The conversation could not be summarized.")
-                raise ProblemError(running.problem or failed)
+            last = await _answer(turn, running)
             turn.log.note(status=HTTPStatus.OK.value)
             cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
             body = await self.service.summary_body(last, kept, running.size)
@@ -177,6 +172,19 @@ async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | Relayed
     async for batch in batches:
         last = batch[-1] if batch else last
     return sse.checked_last(last)
+
+
+async def _answer(turn: TurnLifecycle, running: RunningTurn, *, if_failed: str = "") -> LastEvent | RelayedLast:
+    """The event that ends a turn of which nothing has been sent. Raises `ProblemError` if the turn fails.
+
+    `if_failed` is added to the message of a turn that fails after it began.
+    """
+    await running.open(running.clocks.turn)
+    last = await last_event(turn.watch(running.batches()))
+    if last.response.status == "failed":
+        problem = running.problem or FAILED
+        raise ProblemError(replace(problem, message=problem.message + if_failed))
+    return last
 
 
 async def _stream(turn: TurnLifecycle, running: RunningTurn, send: Send) -> None:

@@ -5,7 +5,8 @@ Theory of operation
 Every turn runs in a block `async with service.turn(...) as turn`. After the block, the upstream is closed, the slot is
 given back, and the log line is written, in this order. The end of the block is the end of the turn:
 
-    `ProblemError`      refused, with the problem's status; the code that opened the block sends it to the client
+    `ProblemError`      refused, with the problem's status; the code that opened the block sends it to the client.
+                        After a last event that failed: failed, with this status
     `ClientGoneError`   the client left
     any other error     failed, by a fault of this server
     no error            as in the last event; without a last event, the client left
@@ -152,12 +153,15 @@ class TurnLifecycle:
             self.log.write()
 
     def _note_end(self, error: BaseException | None) -> None:
-        if isinstance(error, ProblemError):
+        if isinstance(error, ProblemError) and not self.log.has_failed:
             self.log.refused(error.problem)
             if self._running is not None and error.problem is LEAVING:
                 self.log.note(cut_short=True)
             return
         if self._running is not None:
             self.log.note(**self._running.notes)
+        if isinstance(error, ProblemError):
+            self.log.note(status=error.problem.shape.status, error=error.problem.code)
+            return
         if isinstance(error, Exception) and not isinstance(error, ClientGoneError):
             self.log.failed()

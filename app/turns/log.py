@@ -42,6 +42,11 @@ class TurnLog:
         """The id of the request; empty if it has none."""
         return str(self._fields.get("request_id", ""))
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether its last event says that it failed."""
+        return self._fields.get("finish") == "failed"
+
     def note(self, **fields: Any) -> None:
         """Adds fields."""
         self._fields |= fields

@@ -31,9 +31,14 @@ def test_a_stream_is_framed_so_that_every_client_can_read_it(demo_url: str, beha
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)
 def test_a_body_holds_what_the_stream_would_have_ended_with(demo_url: str, behaviour: Behaviour) -> None:
+    """If it failed, its error alone."""
     asked = {"model": "demo", "input": behaviour.prompt, "tools": behaviour.tools}
     body = json.loads(curl(demo_url, asked))
     streamed = events_of(curl(demo_url, {**asked, "stream": True}))[-1]["response"]
+    if behaviour.status == "failed":
+        code, message = body["error"]["code"], f"{streamed['error']['message']} No part of the answer is returned."
+        assert (list(body), code, body["error"]["message"]) == (["error"], "upstream_error", message)
+        return
     judge_response(body)
     assert without_names_and_clocks(body) == without_names_and_clocks(streamed)
 

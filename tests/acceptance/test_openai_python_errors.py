@@ -1,10 +1,19 @@
 """What the openai package for Python raises where a request cannot be served."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from openai import APIStatusError, BadRequestError, NotFoundError, OpenAI, RateLimitError
+from openai import APIStatusError, BadRequestError, InternalServerError, NotFoundError, OpenAI, RateLimitError
+
+from app.options import Via
+from app.settings import Model, Settings, Upstream
+from tests.support.script import opens, says, stops
+from tests.support.servers import ChatUpstream, Cut, End, Hang, ResponsesUpstream, Step
+from tests.support.servers.responses import answer, ends, message
+from tests.support.servers.server import ScriptedUpstream
+from tests.support.serving import serving
 
 
 @pytest.fixture
@@ -106,7 +115,60 @@ def test_the_package_obeys_the_wait_and_tries_again(demo_url: str) -> None:
 
 
 def test_a_failed_answer_names_its_reason(client: OpenAI) -> None:
-    response = client.responses.create(model="demo", input="failed")
-    assert response.error is not None
-    assert (response.status, response.error.code) == ("failed", "server_error")
-    assert response.output[0].type == "message"
+    with pytest.raises(InternalServerError) as caught:
+        client.responses.create(model="demo", input="failed")
+    assert (caught.value.status_code, caught.value.code, caught.value.type) == (502, "upstream_error", "server_error")
+    with client.responses.create(model="demo", input="failed", stream=True) as stream:
+        [*_, last] = stream
+    assert last.type == "response.failed"
+    assert last.response.error is not None
+    assert str(caught.value.body["message"]) == f"{last.response.error.message} No part of the answer is returned."  # type: ignore[index]
+
+
+BROKEN: dict[str, tuple[list[Step], int]] = {
+    "cut": ([Cut()], 502),
+    "ended without a reason": ([End()], 502),
+    "overloaded": ([{"error": {"message": "Overloaded", "code": 503}}], 502),
+    "silent": ([Hang()], 504),
+}
+LANES = pytest.mark.parametrize("via", ["chat", "litellm", "responses"])
+
+
+@contextmanager
+def breaking_off(via: Via, end: list[Step]) -> Iterator[tuple[str, ScriptedUpstream]]:
+    """A server whose upstream first sends half an answer with this end, then a whole one."""
+    half: list[Step] = [opens(), says("Hello, you ")]
+    whole: list[Step] = [opens(), says("Hello."), stops()]
+    kind: type[ScriptedUpstream] = ChatUpstream
+    if via == "responses":
+        events = answer(message("msg_1", "Hello."))
+        kind, half, whole = ResponsesUpstream, [*events[:5]], [*events]
+    with kind([*half, *end], whole) as upstream:
+        lane = Upstream(via=via, base_url=upstream.url, timeout=0.4, first_payload_timeout=20)
+        with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
+            yield f"{url}/v1", upstream
+
+
+@LANES
+@pytest.mark.parametrize(("end", "status"), BROKEN.values(), ids=BROKEN)
+def test_the_package_asks_again_after_half_an_answer(via: Via, end: list[Step], status: int) -> None:
+    """Nothing of it was sent, so the caller never sees that there was a first one."""
+    seen: list[int] = []
+    with breaking_off(via, end) as (url, upstream), OpenAI(base_url=url, api_key="any", max_retries=2) as client:
+        client._client.event_hooks["response"] = [lambda response: seen.append(response.status_code)]
+        assert client.responses.create(model="m", input="hi").output_text == "Hello."
+    assert (seen, len(upstream.asks)) == ([status, 200], 2)
+
+
+@LANES
+def test_half_an_answer_that_a_rate_limit_ended_says_when_to_try_again(via: Via) -> None:
+    slow: Step = {"error": {"message": "Slow down.", "code": 429}}
+    if via == "responses":
+        slow = ends(status="failed", error={"code": "rate_limit_exceeded", "message": "Slow down."})
+    with (
+        breaking_off(via, [slow]) as (url, _),
+        OpenAI(base_url=url, api_key="any", max_retries=0) as client,
+        pytest.raises(RateLimitError) as caught,
+    ):
+        client.responses.create(model="m", input="hi")
+    assert (caught.value.code, caught.value.response.headers["retry-after"]) == ("rate_limit_exceeded", "5")

@@ -82,7 +82,11 @@ def test_a_whole_stream_is_what_the_description_promises(
 ) -> None:
     operation = schemathesis.openapi.from_dict(described)["/v1/responses"]["POST"]
     body: Any = {"model": "demo", "input": prompt, "stream": stream}
-    operation.Case(body=body, media_type="application/json").call_and_validate(base_url=demo_url, checks=CHECKS)
+    fails = prompt == "cut" and not stream
+    checks = [check for check in CHECKS if not (fails and check is not_a_server_error)]
+    case = operation.Case(body=body, media_type="application/json")
+    answer = case.call_and_validate(base_url=demo_url, checks=checks)
+    assert answer.status_code == (502 if fails else 200)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,8 @@ def test_a_whole_stream_is_what_the_description_promises(
 def test_answers_and_events_are_what_they_are_said_to_be(demo_url: str, described: Any, fields: dict[str, Any]) -> None:
     body = {"model": "demo", **fields}
     jsonschema.validate(body, schema_of(described, "CreateResponse"))
-    jsonschema.validate(httpx.post(f"{demo_url}/v1/responses", json=body).json(), schema_of(described, "Response"))
+    whole = httpx.post(f"{demo_url}/v1/responses", json=body)
+    jsonschema.validate(whole.json(), schema_of(described, "Response" if whole.is_success else "Error"))
     events = events_of(httpx.post(f"{demo_url}/v1/responses", json={**body, "stream": True}).content)
     assert len(events) > 4
     for event in events:

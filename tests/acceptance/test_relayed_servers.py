@@ -10,6 +10,7 @@ from openai import OpenAI
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.event_stream import events_of, judged
+from tests.support.failed_answers import ended
 from tests.support.servers import Cut, ResponsesUpstream
 from tests.support.servers.responses import ScriptedItem, answer, begins, call, ends, message, reasoning
 from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
@@ -59,7 +60,7 @@ def test_text_is_kept_when_the_server_dies(
     events = like(answer(message("msg_1", "Hel", "lo")))
     text = next(place for place, event in enumerate(events) if event["type"].endswith("output_text.delta"))
     upstream.scripts = ([*events[: text + 1], Cut()],)
-    body = httpx.post(f"{url}/responses", json={"model": "m", "input": "hi"}).json()
+    body = ended(url.removesuffix("/v1"), {"model": "m", "input": "hi"})
     assert (body["status"], body["output"][0]["content"][0]["text"]) == ("failed", "Hel")
 
 

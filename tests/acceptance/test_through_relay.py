@@ -146,8 +146,9 @@ def test_a_stream_that_is_cut_fails_and_closes_what_was_open(relayed: Relayed) -
     last = events[-1]["response"]
     assert (last["status"], last["output"][0]["content"][0]["text"]) == ("failed", "Hel")
     assert last["error"] == {"code": "server_error", "message": "The connection to the upstream broke off."}
-    body = relayed.post().json()
-    assert (body["status"], body["error"]) == ("failed", last["error"])
+    whole = relayed.post()
+    message = f"{last['error']['message']} No part of the answer is returned."
+    assert (whole.status_code, whole.json()["error"]["message"]) == (502, message)
 
 
 FAULT = {"type": "invalid_request_error", "param": "tools[0].type", "code": "invalid_value"}

@@ -190,6 +190,10 @@ path of the wrong value, or empty:
 After the first byte, the last event is `response.failed`, and its response has an `error` with a `code` of the fourth
 column: clients such as Codex decide by it whether to try again. Decide by `status` and `code`, never by the message.
 
+Without `stream`, an answer that breaks off is an HTTP error like any other: no part of it is returned, and SDKs repeat
+the request. A refusal of the model is a `completed` answer; one that a limit or a filter ended is `incomplete`. Both
+have the status 200.
+
 {table}"""
 
 

@@ -12,7 +12,8 @@ import pytest
 from app.turns.service import TurnService
 from tests.support.metrics import samples
 from tests.support.raw import send_raw
-from tests.support.servers import ChatUpstream, Hang
+from tests.support.script import counts, opens, says
+from tests.support.servers import ChatUpstream, Cut, Hang
 from tests.support.serving import serving
 from tests.support.sockets import opened
 from tests.support.websocket_server import settings_of
@@ -77,6 +78,20 @@ def test_so_has_one_that_leaves_while_it_says_what_it_wants(url: str) -> None:
     send_raw(url, head + b"content-length: 100\r\n\r\n{", wait=0.1)
     found = counted(url, lambda found: over(found) and ends(found) != {})
     assert (over(found), ends(found)) == (True, {'{finish="disconnected",model="none",upstream="none"}': 1})
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_breaks_off_has_failed_and_its_tokens_are_counted(*, stream: bool) -> None:
+    with ChatUpstream([opens(), says("Half"), counts(7, 5), Cut()]) as upstream, serving(settings_of(upstream)) as url:
+        body = {"model": "any", "input": "Hello", "stream": stream}
+        assert httpx.post(f"{url}/v1/responses", json=body).status_code == (200 if stream else 502)
+        found = counted(url, over)
+    assert ends(found) == {'{finish="failed",model="*",upstream="scripted"}': 1}
+    tokens = "gen_ai_client_token_usage_sum"
+    assert [count for name, count in found.items() if name.startswith(tokens)] == [7, 5]
+    assert {name: count for name, count in found.items() if "upstream_errors_total" in name or "rejected" in name} == {
+        'am_proxy_upstream_errors_total{code="upstream_error",upstream="scripted"}': 1
+    }
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-import httpx
 import pytest
 
+from tests.support.failed_answers import ended
 from tests.support.provider_lanes import Wired
 from tests.support.script import chunk
 from tests.support.servers import Step
@@ -16,9 +16,7 @@ def answered(everything: Wired, lane: str, steps: list[Step], **fields: Any) -> 
     """The whole response to an upstream's answer of these steps."""
     wire = everything.wires[lane]
     wire.scripts = (steps,)
-    body = {"model": lane, "input": "Hi", **fields}
-    response: Json = httpx.post(f"{everything.url}/v1/responses", json=body, timeout=20).json()
-    return response
+    return ended(everything.url, {"model": lane, "input": "Hi", **fields})
 
 
 def essentials(response: Json) -> Json:

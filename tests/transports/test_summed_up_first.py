@@ -7,6 +7,7 @@ import pytest
 
 from app.settings import Model, Settings, Upstream
 from tests.support import grammar
+from tests.support.failed_answers import streamed_end
 from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
 from tests.support.script import counts, opens, refuses, says, stops, text_turn
 from tests.support.servers import ChatUpstream, Cut, End, Hang, Pause, Script, Status
@@ -24,17 +25,28 @@ MANAGED: Json = {
 
 
 @pytest.mark.parametrize(
-    ("second", "code"),
+    ("second", "code", "status", "wait"),
     [
-        ([Status(429, {"error": {"message": "Slow down."}}, {"retry-after": "7"})], "rate_limit_exceeded"),
-        ([opens(), says("Half"), Cut()], "server_error"),
-        ([], "server_error"),
+        (
+            [Status(429, {"error": {"message": "Slow down."}}, {"retry-after": "7"})],
+            "rate_limit_exceeded",
+            429,
+            "7",
+        ),
+        ([opens(), says("Half"), Cut()], "server_error", 502, None),
+        ([], "server_error", 502, None),
     ],
     ids=["refused", "broken off", "nothing said"],
 )
-def test_what_was_summed_up_is_not_lost_when_the_answer_fails(second: Script, code: str) -> None:
+def test_what_was_summed_up_is_not_lost_when_the_answer_fails(
+    second: Script, code: str, status: int, wait: str | None
+) -> None:
+    """In a stream; without one, nothing was sent, and the client may simply ask again."""
     with ChatUpstream(text_turn("Notes."), second) as upstream, serving(settings_of(upstream)) as url:
-        response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+        response = streamed_end(url, MANAGED)
+    with ChatUpstream(text_turn("Notes."), second) as again, serving(settings_of(again)) as url:
+        whole = httpx.post(f"{url}/v1/responses", json=MANAGED)
+    assert (whole.status_code, whole.headers.get("retry-after"), len(again.asks)) == (status, wait, 2)
     assert (response["status"], response["error"]["code"], len(upstream.asks)) == ("failed", code, 2)
     assert response["output"][0]["type"] == "compaction"
     assert response["usage"] == USED, "the summary was paid for"
@@ -61,7 +73,7 @@ USED: Json = {
 )
 def test_a_summary_that_fails_tells_what_it_used(summary: Script) -> None:
     with ChatUpstream(summary) as upstream, serving(settings_of(upstream)) as url:
-        response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+        response = streamed_end(url, MANAGED)
     assert (response["status"], response["usage"], len(upstream.asks)) == ("failed", USED, 1)
 
 
@@ -84,7 +96,7 @@ def test_and_no_more_than_that() -> None:
         ChatUpstream(text_turn("Notes."), [Hang()]) as upstream,
         serving(clocked(upstream, timeout=60, first_payload_timeout=0.2)) as url,
     ):
-        response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
+        response = streamed_end(url, MANAGED)
     assert (response["status"], response["usage"]) == ("failed", USED)
     assert response["error"]["message"] == "The model's server did not answer: it was given 0.2 seconds."
 
@@ -125,6 +137,6 @@ def test_an_upstream_that_falls_silent_between_two_asks_is_given_up() -> None:
     with ChatUpstream(text_turn("Notes."), [Hang()]) as upstream:
         lane = Upstream(via="chat", base_url=upstream.url, timeout=0.3)
         with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
-            response = httpx.post(f"{url}/v1/responses", json=MANAGED).json()
-    assert response["status"] == "failed"
-    assert "did not answer" in response["error"]["message"]
+            answer = httpx.post(f"{url}/v1/responses", json=MANAGED)
+    assert answer.status_code == 504
+    assert "did not answer" in answer.json()["error"]["message"]

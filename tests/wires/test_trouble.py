@@ -5,6 +5,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from tests.support.failed_answers import ended
 from tests.support.provider_lanes import LANES, Wired
 from tests.support.servers import Calls, Cut, End, Says, Status, Word
 
@@ -69,7 +70,7 @@ def test_an_answer_without_its_end_is_never_called_complete(
     wire = everything.wires[lane]
     steps = [step for step in wire.streamed([word]) if not is_last(step)]
     wire.scripts = ([*steps, end],)
-    body = asked(everything, lane).json()
+    body = ended(everything.url, {"model": lane, "input": "Hi"})
     assert (body["status"], body["error"]["code"]) == ("failed", "server_error")
 
 
