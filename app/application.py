@@ -23,6 +23,8 @@ class Application:
     """Applies this configuration to the shared state. It cannot fail."""
     leave: Callable[[], None]
     """Ends what would otherwise last for hours under this configuration: websockets, and pages that watch turns."""
+    listed: Callable[[], Awaitable[list[str]]]
+    """Models that the configuration does not name, but the upstream of `[models."*"]` lists."""
     close: Callable[[], Awaitable[None]]
     """Closes what it holds, when the last of its requests has ended."""
 

@@ -238,6 +238,16 @@ class Catalogue:
                 cards[name] = entry.card.listed(model.context_window, model.takes_images)
         return cards
 
+    async def listed_names(self) -> list[str]:
+        """What the upstream of the wildcard lists for the server's own key, as an operator may see it."""
+        entry = self._entries.get(ANY)
+        lists = None if entry is None or entry.passthrough else self._lists.get(entry.upstream_name)
+        if entry is None or lists is None:
+            return []
+        if entry.model is not None:  # every name leads to the same model
+            return [entry.model]
+        return [model.name for model in await lists.models(lambda: lambda: None)]
+
     async def _listed(self, entry: Entry, caller: Key, admit: Admit) -> tuple[ListedModel, ...]:
         lists = self._lists.get(entry.upstream_name)
         if lists is None or (caller.is_guest and not entry.passthrough):

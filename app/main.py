@@ -136,6 +136,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         shared=shared,
         follow=lambda: shared.follow(settings, lambda: catalogue.circuits),
         leave=partial(_leave, websockets, recorder),
+        listed=catalogue.listed_names,
         close=to_close.aclose,
     )
     if before is None:

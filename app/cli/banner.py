@@ -1,29 +1,37 @@
 """The text that `am-proxy serve` prints when it is ready: address, models, keys, and examples."""
 
 import json
+import re
+from collections.abc import Sequence
 
 from ..settings import Settings, is_loopback
 from ..version import VERSION
 from .style import painted
 
 _SHOWN_MODELS = 8
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,99}")
+"""Names from elsewhere that can be shown on a terminal and pasted into a shell."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on
 
 
-def banner(settings: Settings, port: int, *, colour: bool = False) -> str:
-    """The whole text; in JSON logs one line of JSON, so that every line can be parsed."""
+def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour: bool = False) -> str:
+    """The whole text; in JSON logs one line of JSON, so that every line can be parsed.
+
+    `listed` are models that only the upstream names.
+    """
+    listed = [name for name in listed if _PLAIN.fullmatch(name)]
     url = address(settings.server.host, port)
     if settings.server.log_format == "json":
         ready = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
         return json.dumps(ready | {"keys": len(settings.keys), "config": settings.file})
-    model = example_model(settings)
+    model = next(iter([*_configured(settings), *listed]), "YOUR-MODEL")
     header = ' -H "Authorization: Bearer $AM_KEY"' if settings.keys else ""
     key = "YOUR_KEY" if settings.keys else "none"
     body = json.dumps({"model": model, "input": "Hello!"})
     title = painted(f"AM Proxy {VERSION} is ready: {url}", "bold", "green", colour=colour)
     return f"""\
 {title}
-  models  {_models(settings)}
+  models  {_models(settings, listed)}
   keys    {_keys(settings)}
   config  {settings.file or "no file: defaults, environment and flags"}{_page(settings, url)}
 
@@ -42,13 +50,17 @@ def address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
 
 
-def example_model(settings: Settings) -> str:
-    """A model name for the examples; a placeholder where any name is passed on."""
-    return next((name for name in settings.models if name != "*"), "YOUR-MODEL")
+def shows_listed(settings: Settings) -> bool:
+    """Whether the text needs to know what the upstream lists: no model is configured by its name."""
+    return settings.server.log_format != "json" and not _configured(settings)
 
 
-def _models(settings: Settings) -> str:
-    names = [name for name in settings.models if name != "*"]
+def _configured(settings: Settings) -> list[str]:
+    return [name for name in settings.models if name != "*"]
+
+
+def _models(settings: Settings, listed: Sequence[str]) -> str:
+    names = [*_configured(settings), *listed]
     text = ", ".join(names[:_SHOWN_MODELS])
     if len(names) > _SHOWN_MODELS:
         text += f" and {len(names) - _SHOWN_MODELS} more"

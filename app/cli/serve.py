@@ -18,7 +18,7 @@ from ..main import TracingUnavailableError, build_app, build_http_guard
 from ..observers.body_log import WARNING
 from ..settings import Settings
 from ..transports.websocket_guard import WebSocketGuard, socket_options
-from .banner import banner
+from .banner import banner, shows_listed
 from .given_upstream import settled
 from .logs import configure
 from .reload import reload
@@ -141,7 +141,8 @@ class ReloadingServer(uvicorn.Server):
         if self.started and self._ready is not None:
             self._ready()
         elif self.started:
-            print(banner(self._settings, self._port, colour=colour_wanted(sys.stdout)), flush=True)
+            listed = await self._current.application.listed() if shows_listed(self._settings) else []
+            print(banner(self._settings, self._port, listed, colour=colour_wanted(sys.stdout)), flush=True)
 
     def stop_now(self) -> None:
         """Stop at once, without waiting for turns. For other threads."""

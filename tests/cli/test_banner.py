@@ -1,11 +1,17 @@
 """What the server says of itself once it answers."""
 
 import json
+import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from app.cli.banner import address, banner
 from app.settings import Key, Model, Server, Settings, Upstream
+from tests.support.running import running
+from tests.support.script import counts, says, stops
+from tests.support.surveyed_server import SurveyedServer, chats, listing
 
 DEMO = """\
 AM Proxy 0.1.0 is ready: http://127.0.0.1:8080/v1
@@ -60,6 +66,47 @@ def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str
     lines = banner(Settings(upstreams=UPSTREAMS, models=entries), 1).splitlines()
     assert lines[1] == f"  models  {printed}"
     assert f'"model": "{example}"' in lines[7]
+
+
+@pytest.mark.parametrize(
+    ("configured", "listed", "printed", "example"),
+    [
+        ("*", ["tiny", "qwen3:8b"], "tiny, qwen3:8b; any other name, sent to http://x.test/v1", "tiny"),
+        ("*", ["it's; ls", "\x1b[2J", "a" * 101, "", "-x", "org/ok"],
+         "org/ok; any other name, sent to http://x.test/v1", "org/ok"),
+        ("*", ["`id`"], "any name, sent to http://x.test/v1", "YOUR-MODEL"),
+        ("mine", [], "mine", "mine"),
+    ],
+)  # fmt: skip
+def test_models_that_the_upstream_lists_are_examples_if_they_can_be_pasted(
+    configured: str, listed: list[str], printed: str, example: str
+) -> None:
+    settings = Settings(upstreams=UPSTREAMS, models={configured: Model(upstream="x")})
+    text = banner(settings, 1, listed)
+    assert text.splitlines()[1] == f"  models  {printed}"
+    assert f'"model": "{example}"' in text
+    assert f'model="{example}"' in text
+
+
+@pytest.mark.parametrize("configuration", ["--upstream", "file", "no list", "down"])
+def test_the_curl_command_of_the_banner_works_when_pasted(tmp_path: Path, configuration: str) -> None:
+    pages = chats() if configuration == "no list" else chats(models=listing("qwen3-coder:30b", "gemma3:4b"))
+    with SurveyedServer(pages, [says("Hello."), stops(), counts(1, 1)]) as upstream:
+        address = "http://127.0.0.1:1/v1" if configuration == "down" else f"{upstream.root}/v1"
+        if configuration == "file":
+            tables = f'[upstreams.it]\nvia = "chat"\nbase_url = "{address}"\n[models."*"]\nupstream = "it"\n'
+            (tmp_path / "config.toml").write_text(tables)
+        flags = [] if configuration == "file" else ["--upstream", address]
+        with running(*flags, folder=tmp_path) as server:
+            [command] = re.findall(r"^  (curl .*)$", server.banner, re.MULTILINE)
+            asked = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)  # noqa: S607 — the reader's shell
+            assert server.stop() == 0
+    if configuration == "down":
+        assert json.loads(asked.stdout)["error"]["code"] == "upstream_error"
+    else:
+        assert json.loads(asked.stdout)["status"] == "completed"
+        model = "YOUR-MODEL" if configuration == "no list" else "qwen3-coder:30b"
+        assert [ask.body["model"] for ask in upstream.asks if ask.path == upstream.chat_path and ask.raw][-1] == model
 
 
 def test_a_server_without_keys_is_announced_in_capitals() -> None:
