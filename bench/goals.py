@@ -51,21 +51,21 @@ GOALS = (
     Goal("many, paced: CPU, chat ÷ aiohttp copy", ratio(PACED, CPU, CHAT, "aiohttp copy"), 2),
     Goal("many, paced: CPU, chat ÷ the best other bridge", beside_the_best_peer, 1),
     Goal("many, paced: CPU, relay ÷ httpx copy", ratio(PACED, CPU, RELAY, "httpx copy"), 0.7),
-    Goal("many, paced: CPU, litellm lane ÷ bare litellm", ratio(PACED, CPU, LITELLM, "bare litellm"), 0.5),
-    Goal("many, paced: CPU, litellm lane ÷ LiteLLM proxy", ratio(PACED, CPU, LITELLM, "LiteLLM proxy"), 0.3),
+    Goal("many, paced: CPU, via litellm ÷ bare litellm", ratio(PACED, CPU, LITELLM, "bare litellm"), 0.5),
+    Goal("many, paced: CPU, via litellm ÷ LiteLLM proxy", ratio(PACED, CPU, LITELLM, "LiteLLM proxy"), 0.3),
     *(
-        Goal(f"many, paced: first word p50, {lane.split()[-1]} ÷ httpx copy",
+        Goal(f"many, paced: first text p50, {lane.split()[-1]} ÷ httpx copy",
              ratio(PACED, "first_p50_ms", lane, "httpx copy"), 1)
         for lane in (CHAT, RELAY, LITELLM)
     ),
-    Goal("many, paced: first word p50, litellm lane ÷ bare litellm",
+    Goal("many, paced: first text p50, via litellm ÷ bare litellm",
          ratio(PACED, "first_p50_ms", LITELLM, "bare litellm"), 1),
     Goal("long, fast: chunks a second, chat ÷ httpx copy",
          ratio("long, fast", "chunks_per_second", CHAT, "httpx copy"), 1.25, at_least=True),
     Goal("small: CPU, chat ÷ llm-rosetta", ratio("small", REQUEST, CHAT, "llm-rosetta"), 0.6),
-    Goal("small: CPU, litellm lane ÷ bare litellm", ratio("small", REQUEST, LITELLM, "bare litellm"), 1.15),
+    Goal("small: CPU, via litellm ÷ bare litellm", ratio("small", REQUEST, LITELLM, "bare litellm"), 1.15),
     Goal("codex: CPU, chat ÷ llm-rosetta", ratio("codex", REQUEST, CHAT, "llm-rosetta"), 0.6),
-    Goal("codex: CPU, litellm lane ÷ bare litellm", ratio("codex", REQUEST, LITELLM, "bare litellm"), 1.1),
+    Goal("codex: CPU, via litellm ÷ bare litellm", ratio("codex", REQUEST, LITELLM, "bare litellm"), 1.1),
     Goal("codex: ms of CPU a request, chat", of("codex", REQUEST, CHAT), 2),
     Goal("waiting: kB a stream, chat", of("waiting", "kb_per_stream", CHAT), 30),
     Goal("waiting: kB a stream, relay", of("waiting", "kb_per_stream", RELAY), 30),
@@ -73,11 +73,11 @@ GOALS = (
     Goal("start: MB at rest, demo", of("start", "rss", DEMO), 80),
     Goal("start: seconds to the first answer, chat", of("start", "answered", CHAT), 0.8),
     Goal("start: seconds to the first answer, demo", of("start", "answered", DEMO), 0.8),
-    Goal("start: seconds to the first answer, litellm lane", of("start", "answered", LITELLM), 0.8),
+    Goal("start: seconds to the first answer, via litellm", of("start", "answered", LITELLM), 0.8),
     Goal("start: seconds until litellm is warm behind it", warm, 4),
     Goal("million: MB more afterwards, chat", of("million", "grown_mb", CHAT), 2),
     Goal("million: MB more afterwards, relay", of("million", "grown_mb", RELAY), 2),
-    Goal("million: MB more afterwards, litellm lane", of("million", "grown_mb", LITELLM), 2),
+    Goal("million: MB more afterwards, via litellm", of("million", "grown_mb", LITELLM), 2),
 )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def _table(told: dict[str, Figures], work: Workload) -> list[str]:
     unit = "us_per_chunk" if work.stream else "ms_per_request"
     word = "µs CPU per chunk" if work.stream else "ms CPU per request"
     memory = any("kb_per_stream" in figures for figures in told.values())
-    first = "first word" if work.stream else "answer"
+    first = "first text" if work.stream else "answer"
     head = f"| | {word} | × httpx copy | ms CPU per request | {first} p50, ms | p99, ms | chunks/s |"
     lines = [
         head + (" kB per stream | MB more afterwards |" if memory else ""),

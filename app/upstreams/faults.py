@@ -178,7 +178,7 @@ def _classified(status: int, body: ErrorBody) -> tuple[str, str]:  # noqa: PLR09
 
 
 def _is_used_up(status: int, text: str) -> bool:
-    """Whether a quota is used up for good. Google writes «exceeded your current quota» for a minute's quota as well."""
+    """Whether a quota is used up for good. Google writes "exceeded your current quota" for a minute's quota as well."""
     if not _QUOTA.search(text):
         return False
     return status != HTTPStatus.TOO_MANY_REQUESTS or "insufficient_quota" in text or _named_wait(text) is None

@@ -40,7 +40,7 @@ def capabilities(provider: str, model: str, info: Json, known: Collection[str] |
         vision=False if "image_url" in translation.lost_parts else facts.supports("vision"),
         files=False if "file" in translation.lost_parts else facts.supports("pdf_input"),
         audio=False if "input_audio" in translation.lost_parts else facts.supports("audio_input"),
-        # a stale «no» of the map would leave an agent without tools, so only what litellm does counts here
+        # a stale "no" of the map would leave an agent without tools, so only what litellm does counts here
         tools=False
         if "tools" not in known or translation.tools_as_prompt
         else facts.supports("function_calling") or None,

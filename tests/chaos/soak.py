@@ -208,7 +208,7 @@ def report(tally: Tally, minutes: float, streams: int, found: list[str]) -> str:
         f"**{'Nothing was lost, and no resources are left over.' if not found else 'The run failed.'}**",
         *[f"- {one}" for one in found],
         "",
-        "| lane | " + " | ".join(kinds) + " |",
+        "| `via` | " + " | ".join(kinds) + " |",
         "| --- |" + " --- |" * len(kinds),
         *rows,
         "",

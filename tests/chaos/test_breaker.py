@@ -50,7 +50,7 @@ def callers(upstreams: dict[str, Upstream], model: str = "m", **settings: Any) -
 
 
 def server(via: str, bad: list[Any]) -> ChatUpstream | ResponsesUpstream:
-    """It does not answer what holds the word «picture»."""
+    """It does not answer what holds the word "picture"."""
 
     def script(ask: Ask) -> list[Any]:
         if "picture" in str(ask.body):
@@ -81,7 +81,7 @@ def test_failures_of_several_callers_open_the_breaker_all_the_same(via: str) -> 
 
 
 def slow_or_away(ask: Ask) -> list[Any]:
-    """Silent at «slow»; away for the model `unknown`, as a gateway is that has no server of that name."""
+    """Silent at "slow"; away for the model `unknown`, as a gateway is that has no server of that name."""
     if ask.body["model"] == "unknown":
         return [Status(503, {"error": {"message": "No channel for this model."}})]
     return [Hang()] if "slow" in str(ask.body) else [*text_turn("Hi")]

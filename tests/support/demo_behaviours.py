@@ -17,7 +17,7 @@ WEATHER: Final[dict[str, Any]] = {
 CALLED_WITH: Final = '{"city":"Paris"}'
 """What the embedded model passes to that function when it is asked for the weather in Paris."""
 TOOL_SAID: Final = "The tool said: 21 degrees"
-"""What it answers once the function has given «21 degrees»."""
+"""What it answers once the function has given "21 degrees"."""
 
 
 class Behaviour(NamedTuple):

@@ -90,7 +90,7 @@ class Seen(NamedTuple):
 
 @contextmanager
 def upstream(answer: bytes | None = None) -> Iterator[str]:
-    """A server that reads whatever it is asked and says «Hi», or nothing in Responses; the second ask gets `answer`."""
+    """A server that reads whatever it is asked and says "Hi", or nothing in Responses; the second ask gets `answer`."""
     loop = asyncio.new_event_loop()
     answers = [b"", answer or b""]
 

@@ -160,6 +160,6 @@ class OpenCustomCall(OpenCall):
 
 
 def _unless_against_json(sentence: re.Match[str]) -> str:
-    """The sentence, unless it forbids JSON. Codex writes «do not wrap the patch in JSON», which the function needs."""
+    """The sentence, unless it forbids JSON. Codex writes "do not wrap the patch in JSON", which the function needs."""
     found = _NOT.search(sentence[0])
     return "" if found and _JSON.search(sentence[0], found.end()) else sentence[0]
