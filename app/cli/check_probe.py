@@ -5,7 +5,6 @@ same time.
 """
 
 import asyncio
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +13,12 @@ from ..protocol.problems import Problem
 from ..settings import Settings, Upstream
 from ..upstreams.litellm_chat import close_connections, load
 from ..upstreams.survey import PREFERRED
-from .probe import ask, listed_models, model_for, reach, show
+from .advice import refused
+from .given_upstream import PATHS
+from .probe import ProbedUpstream, ask, looked_at, probed_upstream
 from .probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
+from .reach import reach
+from .rows import Step, show
 
 _TITLES: Final[dict[Via, str]] = {
     "chat": "chat completions",
@@ -70,38 +73,48 @@ async def _probe(settings: Settings, only: str | None) -> int:
 
 
 async def _report(settings: Settings, name: str) -> Report:
-    upstream = settings.upstreams[name]
-    if upstream.base_url is None:
-        why = "it runs inside this server" if upstream.via == "demo" else "without a base_url only litellm finds it"
-        return Report(works=True, rows=[(f"upstreams.{name}: ", f"not probed, {why}")])
-    rows = [(f"upstreams.{name}: ", upstream.base_url)]
-    reached = (await reach(upstream.base_url))[-1]
+    probed = probed_upstream(settings, name)
+    base_url, title = probed.upstream.base_url, probed.flag or f"upstreams.{name}"
+    if base_url is None:
+        why = (
+            "it runs inside this server"
+            if probed.upstream.via == "demo"
+            else "without a base_url only litellm finds it"
+        )
+        return Report(works=True, rows=[(f"{title} ", f"not probed: {why}")])
+    rows = [(f"{title} ", base_url)]
+    reached = (await reach(base_url, probed.address_setting))[-1]
     if reached.state == "error":
-        rows += [_row(reached.title, reached.message), (f"{'':<20}→ ", reached.advice)]
-        rows.append(_configured(upstream, works=False))
+        rows += [_row(reached.title, f"no: {reached.message}"), _advice(reached)]
+        rows.append(_configured(probed.upstream, works=False))
         return Report(works=False, rows=rows)
-    listed = await listed_models(upstream)
-    model, why = model_for(settings, name, listed)
+    probed = await looked_at(settings, probed)
+    upstream = probed.upstream
+    if upstream.base_url != base_url:
+        rows.append(_row("address", f"did you mean {upstream.base_url}? That one answers, and is used"))
     if upstream.via == "litellm":
         await asyncio.to_thread(load)  # loading takes seconds, which must not count as the server's
     tried = [via for via in PREFERRED if via != "litellm" or upstream.via == "litellm"]
-    answers = {via: await _answer(via, upstream, model, listed) for via in tried}
-    works = any(via == upstream.via and answer.state == "works" for via, answer in answers.items())
-    rows += [_row("reachable", "yes"), _row("asked for", f"{model[:100]} ({why})")]
+    answers = {via: await _answer(via, probed) for via in tried}
+    configured = answers[upstream.via]
+    rows += [_row("reachable", "yes"), _row("asked for", f"{probed.model[:100]} ({probed.why})")]
     rows += [_row(_TITLES[via], answer.message) for via, answer in answers.items()]
-    rows += [_row("suits it", _suits(answers)), _configured(upstream, works=works)]
-    return Report(works=works, rows=rows)
+    rows += [_row("suits it", _suits(answers)), _configured(upstream, works=configured.state == "works")]
+    if configured.problem is not None:
+        rows.append(_advice(await refused(configured.problem, probed)))
+    return Report(works=configured.state == "works", rows=rows)
 
 
-async def _answer(via: Via, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
+async def _answer(via: Via, probed: ProbedUpstream) -> ProbeAnswer:
     """The server's answer when asked in this way. A limit that is refused is left out: some models accept none."""
+    upstream, model = probed.upstream, probed.model
     limited = True
     answer = await ask(via, upstream, model, {"input": COUNT, "max_output_tokens": MOST_TOKENS})
     if _is_refused(answer):
         limited = False
         answer = await ask(via, upstream, model, {"input": COUNT})
     if answer.problem is not None:
-        return _without_answer(answer.problem, upstream, model, listed)
+        return await _without_answer(via, answer.problem, probed)
     if answer.state != "works":
         return answer
     answer = answer.with_faults(*limit_faults(answer, limited=limited))
@@ -121,21 +134,14 @@ def _is_refused(answer: ProbeAnswer) -> bool:
     return answer.problem is not None and answer.problem.shape.status == HTTPStatus.BAD_REQUEST
 
 
-def _without_answer(problem: Problem, upstream: Upstream, model: str, listed: Sequence[str]) -> ProbeAnswer:
-    match problem.code:
-        case "upstream_auth_error":
-            message = "the key is refused" if upstream.api_key else "it wants a key, and no api_key is set"
-            return ProbeAnswer("unclear", f"no: {message}")
-        case "model_not_found" if model in listed:
-            return ProbeAnswer("unsupported", "no: there is no such path")
-        case "model_not_found" if listed:
-            shown = ", ".join(name[:60] for name in listed[:3]) + (", …" if len(listed) > 3 else "")  # noqa: PLR2004 — as many as are shown
-            return ProbeAnswer("unclear", f"no: there is no such path, or no such model; it lists {shown}")
-        case "model_not_found":
-            return ProbeAnswer("unsupported", "no: there is no such path, or no such model")
-        case _:
-            supported = not problem.message.startswith(_OTHER_DIALECT)
-            return ProbeAnswer("unclear" if supported else "unsupported", f"no: {problem.message}")
+async def _without_answer(via: Via, problem: Problem, probed: ProbedUpstream) -> ProbeAnswer:
+    """Why there is no answer, and whether the server may support this dialect nevertheless."""
+    lacks = probed.found is not None and via in probed.found.lacks
+    if lacks and via in PATHS and problem.code == "model_not_found":
+        return ProbeAnswer("unsupported", f"no: this server has no {PATHS[via]}", problem=problem)
+    step = await refused(problem, probed._replace(upstream=probed.upstream.model_copy(update={"via": via})))
+    unsupported = lacks or problem.message.startswith(_OTHER_DIALECT)
+    return ProbeAnswer("unsupported" if unsupported else "unclear", f"no: {step.message}", problem=problem)
 
 
 def _suits(answers: dict[Via, ProbeAnswer]) -> str:
@@ -154,6 +160,10 @@ def _suits(answers: dict[Via, ProbeAnswer]) -> str:
 def _configured(upstream: Upstream, *, works: bool) -> tuple[str, str]:
     provider = f' with provider = "{upstream.provider}"' if upstream.provider else ""
     return _row("configured", f'via = "{upstream.via}"{provider}, which {"works" if works else "does not work"}')
+
+
+def _advice(step: Step) -> tuple[str, str]:
+    return f"{'':<20}→ ", step.advice
 
 
 def _row(title: str, message: str) -> tuple[str, str]:

@@ -64,7 +64,8 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
     if command == "doctor":
         from .doctor import doctor  # noqa: PLC0415 — as above
 
-        print(f"configuration: {settings.file or 'none, only flags and environment'}")
+        if settings.file:
+            print(f"configuration: {settings.file}")
         return doctor(settings, names or ([upstream] if upstream else []))
     from .serve import serve  # noqa: PLC0415 — as above
 

@@ -48,7 +48,13 @@ _AT_ONCE: Final = 4
 _VERSIONED: Final = re.compile(r"/v\d[a-z0-9]*(/openai)?$")
 _AT_THE_END: Final = re.compile(r"/(v\d+|api(/v\d+)?)$")
 """What comes after the address of a server that has several APIs (Ollama, LM Studio)."""
-_OWNERS: Final = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang", "organization_owner": "lmstudio"}
+_OWNERS: Final = {
+    "am-proxy": "am-proxy",
+    "llamacpp": "llama.cpp",
+    "organization_owner": "lmstudio",
+    "sglang": "sglang",
+    "vllm": "vllm",
+}
 """Servers by the word with which they own every model of their list."""
 _AS_PROVIDERS: Final = {"llama.cpp": "llama_cpp", "lmstudio": "lm_studio"}
 """Servers whose `provider` has another name."""
@@ -66,7 +72,8 @@ class Survey(NamedTuple):
     base_url: str
     """The address that answered, which may be the given one with `/v1`."""
     server: str
-    """`ollama`, `vllm`, `llama.cpp`, `lmstudio`, `sglang`, or the provider whose address it is; empty if unknown."""
+    """`ollama`, `vllm`, `llama.cpp`, `lmstudio`, `sglang`, `am-proxy`, or the provider whose address it is; empty if
+    unknown."""
     models: tuple[ListedModel, ...]
     """Its models for chat, if it lists any."""
     via: Via

@@ -29,19 +29,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 YES_CHAT = "yes: streamed, with usage, finish reason length"
 YES_RESPONSES = f"yes: {len(TEXT_ANSWER)} events from response.created to response.incomplete, with usage"
 NO_MODEL = "default (neither [models] nor the server names one)"
-NOWHERE = "no: there is no such path, or no such model"
+NOWHERE = "no: no model server answers there: it has neither /chat/completions nor /responses"
+NO_CHAT = "no: this server has no /chat/completions"
+NO_RESPONSES = "no: this server has no /responses"
 
 
 def test_a_server_of_chat_completions_is_recognized(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(models=[listing("text-embedding-3", "qwen3")], chat=SAYS) as server:
         printed = probed(server.url, capsys)
-        asked = [(ask.path, ask.headers.get("authorization"), ask.body) for ask in server.asks]
+        asked = [(ask.path, ask.headers.get("authorization"), ask.body) for ask in server.questions]
+        assert {ask.headers.get("authorization") for ask in server.asks} == {f"Bearer {KEY}"}
     assert printed == (
         0,
         {
             "reachable": "yes",
-            "asked for": "qwen3 ([models] names none; the only chat model that the server lists)",
-            "Responses": "no: there is no such path",
+            "asked for": "qwen3 (the only one it lists)",
+            "Responses": NO_RESPONSES,
             "chat completions": YES_CHAT,
             "suits it": 'via = "chat"',
             "configured": 'via = "chat", which works',
@@ -50,7 +53,6 @@ def test_a_server_of_chat_completions_is_recognized(capsys: pytest.CaptureFixtur
     hi = {"role": "user", "content": QUESTION}
     counted = {"stream": True, "stream_options": {"include_usage": True}}
     assert asked == [
-        ("/v1/models", f"Bearer {KEY}", None),
         (
             "/v1/chat/completions",
             f"Bearer {KEY}",
@@ -72,8 +74,8 @@ def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixtu
         0,
         {
             "reachable": "yes",
-            "asked for": "demo ([models] names none; the only chat model that the server lists)",
-            "chat completions": "no: there is no such path",
+            "asked for": "demo (the only one it lists)",
+            "chat completions": NO_CHAT,
             "suits it": 'via = "responses", with the faults above',
             "configured": 'via = "responses", which works',
         },
@@ -88,7 +90,7 @@ def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
     assert (
         ended.stdout
         == f"""\
-upstreams.upstream: {server.url}
+--upstream {server.url}
   reachable         yes
   asked for         {NO_MODEL}
   chat completions  {YES_CHAT}
@@ -114,66 +116,80 @@ def test_a_lane_that_does_not_work_is_an_exit_code_of_1_though_another_does(
 
 WRONG_KEY = Status(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
 FAILED = ends(status="failed", error={"code": "server_error", "message": f"no room for {KEY}\x1b[2J"})
-INVALID_ANSWER = "no: The upstream sent an invalid answer: "
+ANOTHER = "→ Look at the port and the path in --upstream: another program listens there."
+NO_SERVER = "→ Look at the port and the path in --upstream."
 UNCLEAR = "cannot be told from this"
 LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server'
 
 
 @pytest.mark.parametrize(
-    ("paths", "responses", "chat", "suits"),
+    ("paths", "responses", "chat", "suits", "advice"),
     [
         (
             {"models": [WRONG_KEY], "chat": [WRONG_KEY], "responses": [WRONG_KEY]},
-            "no: the key is refused",
-            "no: the key is refused",
+            "no: it refuses the API key",
+            "no: it refuses the API key",
             UNCLEAR,
+            "→ Is it the right key for this server, and still valid? It comes from THE_KEY.",
         ),
         (
             {"models": [HTML], "chat": [HTML], "responses": [HTML]},
-            f"{INVALID_ANSWER}the answer is not a stream of events.",
-            f"{INVALID_ANSWER}the answer is neither a stream nor JSON.",
+            "no: a web page answers there, no model server",
+            "no: a web page answers there, no model server",
             LITELLM,
+            ANOTHER,
         ),
-        ({}, NOWHERE, NOWHERE, LITELLM),
+        ({}, NO_RESPONSES, NO_CHAT, LITELLM, NO_SERVER),
         (
             {"chat": [Status(405)], "responses": [Status(501)]},
-            "no: The upstream failed with status 501.",
-            "no: The upstream failed with status 405.",
+            NOWHERE,
+            NOWHERE,
             LITELLM,
+            NO_SERVER,
         ),
         (
             {"chat": [Status(503, {"error": "full"})], "responses": [FAILED]},
             "no: it speaks them, but the answer failed: no room for …?[2J",
             "no: The upstream failed with status 503: full",
             UNCLEAR,
+            "→ Look at the log of that server.",
         ),
         (
             {"chat": [says("Hi"), End()], "responses": [*begins(), End()]},
             "no: its events are not those of Responses, from response.created to response.in_progress",
             "no: it never says why it ends (finish_reason), so every answer counts as cut off",
             UNCLEAR,
+            None,
         ),
         (
             {"chat": [Status(200, b"")], "responses": [Status(200, b"")]},
             "no: the answer is empty",
             "no: the answer is empty",
             LITELLM,
+            None,
         ),
         (
             {"responses": [*begins(), TEXT_ANSWER[-1]]},
             "no: its events are not those of Responses, from response.created to response.incomplete",
-            NOWHERE,
+            NO_CHAT,
             LITELLM,
+            "→ It has /responses: use --via responses.",
         ),
     ],
     ids=["key", "html", "nothing", "405", "failing", "without an end", "empty", "without items"],
 )
 def test_why_nothing_works_is_reported(
-    paths: dict[str, list[Step]], responses: str, chat: str, suits: str, capsys: pytest.CaptureFixture[str]
+    paths: dict[str, list[Step]],
+    responses: str,
+    chat: str,
+    suits: str,
+    advice: str | None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with Server(**paths) as server:
-        printed = probed(server.url, capsys)
-    assert printed == (
+        code, printed = probed(server.url, capsys)
+    assert printed.pop("", None) == advice
+    assert (code, printed) == (
         1,
         {
             "reachable": "yes",
@@ -189,7 +205,7 @@ def test_why_nothing_works_is_reported(
 def test_a_missing_key_is_distinguished_from_a_refused_one(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(chat=[Status(401)], responses=[Status(401)]) as server:
         assert main(["check", "--probe", "--upstream", server.url, "--via", "chat"]) == 1
-    assert "  chat completions  no: it wants a key, and no api_key is set\n" in capsys.readouterr().out
+    assert "  chat completions  no: it needs an API key, and none is set\n" in capsys.readouterr().out
 
 
 def unstreamed_answer(ask: Ask) -> list[Step]:
@@ -216,9 +232,10 @@ def test_a_server_that_never_ends_is_given_up(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "PATIENCE", 0.2)
+    monkeypatch.setattr(probe, "SURVEY_WITHIN", 0.2)
     with Server(models=[Hang()], chat=[says("Hi"), Hang()], responses=[Hang()]) as server:
         code, printed = probed(server.url, capsys)
-    late = "no: It did not end its answer within 0.2 seconds."
+    late = "no: It did not end its answer within 0.2 seconds"
     assert (code, printed["reachable"], printed["chat completions"], printed["Responses"]) == (1, "yes", late, late)
 
 
@@ -228,8 +245,8 @@ def test_a_port_without_a_server_is_reported(capsys: pytest.CaptureFixture[str])
     assert probed(f"http://127.0.0.1:{port}/v1", capsys) == (
         1,
         {
-            "reachable": f"no: nothing listens there (port {port})",
-            "": "→ Is it running? Look at the port in base_url, and at firewalls.",
+            "reachable": f"no: nothing listens on 127.0.0.1 port {port}",
+            "": "→ Is it running? Look at the port in --upstream.",
             "configured": 'via = "chat", which does not work',
         },
     )
@@ -238,7 +255,7 @@ def test_a_port_without_a_server_is_reported(capsys: pytest.CaptureFixture[str])
 def test_https_where_there_is_none_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as url:
         code, printed = probed(f"{url.replace('http:', 'https:')}/v1", capsys)
-    assert (code, printed["TLS"][:4], printed[""]) == (1, "no: ", "→ Perhaps it speaks plain http: look at base_url.")
+    assert (code, printed["TLS"][:4], printed[""]) == (1, "no: ", "→ Write http:// instead of https:// in --upstream.")
 
 
 @pytest.mark.parametrize(

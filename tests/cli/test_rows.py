@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from app.cli.probe import show
+from app.cli.rows import show
 from app.settings import Secret, Upstream
 
 KEY = "sk-a-key-that-must-stay-secret"

@@ -1,6 +1,8 @@
 """A server that speaks chat completions and Responses, and what `check --probe` says of it."""
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pytest
 
@@ -25,6 +27,9 @@ TEXT_ANSWER = answer(message("msg_1", "one", ", two"), **CUT, usage=FULL_USAGE)
 
 
 CALLS = answer(hosted("custom_tool_call", "ctc_1", call_id="call_1", name="answer", input="yes"))
+
+
+REFUSES_EMPTY = Status(400, {"error": {"message": "the body is empty"}})
 
 
 NO_PATH = Status(404, {"error": {"message": "not found"}})
@@ -52,13 +57,21 @@ class Server(ChatUpstream):
         self._native = ResponsesUpstream.__new__(ResponsesUpstream)  # what it finds and frames, without its socket
         super().__init__(self._steps)
 
+    @property
+    def questions(self) -> list[Ask]:
+        """What was asked, without the short questions about its list and its paths."""
+        return [ask for ask in self.asks if ask.raw]
+
     def _steps(self, ask: Ask) -> list[Step]:
-        script = self._paths[ask.path]
+        script = self._paths.get(ask.path, (NO_PATH,))
+        if ask.path != "/v1/models" and not ask.raw:  # a server that has the path looks at the body first
+            is_status = not callable(script) and isinstance(script[0], Status) and script[0].status != 200
+            return list(script) if is_status and not callable(script) else [REFUSES_EMPTY]
         return list(script(ask) if callable(script) else script)
 
     def _all_faults(self, ask: Ask) -> list[str]:
-        if ask.path == "/v1/models":
-            return [] if ask.raw == b"" else ["a body in a GET request"]
+        if not ask.raw:
+            return []
         return self._native.faults(ask) if ask.path == "/v1/responses" else super()._all_faults(ask)
 
     def frame(self, step: Json, ask: Ask) -> bytes:
@@ -72,5 +85,32 @@ def probed(url: str, capsys: pytest.CaptureFixture[str], via: str = "chat", *fla
     assert printed.err == "the configuration is valid: 1 upstream, 1 model, no keys\n"
     assert KEY not in printed.out
     title, *lines = printed.out.splitlines()
-    assert title == f"upstreams.upstream: {url}"
+    assert title == f"--upstream {url}"
     return code, {line[:20].strip(): line[20:] for line in lines}
+
+
+class Examined(NamedTuple):
+    """What `am-proxy doctor` printed about one upstream."""
+
+    code: int
+    title: str
+    steps: dict[str, str]
+    """Each step with its mark and words; times are `N ms`."""
+    advice: dict[str, str]
+    """By the step that it belongs to."""
+    verdict: str
+
+
+def examined(code: int, printed: str) -> Examined:
+    """What was printed about one upstream."""
+    assert KEY not in printed
+    title, *lines, empty, verdict = printed.removeprefix("configuration: config.toml\n").splitlines()
+    assert empty == ""
+    steps, advice, last = {}, {}, ""
+    for line in lines:
+        if step := re.fullmatch(r"  ([✓!✗·]) (\S.*?) {2,}(.*)|  ([✓!✗·]) (.{15}) (.*)", line):
+            mark, last, words = (step[1], step[2], step[3]) if step[1] else (step[4], step[5].rstrip(), step[6])
+            steps[last] = f"{mark} {re.sub(r'[0-9]+ ms', 'N ms', words)}"
+        else:
+            advice[last] = line.strip().removeprefix("→ ")
+    return Examined(code, title, steps, advice, verdict)
