@@ -79,10 +79,9 @@ class CommandParser(argparse.ArgumentParser):
             near = sorted((name for name in names if name[0] == flag[1]), key=len)[:1]
         else:
             near = get_close_matches(flag.lstrip("-"), names, n=1)
-        if near:
-            return f"unknown flag {flag} (did you mean {names[near[0]]}?)"
-        others = [name for name, other in self.siblings.items() if flag in other.flags]
-        return f"unknown flag {flag}" + (f": it is a flag of {_listing(others)}" if others else "")
+        if others := [name for name, other in self.siblings.items() if flag in other.flags]:
+            return f"unknown flag {flag}: it is a flag of {_listing(others)}"
+        return f"unknown flag {flag}" + (f" (did you mean {names[near[0]]}?)" if near else "")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
