@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import dropwhile, islice, pairwise
 from typing import Final
 
 from .demo_words import READ, word_set
@@ -14,10 +14,11 @@ QUOTED: Final = 300
 SENTENCES: Final = 20
 """Sentences in the answer to "What did I say?"."""
 QUESTION: Final = word_set(
-    "what what's whats who where when which whose how do did does is am are was can tell remind remember repeat"
+    "what whats who where when which whose how do did does is am are was can say tell remind remember repeat"
 )
 """Words with which a question about the conversation begins."""
-ABOUT_THINGS: Final = word_set("what what's whats who where when which whose")
+OPENING: Final = word_set("hi hello hey ok okay well so and but now then please")
+ABOUT_THINGS: Final = word_set("what whats who where when which whose")
 SELF: Final = word_set("i i'm my me mine myself")
 COMMON: Final = (
     QUESTION
@@ -33,7 +34,7 @@ COMMON: Final = (
 OF_A_SUMMARY: Final = "The user said: "
 """Precedes the user's earlier messages in the summaries that the demo writes."""
 SAYING: Final = word_set("say said tell told mention mentioned write wrote ask asked")
-_INTRODUCTION: Final = re.compile(r"\b(?:[Ii] am|[Ii]'m|[Cc]all me) [A-Z][a-z]")
+_INTRODUCTION: Final = re.compile(r"\b(?:[Ii] am|[Ii]['\u2019]m|[Cc]all me) [A-ZÀ-ÖØ-Þ][^\W\d_]")
 """How people give their names without the word `name`."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -42,17 +43,30 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|\n| / ")
 
 def recalled(question: str, earlier: list[str]) -> str | None:
     """The answer from the user's `earlier` messages, if this is a question about them."""
-    asked = _words(question[:READ])
-    if not (set(asked[:2]) & QUESTION and SELF & set(asked)):
+    asked = list(dropwhile(OPENING.__contains__, _words(question[:READ])))
+    own = bool(SELF & set(asked))
+    if not (set(asked[:2]) & QUESTION or (asked[:1] == ["my"] and question.strip().endswith("?"))):
         return None
-    subject = {"name"} if asked[:3] == ["who", "am", "i"] else set(asked) - COMMON
+    subject = (
+        {"name"} if asked[:3] == ["who", "am", "i"] or asked[1:4] == ["am", "i", "called"] else set(asked) - COMMON
+    )
     if not subject:
-        said = list(islice(dict.fromkeys(_sentences(earlier)), SENTENCES)) if SAYING & set(asked) else []
+        said = list(islice(dict.fromkeys(_sentences(earlier)), SENTENCES)) if own and SAYING & set(asked) else []
         return f"You told me: {' / '.join(reversed(said))}" if said else None
+    if not own:
+        if not set(asked[:2]) & ABOUT_THINGS or "your" in asked:
+            return None
+        return next((f"You told me: {each}" for each in _sentences(earlier) if _says_more(each, subject)), None)
     best = max(_sentences(earlier), key=lambda sentence: _closeness(sentence, subject), default="")
     if _closeness(best, subject) > 0:
         return f"You told me: {best}"
     return "You have not told me that in this conversation." if "my" in asked and asked[0] in ABOUT_THINGS else None
+
+
+def _says_more(sentence: str, subject: set[str]) -> bool:
+    """Whether a sentence has all words of a question, and others."""
+    words = set(_words(sentence))
+    return subject <= words and bool(words - subject - COMMON)
 
 
 def _closeness(sentence: str, subject: set[str]) -> int:
@@ -65,9 +79,9 @@ def _closeness(sentence: str, subject: set[str]) -> int:
 
 
 def _words(text: str) -> list[str]:
-    """In small letters and one spelling: the user may ask for the color and have told the colour."""
+    """In small letters and one form: the user may ask for the color and have told the colour, or what a dog's is."""
     plain = text.lower().replace("\u2019", "'").replace("colour", "color").replace("favour", "favor")
-    return _WORD.findall(plain)
+    return [word.removesuffix("'s") for word in _WORD.findall(plain)]
 
 
 def _sentences(texts: list[str]) -> Iterator[str]:

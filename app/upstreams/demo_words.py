@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable
 from datetime import date, time
+from functools import cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 READ: Final = 10_000
@@ -25,6 +27,8 @@ NOT_NAMES: Final = word_set(
     "what what's who where when which why how if and or but not so "
     "then now call use tell ask find show give send get see visit meet fly go come try make book buy "
     "order plan put write read run search look check list add set let think say describe translate "
+    "calculate cancel close compare convert count create delete email explain fetch mail open play remind remove "
+    "schedule sort start stop summarize update "
     "monday tuesday wednesday thursday friday saturday sunday"
 )
 """Words that are no names although they may have a capital letter."""
@@ -37,10 +41,16 @@ PLACE_NAMES: Final = word_set(
 )
 DIRECTIONS: Final = {"to": {"destination", "arrival"}, "from": {"origin", "departure", "source"}}
 WHOLE_NAMES: Final = word_set("query question message text prompt content body task topic q")
+MAIL_NAMES: Final = word_set("to cc bcc email mail recipient recipients")
+LINK_NAMES: Final = word_set("url uri link href")
+FILE_NAMES: Final = word_set("file filename filepath path")
+SUM_NAMES: Final = word_set("calculation equation expression formula")
 DAY_NAMES: Final = frozenset({"date", "day", "when"})
 COMMAND_NAMES: Final = word_set("command cmd code script patch sql shell args argv")
 """Arguments that a client might execute. They are never filled from the message."""
 
+_SUM: Final = re.compile(r"[\d\s.+*/()^%-]+")
+_FILE: Final = re.compile(r"[\w.~-]*/[\w./~-]*|[\w-]+\.[A-Za-z]\w{0,7}")
 _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -71,6 +81,7 @@ class MessageWords:
         self._words = _words(self.message)
         self._spaced = _spaced(word.text for word in self._words)
         self._names = _names(self._words)
+        self._formatted: dict[str, str | None] = {}
         self._numbers = [(_number(word.text), index) for index, word in enumerate(self._words)]
 
     def mentions(self, value: object) -> bool:
@@ -97,11 +108,14 @@ class MessageWords:
         if parts & DAY_NAMES:
             days = (word.text for word in self._words if _is_date(word.text) or word.text.lower() in DAYS)
             return next(filter(fits, days), None)
+        plain = self._plain(parts)
+        if plain is not None:
+            return plain if fits(plain) else None
         names = [each for each in self._names if fits(each.text)]
         if not in_order:
             names.reverse()
         if not names:
-            return None
+            return next(filter(fits, self._small_places), None) if parts & PLACE_NAMES else None
         chosen = min(names, key=lambda each: _rank(each, parts))  # the first of equal rank
         self._names.remove(chosen)
         return chosen.text
@@ -109,7 +123,36 @@ class MessageWords:
     def of_format(self, form: str) -> str | None:
         """A word of the message that has a format of JSON schema."""
         test = FORMATS.get(form)
-        return next((word.text for word in self._words if test is not None and test(word.text)), None)
+        if form not in self._formatted and test is not None:
+            self._formatted[form] = next((word.text for word in self._words if test(word.text)), None)
+        return self._formatted.get(form)
+
+    def _plain(self, parts: set[str]) -> str | None:
+        """What can be known by its form alone: an address, a file or a calculation."""
+        if parts & MAIL_NAMES and (address := self.of_format("email")):
+            return address
+        if parts & LINK_NAMES and (link := self.of_format("uri")):
+            return link
+        return self._file if parts & FILE_NAMES else self._sum if parts & SUM_NAMES else None
+
+    @cached_property
+    def _file(self) -> str | None:
+        return next((word.text for word in self._words if _FILE.fullmatch(word.text)), None)
+
+    @cached_property
+    def _sum(self) -> str | None:
+        sums = [found.strip(" \t\n.") for found in _SUM.findall(self.message)]
+        return max((each for each in sums if each.strip("+*/()^%-")), key=len, default=None)
+
+    @cached_property
+    def _small_places(self) -> list[str]:
+        """Words after `in`, `from` and the like, for those who write no capital letters."""
+        return [
+            word.text
+            for before, word in pairwise(self._words)
+            if before.text.lower() in PLACES and not before.ends and word.text.isalpha()
+            if word.text.lower() not in NOT_NAMES | DAYS
+        ]
 
     def _beside(self, index: int) -> set[str]:
         around = self._words[max(index - 1, 0) : index + 2]

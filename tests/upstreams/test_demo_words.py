@@ -55,6 +55,16 @@ FILLED: list[tuple[str, dict[str, Any], Any]] = [
     ("In Paris", record(city={"anyOf": [{"type": "null"}, TEXT]}), {"city": "Paris"}),
     ("Run `rm -r Paris` in Paris", record(command=TEXTS, cmd=TEXT), {"command": ["demo"], "cmd": "demo"}),
     ("In Paris", record(city=TEXT | {"const": "Rome"}), {"city": "Rome"}),
+    ("weather in paris please", record(city=TEXT), {"city": "paris"}),
+    ("weather in the morning", record(city=TEXT), {"city": "demo"}),
+    ("Von Köln, nach São Paulo", record(cities=TEXTS), {"cities": ["Von Köln", "São Paulo"]}),
+    ("Compare Paris and Rome", record(cities=TEXTS), {"cities": ["Paris", "Rome"]}),
+    ("Write to bob@example.org, Carol", record(to=TEXT, name=TEXT), {"to": "bob@example.org", "name": "Carol"}),
+    ("Fetch https://example.org/a.", record(url=TEXT), {"url": "https://example.org/a"}),
+    ("open src/main.py, please", record(filePath=TEXT), {"filePath": "src/main.py"}),
+    ("open it", record(path=TEXT), {"path": "demo"}),
+    ("What is 12 * (3 + 4)?", record(expression=TEXT), {"expression": "12 * (3 + 4)"}),
+    ("What is a sum?", record(expression=TEXT), {"expression": "demo"}),
 ]
 
 
@@ -70,8 +80,11 @@ def test_a_message_is_read_up_to_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["Aa ", "Aa, ", "12 ", "in Aa and ", "`", "a_b-", ". ", "2026-01-31 ", "a@b.c ", "one "]
+    "unit",
+    ["Aa ", "Aa, ", "12 ", "in Aa and ", "`", "a_b-", ". ", "2026-01-31 ", "a@b.c ", "one ", "(", " /", "in a ", "1+"],
 )
 def test_reading_a_message_is_linear(unit: str) -> None:
     schema = record(**{f"name{number}": TEXT for number in range(20)}, count=INTEGER, unit=UNIT, all=TEXTS)
+    schema["properties"] |= dict.fromkeys(("expression", "path", "to", "url", "city"), TEXT)
+    schema["required"] = list(schema["properties"])
     assert_linear(unit, lambda n: (unit * n)[: 2 * n], lambda message: sample(schema, message), READ // 8)
