@@ -60,6 +60,8 @@ class Entry(NamedTuple):
     """One line of the table: which upstream serves a model, under which name, and with which options."""
 
     upstream_name: str
+    address: str
+    """The address of the upstream, as it may be shown; empty if it is not known."""
     upstream: AnyUpstream
     model: str | None
     """The model's name upstream; None means the public name."""
@@ -164,14 +166,16 @@ class Route(NamedTuple):
         return self._replace(entry=self.entry._replace(resolved=None))
 
     async def counted(self, turn: AnyTurn) -> Counted:
-        """The number of tokens of this turn's ask. Raises `ProblemError` if the upstream is asked and refuses."""
+        """The number of tokens of this turn's ask. Raises `UpstreamRefused` if the upstream is asked and refuses."""
         counted = None
         upstream = self.entry.upstream
         if isinstance(upstream, Counting):
             try:
                 counted = await upstream.count(turn.ask, None if self.key is None else self.key.reveal())
             except UpstreamRefused as error:
-                raise ProblemError(error.problem if self.key is None else callers_problem(error.problem)) from None
+                if self.key is not None:
+                    error.problem = callers_problem(error.problem)
+                raise
         return counted or Counted(turn.length)
 
     async def _known(self, model: str) -> Capabilities:

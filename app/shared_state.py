@@ -10,6 +10,7 @@ from .settings import Server, Settings
 from .transports.websocket import Quotas
 from .turns.limits import Limits
 from .turns.quota import Quota
+from .turns.upstream_log import UpstreamLog
 from .version import VERSION
 
 WAITING: Final = 4
@@ -28,6 +29,8 @@ class SharedState(NamedTuple):
     metrics: Metrics | None
     recorder: Recorder | None
     seal_key: str
+    upstream_log: UpstreamLog
+    """Which upstreams fail."""
 
     def follow(self, settings: Settings, circuits: Callable[[], Mapping[str, bool]]) -> None:
         """Apply the limits of these settings. It cannot fail, so a reload is applied as a whole or not at all."""
@@ -39,6 +42,7 @@ class SharedState(NamedTuple):
         self.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
         for quota in (self.websockets.arriving, self.websockets.remembered):
             quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
+        self.upstream_log.follow(settings.upstreams)
         if self.recorder is not None:
             self.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
         if self.metrics is not None:
@@ -60,6 +64,7 @@ def new_state(settings: Settings) -> SharedState:
         metrics=_metrics(settings),
         recorder=_recorder(settings),
         seal_key=os.urandom(32).hex(),
+        upstream_log=UpstreamLog(),
     )
 
 

@@ -15,6 +15,7 @@ from .providers.capabilities import Capabilities
 from .providers.lookup import provider_of
 from .settings import Model, Settings, Upstream
 from .upstreams.breaker import Breaker
+from .upstreams.causes import shown_address
 from .upstreams.clocks import Clocks
 from .upstreams.demo import Demo
 from .upstreams.listed_models import ListedModels
@@ -57,6 +58,7 @@ def build_catalogue(
         upstream_model = model.names.get(name, model.name)
         return Entry(
             upstream_name=name,
+            address=_shown_address(configured),
             upstream=upstreams[name],
             model=upstream_model,
             options=_options(model, configured, settings),
@@ -87,6 +89,11 @@ def lists_of(settings: Settings) -> dict[str, ListedModels]:
         if address is not None:
             lists[name] = ListedModels(address, key)
     return lists
+
+
+def _shown_address(upstream: Upstream) -> str:
+    secret = None if upstream.api_key is None else upstream.api_key.reveal()
+    return shown_address(upstream.base_url, secret) if upstream.base_url else ""
 
 
 def _breaker(name: str, settings: Settings) -> Breaker:

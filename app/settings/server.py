@@ -206,6 +206,8 @@ class Key:
     """Turns that may start in a minute; None: no limit. Each process counts for itself."""
     concurrency: int | None = None
     """Turns at the same time; None: no limit."""
+    sees_causes: bool = field(default=False, compare=False)
+    """Whether errors may say why an upstream failed, and name its address: only this machine's own user can call."""
     owner: str = field(init=False, compare=False)
     """The caller that limits, seals and remembered turns belong to; empty where no keys are configured. Callers with a
     key of their own are distinguished by it, and no configured name equals such a caller's."""

@@ -9,12 +9,17 @@ from typing import Final
 from starlette.datastructures import Headers
 
 from ..protocol.problems import refuse
-from ..settings import Key, Secret, Server
+from ..settings import Key, Secret, Server, is_loopback
 
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller if no keys are configured."""
+_OPERATOR: Final = replace(ANYONE, sees_causes=True)
+"""The same on a server that only this machine's own user can call."""
 GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
 """A caller whose key is not configured here, if some upstream is sent the keys of callers."""
+
+_FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+"""Headers of a request that a proxy has passed on, perhaps from another machine."""
 
 
 class Auth:
@@ -24,6 +29,8 @@ class Auth:
         self._keys = tuple(keys)
         self._passthrough = passthrough
         self._server = server
+        only_here = is_loopback(server.host) and not server.allowed_hosts and not server.cors_origins
+        self._anyone = _OPERATOR if only_here and not passthrough else ANYONE
 
     def caller(self, headers: Headers) -> Key:
         """The caller. Raises `ProblemError` without a valid `Authorization: Bearer …`, or with two."""
@@ -34,7 +41,9 @@ class Auth:
         token = token.strip() if scheme.lower() == "bearer" else ""
         own = _sendable(token) if self._passthrough else None
         if not self._keys:
-            return ANYONE if own is None else self._with_own_key(own, ANYONE)
+            if own is not None:
+                return self._with_own_key(own, ANYONE)
+            return ANYONE if any(name in headers for name in _FORWARDED) else self._anyone
         if not token:
             raise refuse("invalid_api_key", "This server needs a key: send `Authorization: Bearer <key>`.")
         key = self._find(token)

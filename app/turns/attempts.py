@@ -54,7 +54,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
                 refusal = UpstreamRefused(error.problem)
             continue  # the request cannot be translated for this upstream
         if wait := route.entry.breaker.allow(route.owner):
-            refusal = UpstreamRefused(_left_alone(wait))
+            refusal = asks.left_alone(route, _left_alone(wait))
             if number + 1 < len(routes):
                 asks.retried(route)
             continue
@@ -66,7 +66,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
             refusal = refused  # the next route is to the same upstream
         except UpstreamRefused as refused:
             refusal = refused
-            asks.failed(route, refused.problem)
+            asks.failed(route, refused)
             if number + 1 == len(routes) or not _may_answer_elsewhere(refused):
                 break
             asks.retried(route)
@@ -102,6 +102,7 @@ async def _ask(route: Route, turn: AnyTurn, asks: Asks) -> Answer:
                     raise
             answered = True
             breaker.success(route.owner, model)
+            asks.accepted(route)
             return answer
     finally:
         if not answered:

@@ -67,6 +67,12 @@ class RunningTurn:
         """Whether it failed because this server is being stopped."""
         return self._pump.ended_with(LEAVING)
 
+    def report(self, problem: Problem | None) -> None:
+        """Records it in the log of upstreams if the turn failed, or was refused with this problem, by their fault."""
+        problem = self._pump.problem or problem
+        if problem is not None and not self.cut_short:
+            self._asks.ended(problem)
+
     @property
     def notes(self) -> dict[str, object]:
         """Fields of the log line that the last event does not have."""
@@ -153,6 +159,8 @@ class TurnLifecycle:
             self.log.write()
 
     def _note_end(self, error: BaseException | None) -> None:
+        if self._running is not None:
+            self._running.report(error.problem if isinstance(error, ProblemError) else None)
         if isinstance(error, ProblemError) and not self.log.has_failed:
             self.log.refused(error.problem)
             if self._running is not None and error.problem is LEAVING:

@@ -18,11 +18,12 @@ from ..parsing.json_object import decode_object
 from ..parsing.request_body import parse_object
 from ..protocol.events import Event, LastEvent, RelayedLast
 from ..protocol.ids import NewId
-from ..protocol.problems import refuse
+from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.response import Identity
 from ..protocol.warnings import ClientWarning
 from ..settings import Server
+from ..upstreams.port import UpstreamRefused
 from .asks import Asks
 from .attempts import first_payload
 from .lifecycle import RunningTurn, TurnLifecycle
@@ -34,6 +35,7 @@ from .pump import Pump
 from .quota import Quota
 from .summary_first import SummaryFirst
 from .turn_protocols import Answer
+from .upstream_log import UpstreamLog
 from .warning_output import bounded
 
 UNFETCHED: Final = "Images and files that this server would download are shown here as their address or as a link."
@@ -53,9 +55,11 @@ class TurnService:
         server: Server,
         new_id: NewId,
         now: Callable[[], int],
+        upstream_log: UpstreamLog,
         observers: Sequence[Observer] = (),
     ) -> None:
         self._catalogue = catalogue
+        self._upstream_log = upstream_log
         self.limits = limits
         self._waiting = waiting
         """Bytes of requests whose upstreams have not answered."""
@@ -128,7 +132,7 @@ class TurnService:
         for_codex = _is_codex(originator)
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)
         first = await self._first_turn(ways[0], create, turn.log, identity, for_codex=for_codex)
-        asks = Asks(create, ways[0], first, turn.log)
+        asks = Asks(create, ways[0], first, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
         begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
         slot, request_id = turn.slot, turn.log.request_id
 
@@ -175,6 +179,10 @@ class TurnService:
         try:
             async with asyncio.timeout(route.entry.clocks.first_payload):
                 return await route.counted(translated), translated.warnings
+        except UpstreamRefused as refused:
+            asks = Asks(create, route, translated, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
+            asks.failed(route, refused)
+            raise ProblemError(refused.problem) from None
         except TimeoutError:
             raise refuse("upstream_timeout", "The model's server took too long to count.") from None
 

@@ -95,6 +95,8 @@ def _failed(message: str) -> Problem:
 UNREACHABLE: Final = _failed("The upstream could not be reached.")
 INSECURE: Final = _failed("The upstream could not be reached: no secure connection to it can be made.")
 BROKE_OFF: Final = _failed("The connection to the upstream broke off.")
+UNCONNECTED: Final = (UNREACHABLE, INSECURE)
+"""The problems of an upstream to which no connection was made."""
 
 
 def invalid_answer(how: str) -> Problem:

@@ -82,11 +82,13 @@ class HttpChat:
                 started = True
                 yield chunk
         except (*TROUBLE, NotAStreamError, ReportedError) as error:
-            problem = self._problem(error, model, key or self._secret)
+            secret = key or self._secret
+            problem = self._problem(error, model, secret)
+            cause = self._server.cause(error, problem, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             if started:
                 raise UpstreamBroke(problem) from None
-            raise self._server.refused(error, problem) from None
+            raise self._server.refused(error, problem, cause) from None
         finally:
             if answer is not None:
                 answer.release(complete=lines.done)

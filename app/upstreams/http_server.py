@@ -26,8 +26,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from ..protocol.problems import Problem
-from . import faults
+from . import causes, faults
+from .causes import Cause
 from .connections import LARGE, Connector, in_pieces, sent
+from .error_body import body_of, read
 from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 from .sse_lines import TooLongError
 
@@ -185,7 +187,18 @@ class HttpServer:
                 return faults.BROKE_OFF
 
     @staticmethod
-    def refused(error: Exception, problem: Problem) -> UpstreamRefused:
+    def cause(error: Exception, problem: Problem, secret: str | None) -> Cause:
+        """Why a request failed, if one of `TROUBLE` is this problem. `secret` is the key that was sent."""
+        match error:
+            case HttpRefusedError():
+                return causes.of_answer(error.status, faults.short(read(error.text).message, secret), problem)
+            case faults.ReportedError():
+                return causes.of_report(faults.short(body_of(error.body).message, secret), problem)
+            case _:
+                return causes.of_connection(error) if problem in faults.UNCONNECTED else causes.of_problem(problem)
+
+    @staticmethod
+    def refused(error: Exception, problem: Problem, cause: Cause) -> UpstreamRefused:
         """The exception to raise if one of `TROUBLE` comes before the answer."""
         wait: float | None = None
         outage: Outage | None = None
@@ -200,7 +213,9 @@ class HttpServer:
                 outage = "unavailable"
             case _:
                 pass
-        return UpstreamRefused(problem, wait=wait, outage=outage, timed_out=isinstance(error, TimeoutError))
+        return UpstreamRefused(
+            problem, wait=wait, outage=outage, timed_out=isinstance(error, TimeoutError), cause=cause
+        )
 
     async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
         if self._session is None:

@@ -6,7 +6,6 @@ litellm takes more than a second to import and hundreds of megabytes, so it is i
 import asyncio
 import contextlib
 import gc
-import logging
 import os
 import threading
 import warnings
@@ -22,8 +21,10 @@ from ..providers.lookup import provider_of
 from ..providers.openai import OPENAI
 from ..providers.provider import AskFacts
 from . import litellm_errors
+from .causes import Cause, of_problem, of_report
 from .chat_lines import NotAStreamError
-from .faults import invalid_answer, is_error, problem_in_stream
+from .error_body import body_of
+from .faults import ReportedError, invalid_answer, is_error, problem_in_stream, short
 from .litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
 from .litellm_can import capabilities, stops_thinking
 from .litellm_chunks import chunks_of, close
@@ -31,8 +32,6 @@ from .litellm_connect import HANDLER, connect_within, in_time, limit
 from .litellm_facts import asks_for_a_response, info_of, settings_of
 from .litellm_transport import TRANSPORT, note_requests, restrain
 from .port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
-
-log = logging.getLogger("am_proxy")
 
 _ENVIRONMENT: Final = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
@@ -143,12 +142,15 @@ def _loop_of(client: Any) -> Any | None:
     return getattr(session, "_loop", None)
 
 
-def _logged_problem(error: Exception, provider: str | None, *, model: str, secret: str | None, asked: bool) -> Problem:
-    """The client's problem. If the operator must correct something, the error's class is logged, never its text."""
+def _failure(error: Exception, *, model: str, secret: str | None, asked: bool) -> tuple[Problem, Cause]:
+    """The client's problem, and its cause for the operator."""
+    if isinstance(error, ReportedError):
+        problem = problem_in_stream(error.body, model=model, secret=secret)
+        return problem, of_report(short(body_of(error.body).message, secret), problem)
+    if isinstance(error, NotAStreamError):
+        return (problem := invalid_answer(str(error))), of_problem(problem)
     problem = litellm_errors.problem_of(error, model=model, secret=secret, asked=asked)
-    if not asked and litellm_errors.operator_problem(error) == problem:
-        log.warning("%s: %s %s", provider, litellm_errors.cause_of(error), problem.message)
-    return problem
+    return problem, litellm_errors.operators_cause(error, problem, secret=secret, asked=asked)
 
 
 def _unknown(provider: str) -> Problem:
@@ -226,7 +228,7 @@ class LitellmChat:
         except Exception:  # noqa: BLE001 — there are parts that it cannot count; the caller has an estimate
             return None
 
-    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:  # noqa: C901 — one way to fail each
+    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         if self._provider is not None and self._provider not in providers():
@@ -254,22 +256,17 @@ class LitellmChat:
             async with contextlib.aclosing(chunks_of(stream)) as chunks:
                 async for chunk in in_time(chunks, self._timeout):
                     if is_error(chunk):
-                        problem = problem_in_stream(chunk, model=model, secret=secret)
-                        raise UpstreamBroke(problem) if started else UpstreamRefused(problem)  # noqa: TRY301 — passed on below
+                        raise ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
                     started = True
                     yield chunk
-        except (UpstreamRefused, UpstreamBroke):
-            raise
         except Exception as error:  # noqa: BLE001 — any error of a hundred providers becomes a problem
-            if isinstance(error, NotAStreamError):
-                problem = invalid_answer(str(error))
-            else:
-                problem = _logged_problem(error, self._provider, model=model, secret=secret, asked=bool(begun))
+            problem, cause = _failure(error, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
             if started:
                 raise UpstreamBroke(problem) from None
             raise UpstreamRefused(
                 problem,
+                cause=cause,
                 wait=litellm_errors.wait_of(error),
                 outage=litellm_errors.outage_of(error),
                 elsewhere=litellm_errors.is_translation_fault(error, asked=bool(begun)),

@@ -4,7 +4,7 @@ litellm uses one time limit for everything, connecting included. No import of li
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextvars import ContextVar
 from typing import Any, Final
 from weakref import WeakSet
@@ -15,11 +15,6 @@ _within: Final[ContextVar[float | None]] = ContextVar("am_proxy_connect", defaul
 
 _keep: Final = [KEEP]
 _connectors: Final[WeakSet[Any]] = WeakSet()
-
-_KINDS: Final = {"ClientConnectorError", "ConnectTimeout", "ConnectionTimeoutError"}
-
-_LONGEST_CHAIN: Final = 20
-"""Causes of an error that are looked at: a chain is short, but it could be a circle."""
 
 HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
 """The module of litellm that makes all connectors."""
@@ -74,22 +69,3 @@ async def in_time(chunks: AsyncGenerator[dict[str, Any]], seconds: float) -> Asy
             except StopAsyncIteration:
                 return
         yield chunk
-
-
-def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and its causes."""
-    for _ in range(_LONGEST_CHAIN):
-        if error is None:
-            return
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def kinds_of(error: BaseException) -> set[str]:
-    """The names of the classes of this error."""
-    return {kind.__name__ for kind in type(error).__mro__}
-
-
-def never_connected(error: BaseException) -> bool:
-    """Whether this error, or one of its causes, means that no connection was made: in time, or at all."""
-    return any(_KINDS & kinds_of(each) for each in chain_of(error))

@@ -16,9 +16,10 @@ from typing import Final
 from ..protocol.problems import Problem
 from ..providers.lookup import PROVIDERS
 from ..providers.provider import SetupFault
-from . import faults
+from . import causes, faults
+from .causes import Cause
 from .error_body import ErrorBody, body_of, is_page, read
-from .litellm_connect import chain_of, kinds_of, never_connected
+from .error_chain import chain_of, kinds_of, never_connected
 from .port import Outage
 from .refused_param import with_param
 
@@ -54,6 +55,8 @@ _SETUP_FAULTS: Final = (
 _SDK_ERRORS: Final = frozenset({"OpenAIError", "APIError"})
 """Classes of one error of OpenAI's library: an answer, or a lost connection, and no missing setting."""
 _OVERLOADED_TEXTS: Final = tuple(each.litellm.overloaded for each in PROVIDERS if each.litellm.overloaded)
+_SAID_ALREADY: Final = frozenset({"invalid_value", "upstream_error", "upstream_timeout"})
+"""Codes of problems whose message has the upstream's words already."""
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
 
 
@@ -90,6 +93,19 @@ def problem_of(  # noqa: PLR0911 — one line per kind of trouble
     return with_param(
         faults.problem_of_status(_status(error), body, model=model, headers=_headers(error), secret=secret), body
     )
+
+
+def operators_cause(error: BaseException, problem: Problem, *, secret: str | None, asked: bool) -> Cause:
+    """Why the upstream failed with this problem, in words for the operator. Parameters as in `problem_of`."""
+    error = _innermost(error)
+    if problem in faults.UNCONNECTED:
+        return causes.of_connection(error)
+    if not asked and operator_problem(error) == problem:
+        return causes.of_setup(problem, cause_of(error))
+    if not asked or problem.code in _SAID_ALREADY:
+        return causes.of_problem(problem)
+    body = _body(error) or ErrorBody()
+    return causes.of_answer(_status(error), faults.short(body.message, secret), problem)
 
 
 def is_translation_fault(error: BaseException, *, asked: bool) -> bool:

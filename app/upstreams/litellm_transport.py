@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any, Final
 
-from .litellm_connect import never_connected
+from .error_chain import never_connected
 
 Pieces = AsyncIterator[bytes]
 

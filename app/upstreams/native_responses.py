@@ -75,11 +75,13 @@ class NativeResponses:
                     return
             reading.end()
         except (*TROUBLE, NotEventsError, ReportedError) as error:
-            problem = self._problem(error if reading.error is None else ReportedError(reading.error), model, secret)
+            meant = error if reading.error is None else ReportedError(reading.error)
+            problem = self._problem(meant, model, secret)
+            cause = self._server.cause(meant, problem, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
             if reading.started:
                 raise UpstreamBroke(problem) from None
-            raise self._server.refused(error, problem) from None
+            raise self._server.refused(error, problem, cause) from None
         finally:
             if answer is not None:
                 answer.release(complete=reading.done)
@@ -100,7 +102,9 @@ class NativeResponses:
 
     def refused(self, error: Exception, model: str, key: str | None) -> UpstreamRefused:
         """The exception to raise if one of `TROUBLE` comes before the answer to an ask with this key."""
-        return self._server.refused(error, self._problem(error, model, key or self._secret))
+        secret = key or self._secret
+        problem = self._problem(error, model, secret)
+        return self._server.refused(error, problem, self._server.cause(error, problem, secret))
 
     async def close(self) -> None:
         """Close every connection."""
@@ -135,7 +139,7 @@ class _OtherAddress:
         except (*TROUBLE, NotEventsError) as error:
             refused = self._native.refused(error, str(ask["model"]), key)
             if isinstance(error, HttpRefusedError) and error.status in NOT_THERE:
-                raise NoSuchAddressError(refused.problem) from None
+                raise NoSuchAddressError(refused.problem, cause=refused.cause) from None
             raise refused from None
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..protocol.problems import Problem
 from ..providers.capabilities import Capabilities
+from .causes import Cause, of_problem
 
 AskT_contra = TypeVar("AskT_contra", contravariant=True)
 PayloadT_co = TypeVar("PayloadT_co", covariant=True)
@@ -36,6 +37,7 @@ class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an 
     `wait`: the seconds after which asking again may help; None if it cannot. `outage`: the server was not reached, or
     was silent or sent 502, 503, 504 or 529; None after any other answer. `elsewhere`: another upstream may be able to
     answer this request even though the problem is the client's. `timed_out`: no answer was read within the time limit.
+    `cause`: what the operator is told; without one, what the problem says.
     """
 
     def __init__(
@@ -46,9 +48,11 @@ class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an 
         outage: Outage | None = None,
         elsewhere: bool = False,
         timed_out: bool = False,
+        cause: Cause | None = None,
     ) -> None:
         super().__init__(problem.message)
         self.problem = problem
+        self.cause = cause or of_problem(problem)
         self.wait = wait
         self.outage = outage
         self.elsewhere = elsewhere

@@ -98,7 +98,8 @@ def test_and_no_more_than_that() -> None:
     ):
         response = streamed_end(url, MANAGED)
     assert (response["status"], response["usage"]) == ("failed", USED)
-    assert response["error"]["message"] == "The model's server did not answer: it was given 0.2 seconds."
+    there = f"The upstream at {upstream.url}"
+    assert response["error"]["message"] == f"{there} did not answer: it was given 0.2 seconds."
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["while it is summed up", "while it is answered"])

@@ -52,9 +52,16 @@ class Answer:
     late_warnings: tuple[str, ...] = ()
     notes: Final = {"usage": "estimated"}
 
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        """What the turn failed with, or was refused for."""
+
     @property
     def turn(self) -> "Answer":
         return self
+
+    def ended(self, problem: Problem) -> None:
+        self.problems.append(problem)
 
 
 def line(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
@@ -63,9 +70,9 @@ def line(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "duration_ms"}
 
 
-def asked(limits: Limits, problem: Problem | None = None) -> tuple[Upstream, RunningTurn]:
+def asked(limits: Limits, problem: Problem | None = None, answer: Answer | None = None) -> tuple[Upstream, RunningTurn]:
     upstream = Upstream(limits, problem)
-    asks: Any = Answer()
+    asks: Any = answer or Answer()
     pump: Any = upstream
     return upstream, RunningTurn(asks, pump, 0)
 
@@ -90,7 +97,8 @@ async def test_a_turn_ends_as_its_block_ends(
     caplog: pytest.LogCaptureFixture, error: BaseException | None, ended: dict[str, Any]
 ) -> None:
     limits = Limits(1)
-    upstream, running = asked(limits)
+    answer = Answer()
+    upstream, running = asked(limits, answer=answer)
     with caplog.at_level("INFO", "am_proxy.turn"), nullcontext() if error is None else pytest.raises(type(error)):
         async with TurnLifecycle(TurnLog(request_id="req_1"), limits) as turn:
             turn.admit(ALICE)
@@ -98,6 +106,7 @@ async def test_a_turn_ends_as_its_block_ends(
             if error is not None:
                 raise error
     assert line(caplog) == {"request_id": "req_1", "key": "alice", **ended}
+    assert answer.problems == ([REFUSED.problem] if ended["finish"] == "refused" else [])
     assert upstream.slots_when_closed == 1, "the upstream is closed first"
     assert not limits.slots
 
@@ -116,8 +125,9 @@ async def test_its_line_names_the_cause_of_a_failure(
     with caplog.at_level("INFO", "am_proxy.turn"):
         async with TurnLifecycle(TurnLog(), limits) as turn:
             turn.admit(ALICE)
-            turn.begun(asked(limits, problem)[1])
+            turn.begun(asked(limits, problem, answer := Answer())[1])
     assert line(caplog) == {"key": "alice", "finish": "disconnected", "usage": "estimated", **notes}
+    assert answer.problems == ([] if problem is LEAVING else [problem])
 
 
 async def test_a_turn_that_is_not_admitted_is_logged_with_its_caller(caplog: pytest.LogCaptureFixture) -> None:

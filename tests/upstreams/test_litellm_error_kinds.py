@@ -4,11 +4,13 @@ import pytest
 from aiohttp import ConnectionTimeoutError, SocketTimeoutError
 
 from app.protocol.problems import Problem
+from app.upstreams.causes import of_problem
 from app.upstreams.faults import retry_seconds, short
 from app.upstreams.http_server import HttpServer
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of, timed_out
-from tests.support.upstream_asks import answers, asks
+from app.upstreams.port import UpstreamRefused
+from tests.support.upstream_asks import asks
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,8 @@ def test_an_error_is_known_by_its_name_its_status_or_its_words(raised: Exception
 def test_a_time_out_of_ours_is_known_from_one_that_a_server_reports(*, raised: Exception, expected: bool) -> None:
     assert timed_out(raised) is expected
     if not isinstance(raised, RawError | MidStreamFallbackError):
-        assert HttpServer.refused(raised, Problem(code="upstream_error", message="")).timed_out is expected
+        problem = Problem(code="upstream_error", message="")
+        assert HttpServer.refused(raised, problem, of_problem(problem)).timed_out is expected
 
 
 class OpenAIError(Exception):
@@ -165,19 +168,19 @@ def test_what_the_operator_must_mend_is_not_the_clients_fault(raised: Exception,
     ("provider", "code", "class_name"),
     [("sagemaker", "upstream_auth_error", "NoCredentialsError"), ("azure", "upstream_error", "ValueError")],
 )
-async def test_missing_settings_of_a_provider_are_reported_and_logged_by_class(
-    provider: str, code: str, class_name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_missing_settings_of_a_provider_are_reported_and_their_cause_names_the_class(
+    provider: str, code: str, class_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AZURE_API_BASE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    _, problem = await answers(LitellmChat(provider), asks())
-    assert problem is not None
+    with pytest.raises(UpstreamRefused) as raised:
+        await anext(LitellmChat(provider).open(asks()))
+    problem, cause = raised.value.problem, raised.value.cause
     assert (problem.code, problem.shape.status) == (code, 502)
-    [record] = [record for record in caplog.records if record.name == "am_proxy"]
-    assert (record.levelname, record.getMessage()) == ("WARNING", f"{provider}: {class_name} {problem.message}")
+    assert cause == ("setup", f"cannot be asked: {problem.message} ({class_name})")
 
 
 @pytest.mark.parametrize(
