@@ -15,8 +15,13 @@ NAMES: Final = sorted(name for provider in PROVIDERS for name in (provider.name,
 A_NAME: Final = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, NAMES))})(?![\w])")
 
 ALLOWED: Final = {
+    "cli/advice.py": "what a person can do about a server of their own",
+    "cli/agents/codex.py": "how Codex is installed",
+    "cli/agents/opencode.py": "the library of the AI SDK that opencode uses",
     "cli/banner.py": "the import of OpenAI's library in an example",
+    "cli/doctor.py": "a command of Ollama that downloads a model",
     "cli/init.py": "examples that are shown to a person, and what is written if they answer nothing",
+    "cli/launched_models.py": "what a person can do about a server of their own",
     "cli/parser.py": "an example in the help",
     "observers/redaction.py": "how keys begin, whoever made them",
     "settings/upstream.py": "an example in the message of a mistake",
@@ -26,6 +31,7 @@ ALLOWED: Final = {
     "upstreams/error_keys.py": "how keys begin, whoever made them",
     "upstreams/litellm_chat.py": "OpenAI's library, which litellm imports late",
     "upstreams/litellm_chunks.py": "OpenAI's library, whose streams are recognised",
+    "upstreams/local_servers.py": "the ports on which servers usually listen, and how they are started",
     "upstreams/survey.py": "servers that are recognised by what they list and by paths of their own",
 }
 """Files in which a name stands all the same, and why."""
