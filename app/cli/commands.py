@@ -33,17 +33,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _launch(flags: dict[str, Any]) -> int:
-    """Run a coding agent. Its server listens on this machine only, on any free port unless one is given."""
-    given = {name: flags[name] for name in ("config", "upstream", "via", "upstream_key")}
-    try:
-        settings = load({**given, "host": "127.0.0.1", "port": flags["port"] or "0"})
-    except ConfigMistakesError as error:
-        for mistake in error.mistakes:
-            print(mistake, file=sys.stderr)
-        return 2
-    from .launch import launch  # noqa: PLC0415 — as above
+    """Run a coding agent. Its server listens on this machine only, whatever the configuration says."""
+    from .launch import Launch  # noqa: PLC0415 — as above
 
-    return launch(flags["agent"], settings, flags["model"], flags["arguments"])
+    launch = Launch(flags)
+    if flags["restore"]:
+        return launch.restore()
+    try:
+        settings = load(flags if flags["write"] else {**flags, "host": "127.0.0.1"})
+    except ConfigMistakesError as error:
+        print_mistakes(error)
+        return 2
+    return launch.run(settings)
 
 
 def _with_settings(command: str, flags: dict[str, Any]) -> int:

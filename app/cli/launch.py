@@ -1,194 +1,229 @@
-"""`am-proxy launch AGENT`: runs a coding agent on a model of yours, with a server of its own, and no file changed."""
+"""`am-proxy launch AGENT`: runs a coding agent on models of yours, and changes none of its files."""
 
 import asyncio
-import logging
 import os
-import secrets
+import shlex
 import shutil
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 
 from ..codex_catalog import ModelCard, codex_model
-from ..settings import Key, Settings
+from ..settings import Settings
+from ..settings.configuration import DEMO_MODELS
+from ..settings.sources import ENVIRONMENT_KEY
+from . import agent_profile
 from .agent_process import run_agent, version_of
-from .agents import AGENTS, Agent
+from .agents import AGENTS
 from .agents.agent import Target
+from .banner import address
 from .init import LOCAL, local_servers
-from .launched_models import ANY, FoundModels, MissingError, ModelChoice, look
-from .logs import configure
-from .style import colour_wanted, painted
+from .launched_models import ANY, FoundModels, MissingError, ModelChoice, look, models_of
+from .launched_server import Cards, ReachedServer, own_server, running_server
+from .run_folder import logged, run_folder, write
+from .style import Style, colour_wanted, painted
 
-KEY_VARIABLE: Final = "AM_LAUNCH_KEY"
-"""The variable in which an agent gets the key of this run."""
-_KEPT: Final = 7 * 86_400
-"""Seconds for which the log of a run is kept."""
 _INTERRUPTED: Final = 130
 _HERE: Final = "127.0.0.1"
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
+_SERVED_BY: Final = ("config", "upstream", "provider", "via", "upstream_key", "port")
+"""Flags that `serve` has too."""
+
+Version = tuple[int, ...]
 
 
-def launch(agent_name: str, settings: Settings, model: str | None, arguments: Sequence[str]) -> int:
-    """Start the server and the agent. Returns the agent's exit code, or 1 if something is missing."""
-    agent = AGENTS[agent_name]
-    try:
-        program = _program(agent)
-        found, version = asyncio.run(_look(settings, program))
-        _check_version(agent, version)
-        choice = found.choose(agent, model)
-        return _run(agent, [program, *arguments], found, choice)
-    except MissingError as error:
-        print(_said(f"cannot launch {agent.title}: {error}", "red"), file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+class Launch:
+    """One run of the command."""
+
+    def __init__(self, flags: Mapping[str, Any]) -> None:
+        self._flags = flags
+        self._agent = AGENTS[flags["agent"]]
+        self._screen = sys.stderr
+
+    def restore(self) -> int:
+        """Remove what `--write` wrote."""
+        return agent_profile.restore(self._agent, os.environ)
+
+    def run(self, settings: Settings) -> int:
+        """Start the server and the agent. Returns the agent's exit code, or 1 if something is missing."""
+        try:
+            program = self._program()
+            running = self._running(settings)
+            found, version = asyncio.run(self._look(settings, program, running))
+            self._check_version(version)
+            choice = found.choose(self._agent, self._flags["model"])
+            for remark in [*(each.message for each in found.remarks if each.is_warning), choice.warning]:
+                if remark:
+                    self._say(remark, "yellow")
+            if self._flags["write"]:
+                return self._write(settings, found, choice, running)
+            return self._start(program, found, choice, running)
+        except MissingError as error:
+            self._say(f"cannot launch {self._agent.title}: {error}", "red")
+            return 1
+        except KeyboardInterrupt:
+            return _INTERRUPTED
+
+    def _program(self) -> str:
+        found = shutil.which(self._agent.program)
+        if found is None:
+            install = self._agent.install
+            raise MissingError(f"the command {self._agent.program} is not installed; install it with: {install}")
+        return found
+
+    def _running(self, settings: Settings) -> ReachedServer | None:
+        """The server that runs already, if it was named by its port, or nothing else is configured."""
+        named = self._flags["port"] is not None
+        alone = _is_bare(settings) and self._flags["model"] not in DEMO_MODELS
+        if not (named or alone) or not settings.server.port:
+            return None
+        try:
+            return running_server(settings.server.host, settings.server.port)
+        except MissingError:
+            if named:
+                raise
+            return None
+
+    async def _look(
+        self, settings: Settings, program: str, running: ReachedServer | None
+    ) -> tuple[FoundModels, Version | None]:
+        """Look at the upstreams and, at the same time, at the agent."""
+        version = asyncio.to_thread(version_of, program)
+        if not _is_bare(settings) or self._flags["model"] in DEMO_MODELS:
+            found, read = await asyncio.gather(look(settings), version)
+        elif running is not None:
+            found, read = models_of(running.models, settings), await version
+        else:
+            version.close()
+            raise MissingError(_no_model())
+        if running is not None:
+            served = {entry["slug"] for entry in running.models}
+            if not found.names <= served:
+                names = ", ".join(sorted(served)[:6]) or "none"
+                advice = "leave --port out, so that a server of its own is started"
+                raise MissingError(f"the AM Proxy at {running.base_url} serves other models ({names}): {advice}")
+        return found, read
+
+    def _check_version(self, version: Version | None) -> None:
+        agent = self._agent
+        if version is None:
+            return
+        oldest = max(agent.oldest, agent.profiles_since) if self._flags["write"] else agent.oldest
+        if version < oldest:
+            message = f"it is version {_dotted(version)}, and {_dotted(oldest)} or newer is needed"
+            raise MissingError(f"{message}; update it with: {agent.install}")
+        if version < agent.menu_since:
+            self._say(
+                f"{agent.title} {_dotted(version)} shows models of its own in its menu, which do not work; "
+                f"{_dotted(agent.menu_since)} and newer show yours",
+                "yellow",
+            )
+
+    def _start(self, program: str, found: FoundModels, choice: ModelChoice, running: ReachedServer | None) -> int:
+        """Run the agent to its end."""
+        settings = self._own_settings(found)
+        with run_folder(self._agent.program) as folder:
+            log = folder / "server.log"
+            try:
+                with logged(log, settings.server), _server(settings, running) as server:
+                    target = _target(server, found, choice)
+                    setup = self._agent.setup(target, folder)
+                    write(folder, setup.files)
+                    self._say(self._start_line(target, choice, runs=running is not None))
+                    environ = _environment({**setup.environ, **server.environ})
+                    return run_agent([program, *setup.flags, *self._flags["arguments"]], environ)
+            finally:
+                if log.exists():
+                    self._say(f"there were problems; the log of the server is {log}", "yellow")
+
+    def _own_settings(self, found: FoundModels) -> Settings:
+        """The settings for a server of its own: for this machine, on the given port or any."""
+        port = found.settings.server.port if self._flags["port"] is not None and not self._flags["write"] else 0
+        server = found.settings.server.model_copy(update={"host": _HERE, "port": port})
+        return replace(found.settings, server=server)
+
+    def _start_line(self, target: Target, choice: ModelChoice, *, runs: bool) -> str:
+        """What is started, in a line."""
+        context = f" ({choice.context_window:,} tokens of context)" if choice.context_window else ""
+        others = len(target.catalogue) - 1
+        more = f"; {others} more in its menu" if others else ""
+        whose = "the AM Proxy that runs at " if runs else ""
+        return f"{self._agent.title} with {choice.name}{context}{more}, through {whose}{target.base_url}"
+
+    def _write(self, settings: Settings, found: FoundModels, choice: ModelChoice, running: ReachedServer | None) -> int:
+        """Write the agent's profile for a server on the configured port."""
+        with run_folder(self._agent.program) as folder, logged(folder / "server.log", settings.server):
+            own = replace(self._own_settings(found), keys=())
+            with _server(own, running) as server:
+                target = _target(server, found, choice)
+        wants_key = bool(settings.keys or (running and running.environ))
+        base_url = address(settings.server.host, settings.server.port)
+        target = target._replace(base_url=base_url, key_variable=ENVIRONMENT_KEY if wants_key else "")
+        profile = self._agent.profile(target, self._agent.home(os.environ))
+        for path in agent_profile.write(self._agent, profile, os.environ):
+            print(f"written:  {agent_profile.shown(path)}")
+        if running is None:
+            print(f"serve:    {_serve_command(self._flags)}")
+        if wants_key:
+            print(f"key:      in the environment variable {ENVIRONMENT_KEY}")
+        print(f"start:    {profile.command}")
+        print(f"remove:   am-proxy launch {self._agent.program} --restore")
+        return 0
+
+    def _say(self, text: str, *styles: Style) -> None:
+        line = painted(f"am-proxy: {text}", *styles, colour=colour_wanted(self._screen))
+        print(line, file=self._screen, flush=True)
 
 
-def _program(agent: Agent) -> str:
-    found = shutil.which(agent.program)
-    if found is None:
-        raise MissingError(f"the command {agent.program} is not installed; install it with: {agent.install}")
-    return found
-
-
-async def _look(settings: Settings, program: str) -> tuple[FoundModels, tuple[int, ...] | None]:
-    """Look at the upstreams and, at the same time, at the agent."""
-    if not settings.models or {upstream.via for upstream in settings.upstreams.values()} == {"demo"}:
-        raise MissingError(_no_model())
-    return await asyncio.gather(look(settings), asyncio.to_thread(version_of, program))
+def _is_bare(settings: Settings) -> bool:
+    """Whether nothing is configured but the embedded model."""
+    return settings.models == DEMO_MODELS and settings.file is None
 
 
 def _no_model() -> str:
-    """There is no configuration: what to do, which depends on what runs here."""
+    """What to do without a configuration, which depends on what runs here."""
     servers = local_servers()
     name, url = next(iter(servers.items()), ("", ""))
-    found = f" Something listens where {name} usually does: --upstream {url}" if name else ""
-    ports = "" if found else f" No server was found on its usual port ({', '.join(map(str, LOCAL.values()))})."
+    found = f" {name} seems to run here: --upstream {url}" if name else ""
+    ports = "" if found else f" No server was found on the usual ports ({', '.join(map(str, LOCAL.values()))})."
     return f"no model is configured: add --upstream URL, or write a configuration with am-proxy init.{found}{ports}"
 
 
-def _check_version(agent: Agent, version: tuple[int, ...] | None) -> None:
-    if version is not None and version < agent.oldest:
-        found, oldest = (".".join(map(str, numbers)) for numbers in (version, agent.oldest))
-        raise MissingError(f"it is version {found}, and {oldest} or newer is needed; update it with: {agent.install}")
+def _server(settings: Settings, running: ReachedServer | None) -> AbstractContextManager[ReachedServer]:
+    return own_server(settings) if running is None else nullcontext(running)
 
 
-def _run(agent: Agent, command: Sequence[str], found: FoundModels, choice: ModelChoice) -> int:
-    from .launched_server import listed_at, own_server  # noqa: PLC0415 — it takes half a second, and may not be needed
-
-    for remark in found.remarks:
-        if remark.is_warning:
-            print(_said(remark.message, "yellow"), file=sys.stderr)
-    if choice.warning:
-        print(_said(choice.warning, "yellow"), file=sys.stderr)
-    settings, key = _with_key(found.settings)
-    screen = sys.stderr
-    with _folder(agent) as folder:
-        log = folder / "server.log"
-        problems = _Problems()
-        try:
-            with _logged(log, settings, problems), own_server(settings) as url:
-                catalogue = _catalogue(listed_at(url, key).models, found, choice)
-                target = Target(url, choice.name, catalogue, KEY_VARIABLE if key else "")
-                setup = agent.setup(target, folder)
-                for name, text in setup.files.items():
-                    (folder / name).write_text(text, encoding="utf-8")
-                print(_said(_start(agent, target, choice)), file=screen, flush=True)
-                program, *arguments = command
-                return run_agent([program, *setup.flags, *arguments], _environment(setup.environ, key))
-        finally:
-            if problems.seen:
-                print(_said(f"there were problems; the log of the server is {log}", "yellow"), file=sys.stderr)
-            else:
-                log.unlink(missing_ok=True)
-
-
-def _catalogue(listed: Sequence[Mapping[str, Any]], found: FoundModels, choice: ModelChoice) -> list[Mapping[str, Any]]:
-    """The models for the agent: those that call tools, and the chosen one even if the server lists none."""
-    entries = [entry for entry in listed if entry["slug"] not in found.unable]
+def _target(server: ReachedServer, found: FoundModels, choice: ModelChoice) -> Target:
+    """What the agent is told: models that call tools, and the chosen one even if the server lists none."""
+    entries: Cards = [entry for entry in server.models if entry["slug"] not in found.unable]
     if all(entry["slug"] != choice.name for entry in entries):
         wildcard = found.settings.models.get(ANY)
-        entries.append(codex_model(choice.name, ModelCard(wildcard) if wildcard else ModelCard(), len(entries)))
-    return entries
+        card = ModelCard(wildcard) if wildcard else ModelCard()
+        entries = [*entries, codex_model(choice.name, card, len(entries))]
+    return Target(server.base_url, choice.name, entries, next(iter(server.environ), ""))
 
 
-def _start(agent: Agent, target: Target, choice: ModelChoice) -> str:
-    """What is started, in a line."""
-    context = f" ({choice.context_window:,} tokens of context)" if choice.context_window else ""
-    others = len([entry for entry in target.catalogue if entry["slug"] != choice.name])
-    more = f"; {others} more in its menu" if others else ""
-    return f"{agent.title} with {choice.name}{context}{more}, through {target.base_url}"
-
-
-def _with_key(settings: Settings) -> tuple[Settings, str | None]:
-    """The settings with a key for this run, if they want keys at all."""
-    if not settings.keys:
-        return settings, None
-    key = f"am-{secrets.token_urlsafe(32)}"
-    own = Key("launch", sha256(key.encode()).digest())
-    return replace(settings, keys=(*settings.keys, own)), key
-
-
-def _environment(added: Mapping[str, str], key: str | None) -> dict[str, str]:
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
     """The agent's environment. No proxy is asked for this machine."""
     environ = {**os.environ, **added}
-    if key is not None:
-        environ[KEY_VARIABLE] = key
     if any(name.lower() in _PROXIES for name in environ):
         direct = [name for name in (environ.get("NO_PROXY") or environ.get("no_proxy") or "").split(",") if name]
         environ["NO_PROXY"] = environ["no_proxy"] = ",".join(dict.fromkeys([*direct, _HERE]))
     return environ
 
 
-@contextmanager
-def _folder(agent: Agent) -> Iterator[Path]:
-    """A new folder for the files of this run, in the user's cache. At the end only a log stays, for a week."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    parent = Path(cache) / "am-proxy" / "launch"
-    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for old in parent.iterdir():
-        if old.is_dir() and old.stat().st_mtime < time.time() - _KEPT:
-            shutil.rmtree(old, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{agent.program}-", dir=parent))
-    try:
-        yield folder
-    finally:
-        for file in folder.iterdir():
-            if file.suffix != ".log":
-                file.unlink()
-        if not any(folder.iterdir()):
-            folder.rmdir()
+def _serve_command(flags: Mapping[str, Any]) -> str:
+    """The command that starts the server of a profile. A key is not repeated."""
+    words: list[str] = []
+    for name in _SERVED_BY:
+        value = flags.get(name)
+        if value is not None:
+            shown = value if name != "upstream_key" or value.startswith(("env:", "file:")) else "KEY"
+            words += [f"--{name.replace('_', '-')}", str(shown)]
+    return shlex.join(["am-proxy", "serve", *words])
 
 
-class _Problems(logging.Handler):
-    """Remembers whether anything went wrong."""
-
-    seen = False
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Look at a record: a warning, or the line of a turn that failed."""
-        failed = getattr(record, "fields", {}).get("finish") in {"failed", "refused"}
-        self.seen = self.seen or failed or record.levelno >= logging.WARNING
-
-
-@contextmanager
-def _logged(log: Path, settings: Settings, problems: _Problems) -> Iterator[None]:
-    """Write the server's log, and whatever else this process prints, to a file: the screen is the agent's."""
-    with log.open("w", encoding="utf-8", buffering=1) as file, redirect_stdout(file), redirect_stderr(file):
-        form = settings.server.log_format
-        configure("text" if form == "auto" else form, settings.server.log_level)
-        logging.getLogger().addHandler(problems)
-        try:
-            yield
-        finally:
-            logging.getLogger().handlers.clear()  # the file is closed
-
-
-def _said(text: str, *styles: Any) -> str:
-    return painted(f"am-proxy: {text}", *styles, colour=colour_wanted(sys.stderr))
+def _dotted(version: Sequence[int]) -> str:
+    return ".".join(map(str, version))

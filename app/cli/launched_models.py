@@ -1,9 +1,9 @@
 """What `am-proxy launch` can serve: asks the servers of the configuration for their models, and chooses one."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..options import Can
 from ..providers.lookup import provider_of
@@ -54,6 +54,11 @@ class FoundModels:
     remarks: tuple[Remark, ...] = ()
     unable: frozenset[str] = frozenset()
     """Models that certainly call no tools, so that no agent can use them."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The public names of the models."""
+        return frozenset(self.settings.models) - {ANY}
 
     def choose(self, agent: Agent, wanted: str | None) -> ModelChoice:
         """The wanted model, or the first that suits the agent. Raises `MissingError` if there is none."""
@@ -128,6 +133,12 @@ class FoundModels:
             return f"{self.settings.given_by} {self.settings.upstreams[GIVEN].base_url}"
         configured = self.settings.upstreams.get(upstream)
         return f"upstreams.{upstream}" + (f" {configured.base_url}" if configured and configured.base_url else "")
+
+
+def models_of(cards: Sequence[Mapping[str, Any]], settings: Settings) -> FoundModels:
+    """The models of a server that runs already, as it describes them to Codex."""
+    models = {str(card["slug"]): Model(upstream="running", context_window=card.get("context_window")) for card in cards}
+    return FoundModels(replace(settings, models=models), {})
 
 
 async def look(settings: Settings) -> FoundModels:

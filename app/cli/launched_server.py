@@ -1,53 +1,66 @@
 """The server of `am-proxy launch`: one of its own, in a thread of this process, or one that runs already."""
 
 import http.client
+import os
+import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from ..json_text import json_value
-from ..main import TracingUnavailableError, build_app
-from ..settings import Settings
+from ..settings import Key, Settings
+from ..settings.sources import ENVIRONMENT_KEY
 from .banner import address
 from .launched_models import MissingError
-from .serve import ReloadingServer, listen, listen_advice
 
+KEY_VARIABLE: Final = "AM_LAUNCH_KEY"
+"""The variable in which an agent gets the key of this run."""
 _START_WITHIN: Final = 30
 """Seconds for the start of the server."""
 _ANSWER_WITHIN: Final = 10
 _STOP_WITHIN: Final = 3
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of a catalogue: those of ten thousand models."""
+_OUR_IDS: Final = "req_AM-"
+
+Cards = Sequence[Mapping[str, Any]]
+"""Models as `codex_model` describes them."""
 
 
-class Listed(NamedTuple):
-    """What a server lists."""
+class ReachedServer(NamedTuple):
+    """A server that answers."""
 
-    status: int
-    is_ours: bool
-    """Whether it is an AM Proxy."""
-    models: Sequence[Mapping[str, Any]]
-    """As `codex_model` describes them."""
+    base_url: str
+    models: Cards
+    environ: Mapping[str, str] = {}
+    """The variable with the key for it, if it wants one."""
 
 
 @contextmanager
-def own_server(settings: Settings) -> Iterator[str]:
-    """Serve until the block ends; the base URL. It ends with this process, however that ends.
+def own_server(settings: Settings) -> Iterator[ReachedServer]:
+    """Serve until the block ends. The server ends with this process, however that ends.
 
-    Raises `MissingError` if it cannot start.
+    If the settings want keys, it has one more for this run. Raises `MissingError` if it cannot start.
     """
-    ready = threading.Event()
+    from ..main import TracingUnavailableError, build_app  # noqa: PLC0415 — it takes half a second
+    from .serve import ReloadingServer, listen, listen_advice  # noqa: PLC0415 — as above
+
+    settings, environ = _with_key(settings)
     host, port = settings.server.host, settings.server.port
+    ready = threading.Event()
     try:
         listener = listen(host, port, send_timeout=settings.server.send_timeout)
-        application = build_app(settings)
     except OSError as error:
         raise MissingError(f"its server cannot listen on port {port}: {listen_advice(error)}") from error
-    except TracingUnavailableError as error:
-        raise MissingError(str(error)) from error
     with listener:
+        try:
+            application = build_app(settings)
+        except TracingUnavailableError as error:
+            raise MissingError(str(error)) from error
         server = ReloadingServer(application, settings, listener, ready=ready.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server", daemon=True)
         thread.start()
@@ -57,30 +70,73 @@ def own_server(settings: Settings) -> Iterator[str]:
         if not ready.is_set():
             raise MissingError("the server did not start")
         try:
-            yield address(host, listener.getsockname()[1])
+            url = address(host, listener.getsockname()[1])
+            yield ReachedServer(url, _ask(url, environ.get(KEY_VARIABLE)).models, environ)
         finally:
             server.stop_now()
             thread.join(_STOP_WITHIN)
 
 
-def listed_at(base_url: str, key: str | None) -> Listed:
-    """The models of the server at this address on this machine. No proxy of the environment is used."""
+def _with_key(settings: Settings) -> tuple[Settings, dict[str, str]]:
+    if not settings.keys:
+        return settings, {}
+    key = f"am-{secrets.token_urlsafe(32)}"
+    own = Key("launch", sha256(key.encode()).digest())
+    return replace(settings, keys=(*settings.keys, own)), {KEY_VARIABLE: key}
+
+
+def running_server(host: str, port: int) -> ReachedServer | None:
+    """The AM Proxy that runs there; None if nothing does. Raises `MissingError` for any other program."""
+    url = address(host, port)
+    found = _ask(url, None)
+    environ = {}
+    if found.is_ours and found.status == HTTPStatus.UNAUTHORIZED:
+        key = os.environ.get(ENVIRONMENT_KEY, "")
+        environ = {ENVIRONMENT_KEY: key}
+        found = _ask(url, key) if key else found
+    if found.status == _NOTHING:
+        return None
+    if not found.is_ours:
+        raise MissingError(f"port {port} is used by another program: leave --port out, or choose another port")
+    if found.status == HTTPStatus.UNAUTHORIZED:
+        unknown = "does not know the key in" if environ.get(ENVIRONMENT_KEY) else "needs a key: put it into"
+        raise MissingError(f"the AM Proxy at {url} {unknown} the environment variable {ENVIRONMENT_KEY}")
+    if found.status != HTTPStatus.OK:
+        raise MissingError(f"the AM Proxy at {url} answers with status {found.status}")
+    return ReachedServer(url, found.models, environ)
+
+
+class _Answer(NamedTuple):
+    status: int
+    is_ours: bool = False
+    """Whether it is an AM Proxy that answers."""
+    models: Cards = ()
+
+
+_NOTHING: Final = 0
+"""The status if nothing listens."""
+_NO_HTTP: Final = 1
+
+
+def _ask(base_url: str, key: str | None) -> _Answer:
+    """The list of models of a server on this machine. No proxy of the environment is used."""
     host, _, path = base_url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=_ANSWER_WITHIN)
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     try:
         connection.request("GET", f"/{path}/models?client_version=0", headers=headers)
         response = connection.getresponse()
-        body, ours = response.read(_LONGEST + 1), (response.getheader("x-request-id") or "").startswith("req_AM-")
-    except (OSError, http.client.HTTPException):
-        return Listed(0, is_ours=False, models=[])
+        body, ours = response.read(_LONGEST + 1), (response.getheader("x-request-id") or "").startswith(_OUR_IDS)
+    except ConnectionRefusedError:
+        return _Answer(_NOTHING)
+    except (OSError, ValueError, http.client.HTTPException):
+        return _Answer(_NO_HTTP)
     finally:
         connection.close()
-    models: Any = None
-    if response.status == HTTPStatus.OK and len(body) <= _LONGEST:
-        try:
-            models = json_value(body).get("models")
-        except (ValueError, AttributeError, RecursionError):
-            models = None
+    try:
+        listed = json_value(body) if response.status == HTTPStatus.OK and len(body) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        listed = None
+    models = listed.get("models") if isinstance(listed, dict) else None
     entries = [entry for entry in models or [] if isinstance(entry, dict) and isinstance(entry.get("slug"), str)]
-    return Listed(response.status, is_ours=ours, models=entries)
+    return _Answer(response.status, ours, entries)

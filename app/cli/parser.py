@@ -170,7 +170,10 @@ def _add_launch(launch: CommandParser) -> None:
     launch.after_unknown = "; arguments of the agent come after --"
     launch.add_argument("agent", metavar="AGENT", choices=list(AGENTS), help=" or ".join(AGENTS))
     launch.add_argument("--model", help="model to start with (default: the first that suits the agent)")
-    launch.add_argument("--port", help="port of its server (default: any free one)")
+    launch.add_argument("--port", help="port of its server, which may run there already (default: any free one)")
+    files = launch.add_mutually_exclusive_group()
+    files.add_argument("--write", action="store_true", help="only write a profile for the agent, in a file of its own")
+    files.add_argument("--restore", action="store_true", help="only remove what --write wrote")
     _add_source_flags(launch)
 
 

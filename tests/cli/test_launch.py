@@ -1,10 +1,6 @@
-"""`am-proxy launch`, with a scripted program in the place of the agent."""
+"""`am-proxy launch`: what the agent is given, and what is said if something is missing."""
 
-import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,109 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.running import surroundings
+from tests.support.launching import MODELS, Home
+from tests.support.running import running
 from tests.support.script import text_turn
 from tests.support.servers import Status
 from tests.support.surveyed_server import SurveyedServer, chats, listing, ollama, shown, vllm
-from tests.support.terminal import am_proxy, terminal
-
-AGENT: Final = """\
-#!{python}
-import http.client, json, os, pathlib, signal, sys, time, tomllib
-if sys.argv[1:] == ["--version"]:
-    print("codex-cli {version}")
-    sys.exit()
-flags = dict(word.split("=", 1) for before, word in zip(sys.argv, sys.argv[1:]) if before == "-c")
-settings = tomllib.loads("\\n".join(f"{{name}} = {{value}}" for name, value in flags.items()))
-server = settings["model_providers"]["am"]
-catalogue = json.loads(pathlib.Path(settings["model_catalog_json"]).read_text())
-seen = {{
-    "arguments": [word for before, word in zip(sys.argv, sys.argv[1:]) if "-c" not in (before, word)],
-    "settings": settings,
-    "catalogue": [(entry["slug"], entry.get("context_window")) for entry in catalogue["models"]],
-    "words": sys.argv,
-    "environ": dict(os.environ),
-    "input": sys.stdin.read() if "read" in sys.argv else None,
-}}
-host = server["base_url"].removeprefix("http://").removesuffix("/v1")
-headers = {{"Content-Type": "application/json"}}
-if "env_key" in server:
-    headers["Authorization"] = "Bearer " + os.environ[server["env_key"]]
-connection = http.client.HTTPConnection(host)
-connection.request("POST", "/v1/responses", json.dumps({{"model": settings["model"], "input": "Hi"}}), headers)
-answer = connection.getresponse()
-seen["status"], seen["answer"] = answer.status, json.loads(answer.read())
-pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(seen))
-print("the agent is running")
-sys.stdout.flush()
-{ending}
-"""
-WAITS: Final = """
-def stop(number, _):
-    print("the agent got", number)
-    sys.exit(40 + number)
-for number in (1, 2, 15):
-    signal.signal(number, stop)
-open(os.environ["SEEN"] + ".waits", "w").close()
-time.sleep(60)
-"""
-"""It ends when a signal comes."""
-MODELS: Final = {
-    "words:4b": shown("gemma", 131_072),
-    "small:1b": shown("qwen3", 8_192, "tools"),
-    "coder:8b": shown("qwen3", 40_960, "tools"),
-    "seer:30b": shown("qwen3", 131_072, "tools", "vision"),
-}
-
-
-class Home:
-    """A user's machine: a home, a working folder, and the agent."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.work = folder / "work"
-        self.bin = folder / "bin"
-        self.seen_file = folder / "seen.json"
-        self.cache = folder / "home" / ".cache" / "am-proxy" / "launch"
-        for made in (self.work, self.bin, folder / "home" / ".codex"):
-            made.mkdir(parents=True)
-        (folder / "home" / ".codex" / "config.toml").write_text('model = "gpt"\n')
-
-    def install(self, ending: str = "", *, name: str = "codex", version: str = "0.169.0") -> None:
-        """Put the agent on the path."""
-        program = self.bin / name
-        program.write_text(AGENT.format(python=sys.executable, version=version, ending=ending))
-        program.chmod(0o755)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """The environment for the command."""
-        path = f"{self.bin}:/usr/bin:/bin"
-        return surroundings({"HOME": str(self.folder / "home"), "PATH": path, "SEEN": str(self.seen_file)})
-
-    @property
-    def seen(self) -> dict[str, Any]:
-        """What the agent was given, and the answer it got."""
-        result: dict[str, Any] = json.loads(self.seen_file.read_text())
-        return result
-
-    def files(self) -> dict[str, str]:
-        """All files in the home, with their contents."""
-        home = self.folder / "home"
-        return {str(file.relative_to(home)): file.read_text() for file in home.rglob("*") if file.is_file()}
-
-    def launch(self, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """The command to its end."""
-        return subprocess.run(
-            am_proxy("launch", *words),
-            cwd=self.work,
-            env=self.environ | dict(environ or {}),
-            input="piped in",
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
 
 
 @pytest.fixture
@@ -302,87 +200,62 @@ def test_a_log_with_problems_is_kept_and_named(home: Home) -> None:
     assert not log.parent.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_signals_reach_the_agent_and_its_exit_code_is_returned(
-    home: Home, server: SurveyedServer, number: signal.Signals
-) -> None:
-    home.install(WAITS)
-    with subprocess.Popen(
-        am_proxy("launch", "codex", "--upstream", server.url),
-        cwd=home.work,
-        env=home.environ,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # so that there is no terminal, which would send Ctrl-C to both
-    ) as process:
-        wait_for(Path(f"{home.seen_file}.waits"))
-        process.send_signal(number)
-        out, _ = process.communicate(timeout=20)
-    assert process.returncode == 40 + number
-    assert out == f"the agent is running\nthe agent got {int(number)}\n"
+def test_a_server_that_runs_is_used_if_nothing_is_configured_here(home: Home, server: SurveyedServer) -> None:
+    home.install()
+    with running("--upstream", server.url, folder=home.folder) as proxy:
+        port = proxy.url.split(":")[2].removesuffix("/v1")
+        ran = home.launch("codex", environ={"AM_PORT": port})
+        assert (ran.returncode, home.seen["status"]) == (0, 200)
+        assert home.seen["settings"]["model_providers"]["am"]["base_url"] == proxy.url
+        assert ran.stderr == (
+            f"am-proxy: Codex with words:4b; 3 more in its menu, through the AM Proxy that runs at {proxy.url}\n"
+        )
+        ran = home.launch("codex", "--upstream", server.url, "--port", port)
+        assert (ran.returncode, home.seen["settings"]["model"]) == (0, "coder:8b")
+        assert ran.stderr.endswith(f"through the AM Proxy that runs at {proxy.url}\n")
+        with SurveyedServer(vllm("another", 131_072)) as other:
+            ran = home.launch("codex", "--upstream", other.url, "--port", port)
+        assert (ran.returncode, ran.stderr) == (
+            1,
+            (
+                f"am-proxy: cannot launch Codex: the AM Proxy at {proxy.url} serves other models (coder:8b, seer:30b, "
+                "small:1b, words:4b): leave --port out, so that a server of its own is started\n"
+            ),
+        )
 
 
-def test_an_agent_that_is_killed_ends_the_command_as_in_a_shell(home: Home, server: SurveyedServer) -> None:
-    home.install("os.kill(os.getpid(), 9)")
-    assert home.launch("codex", "--upstream", server.url).returncode == 137
+def test_a_server_that_wants_a_key_gets_it_from_the_environment(home: Home, server: SurveyedServer) -> None:
+    home.install()
+    with running("--upstream", server.url, folder=home.folder, environ={"AM_KEY": "sk-alice"}) as proxy:
+        port = proxy.url.split(":")[2].removesuffix("/v1")
+        ran = home.launch("codex", "--port", port)
+        assert (ran.returncode, ran.stderr) == (
+            1,
+            (
+                f"am-proxy: cannot launch Codex: the AM Proxy at {proxy.url} needs a key: "
+                "put it into the environment variable AM_KEY\n"
+            ),
+        )
+        ran = home.launch("codex", "--port", port, environ={"AM_KEY": "sk-bob"})
+        assert "does not know the key in the environment variable AM_KEY" in ran.stderr
+        ran = home.launch("codex", "--port", port, environ={"AM_KEY": "sk-alice"})
+        assert (ran.returncode, home.seen["status"]) == (0, 200)
+        assert home.seen["settings"]["model_providers"]["am"]["env_key"] == "AM_KEY"
 
 
-def test_the_server_dies_with_the_command_however_that_ends(home: Home, server: SurveyedServer) -> None:
-    home.install(WAITS)
-    with subprocess.Popen(
-        am_proxy("launch", "codex", "--upstream", server.url),
-        cwd=home.work,
-        env=home.environ,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        wait_for(Path(f"{home.seen_file}.waits"))
-        process.kill()
-        process.wait()
-    port = int(home.seen["settings"]["model_providers"]["am"]["base_url"].split(":")[2].removesuffix("/v1"))
-    try:
-        assert not listens(port)
-    finally:
-        os.killpg(process.pid, 9)  # the agent
-
-
-def test_ctrl_c_on_a_terminal_ends_both_and_the_agent_gets_it_once(home: Home, server: SurveyedServer) -> None:
-    home.install(WAITS)
-    with terminal(
-        am_proxy("launch", "codex", "--upstream", server.url), folder=home.work, environ=home.environ
-    ) as seen:
-        seen.wait_for("the agent is running")
-        wait_for(Path(f"{home.seen_file}.waits"))
-        seen.type("\x03")
-        assert seen.wait() == 42
-    assert seen.text.count("the agent got 2") == 1
-    assert seen.text.startswith("am-proxy: Codex with coder:8b (40,960 tokens of context); 2 more in its menu")
-
-
-def test_the_terminal_is_given_back_as_it_was(home: Home, server: SurveyedServer) -> None:
-    """An agent that draws its own screen is killed; the shell behind it has echo, and its own screen."""
-    home.install(
-        "import tty\ntty.setraw(0)\nsys.stdout.write('\\x1b[?1049h\\x1b[?25l\\x1b[?2004h')\nsys.stdout.flush()\n"
-        "os.kill(os.getpid(), 9)"
+def test_a_port_of_another_program_is_refused(home: Home, server: SurveyedServer) -> None:
+    home.install()
+    ran = home.launch("codex", "--upstream", server.url, "--port", str(server.port))
+    assert (ran.returncode, ran.stderr) == (
+        1,
+        (
+            f"am-proxy: cannot launch Codex: port {server.port} is used by another program: "
+            "leave --port out, or choose another port\n"
+        ),
     )
-    launched = " ".join(f"'{word}'" for word in am_proxy("launch", "codex", "--upstream", server.url))
-    with terminal(["sh", "-c", f"{launched}; stty -a; echo done"], folder=home.work, environ=home.environ) as seen:
-        seen.wait_for("done")
-    assert " icanon " in seen.text.replace("\n", " ")
-    assert (b"\x1b[?1049l" in seen.raw, b"\x1b[?25h" in seen.raw, b"\x1b[?2004l" in seen.raw) == (True, True, True)
 
 
-def wait_for(file: Path) -> None:
-    """Until it is there."""
-    deadline = time.monotonic() + 30
-    while not file.exists():
-        assert time.monotonic() < deadline, f"{file} did not come"
-        time.sleep(0.02)
-
-
-def listens(port: int) -> bool:
-    """Whether anything takes connections there."""
-    import socket  # noqa: PLC0415
-
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
+def test_the_demo_is_launched_only_by_its_name(home: Home) -> None:
+    home.install()
+    ran = home.launch("codex", "--model", "demo")
+    assert (ran.returncode, home.seen["catalogue"], home.seen["status"]) == (0, [["demo", None]], 200)

@@ -1,31 +1,52 @@
-"""The Codex CLI. It is set up by `-c` flags, which override its configuration for one run.
+"""The Codex CLI. It is set up by `-c` flags, which override its configuration for one run, or by a profile.
 
 Of the ways to tell Codex which models there are, only a catalogue in a file makes its menu show these and no others:
 an `auth` command makes it fetch the catalogue, but its menu then lists OpenAI's models too, and 0.169 does not ask the
-address in `model_catalog_url`. Versions that do not know catalogues yet ignore the flag.
+address in `model_catalog_url`. Versions that do not know catalogues yet ignore the flag. Those that do not know
+profile files would ignore `am.config.toml` and ask OpenAI.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from .agent import PROVIDER, TITLE, Agent, Setup, Target
+from .agent import MARK, PROVIDER, TITLE, Agent, Profile, Setup, Target
 
 _CATALOGUE: Final = "models.json"
+_OWN_FILE: Final = f"{PROVIDER}.config.toml"
+_OWN_CATALOGUE: Final = f"{PROVIDER}.models.json"
 
 
 def _setup(target: Target, folder: Path) -> Setup:
     settings = {
-        "model": _toml(target.model),
-        "model_provider": _toml(PROVIDER),
-        f"model_providers.{PROVIDER}": f"{{{', '.join(provider_lines(target))}}}",
-        "model_catalog_json": _toml(str(folder / _CATALOGUE)),
+        **_settings(target, folder / _CATALOGUE),
+        f"model_providers.{PROVIDER}": f"{{{', '.join(_provider(target))}}}",
     }
     flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return Setup(flags, files={_CATALOGUE: json.dumps({"models": list(target.catalogue)})})
 
 
-def provider_lines(target: Target) -> list[str]:
+def _profile(target: Target, folder: Path) -> Profile:
+    settings = [f"{name} = {value}" for name, value in _settings(target, folder / _OWN_CATALOGUE).items()]
+    lines = [f"# {MARK} codex --write", *settings, "", f"[model_providers.{PROVIDER}]", *_provider(target)]
+    catalogue = f'{{"written_by": "{MARK} codex --write",\n"models": {json.dumps(list(target.catalogue))}}}\n'
+    return Profile(f"codex --profile {PROVIDER}", {_OWN_FILE: "\n".join([*lines, ""]), _OWN_CATALOGUE: catalogue})
+
+
+def _settings(target: Target, catalogue: Path) -> dict[str, str]:
+    return {
+        "model": _toml(target.model),
+        "model_provider": _toml(PROVIDER),
+        "model_catalog_json": _toml(str(catalogue)),
+    }
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("CODEX_HOME") or Path.home() / ".codex")
+
+
+def _provider(target: Target) -> list[str]:
     """The table of the server among Codex's providers of models, a setting each."""
     values = {"name": TITLE, "base_url": target.base_url, "wire_api": "responses"}
     if target.key_variable:
@@ -44,4 +65,9 @@ CODEX: Final = Agent(
     install="npm install --global @openai/codex",
     oldest=(0, 80),
     setup=_setup,
+    home=_home,
+    profile=_profile,
+    profile_files=(_OWN_FILE, _OWN_CATALOGUE),
+    profiles_since=(0, 136),
+    menu_since=(0, 110),
 )

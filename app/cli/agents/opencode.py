@@ -2,13 +2,16 @@
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from .agent import PROVIDER, TITLE, Agent, Setup, Target
+from .agent import MARK, PROVIDER, TITLE, Agent, Profile, Setup, Target
 
 _CONFIGURATION: Final = "OPENCODE_CONFIG_CONTENT"
+_OWN_FILE: Final = "am-proxy.jsonc"
+"""opencode reads it only if a variable names it."""
 _LONGEST_ANSWER: Final = 32_000
 """Tokens. opencode asks for no longer answers anyway."""
 
@@ -16,6 +19,15 @@ _LONGEST_ANSWER: Final = 32_000
 def _setup(target: Target, _folder: Path) -> Setup:
     given = _object(os.environ.get(_CONFIGURATION, ""))
     return Setup(environ={_CONFIGURATION: json.dumps({**given, **configuration(target)})})
+
+
+def _profile(target: Target, folder: Path) -> Profile:
+    text = f"// {MARK} opencode --write\n{json.dumps(configuration(target), indent=2)}\n"
+    return Profile(f"OPENCODE_CONFIG={shlex.quote(str(folder / _OWN_FILE))} opencode", {_OWN_FILE: text})
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "opencode"
 
 
 def configuration(target: Target) -> dict[str, Any]:
@@ -66,4 +78,7 @@ OPENCODE: Final = Agent(
     install="npm install --global opencode-ai",
     oldest=(1, 0),
     setup=_setup,
+    home=_home,
+    profile=_profile,
+    profile_files=(_OWN_FILE,),
 )

@@ -1,0 +1,119 @@
+"""A user's machine on which `am-proxy launch` runs, with a scripted program in the place of the agent."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tests.support.running import surroundings
+from tests.support.surveyed_server import shown
+from tests.support.terminal import am_proxy
+
+AGENT: Final = """\
+#!{python}
+import http.client, json, os, pathlib, signal, sys, time, tomllib
+if sys.argv[1:] == ["--version"]:
+    print("codex-cli {version}")
+    sys.exit()
+flags = dict(word.split("=", 1) for before, word in zip(sys.argv, sys.argv[1:]) if before == "-c")
+settings = tomllib.loads("\\n".join(f"{{name}} = {{value}}" for name, value in flags.items()))
+server = settings["model_providers"]["am"]
+catalogue = json.loads(pathlib.Path(settings["model_catalog_json"]).read_text())
+seen = {{
+    "arguments": [word for before, word in zip(sys.argv, sys.argv[1:]) if "-c" not in (before, word)],
+    "settings": settings,
+    "catalogue": [(entry["slug"], entry.get("context_window")) for entry in catalogue["models"]],
+    "words": sys.argv,
+    "environ": dict(os.environ),
+    "input": sys.stdin.read() if "read" in sys.argv else None,
+}}
+host = server["base_url"].removeprefix("http://").removesuffix("/v1")
+headers = {{"Content-Type": "application/json"}}
+if "env_key" in server:
+    headers["Authorization"] = "Bearer " + os.environ[server["env_key"]]
+connection = http.client.HTTPConnection(host)
+connection.request("POST", "/v1/responses", json.dumps({{"model": settings["model"], "input": "Hi"}}), headers)
+answer = connection.getresponse()
+seen["status"], seen["answer"] = answer.status, json.loads(answer.read())
+pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(seen))
+print("the agent is running")
+sys.stdout.flush()
+{ending}
+"""
+WAITS: Final = """
+def stop(number, _):
+    print("the agent got", number)
+    sys.exit(40 + number)
+for number in (1, 2, 15):
+    signal.signal(number, stop)
+open(os.environ["SEEN"] + ".waits", "w").close()
+time.sleep(60)
+"""
+"""It ends when a signal comes."""
+MODELS: Final = {
+    "words:4b": shown("gemma", 131_072),
+    "small:1b": shown("qwen3", 8_192, "tools"),
+    "coder:8b": shown("qwen3", 40_960, "tools"),
+    "seer:30b": shown("qwen3", 131_072, "tools", "vision"),
+}
+
+
+class Home:
+    """A user's machine: a home, a working folder, and the agent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = folder / "work"
+        self.bin = folder / "bin"
+        self.seen_file = folder / "seen.json"
+        self.cache = folder / "home" / ".cache" / "am-proxy" / "launch"
+        for made in (self.work, self.bin, folder / "home" / ".codex"):
+            made.mkdir(parents=True)
+        (folder / "home" / ".codex" / "config.toml").write_text('model = "gpt"\n')
+
+    def install(self, ending: str = "", *, name: str = "codex", version: str = "0.169.0") -> None:
+        """Put the agent on the path."""
+        program = self.bin / name
+        program.write_text(AGENT.format(python=sys.executable, version=version, ending=ending))
+        program.chmod(0o755)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment for the command."""
+        path = f"{self.bin}:/usr/bin:/bin"
+        return surroundings({"HOME": str(self.folder / "home"), "PATH": path, "SEEN": str(self.seen_file)})
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        """What the agent was given, and the answer it got."""
+        result: dict[str, Any] = json.loads(self.seen_file.read_text())
+        return result
+
+    def files(self) -> dict[str, str]:
+        """All files in the home, with their contents."""
+        home = self.folder / "home"
+        return {str(file.relative_to(home)): file.read_text() for file in home.rglob("*") if file.is_file()}
+
+    def launch(self, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """The command to its end."""
+        return subprocess.run(
+            am_proxy("launch", *words),
+            cwd=self.work,
+            env=self.environ | dict(environ or {}),
+            input="piped in",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+def wait_for(file: Path) -> None:
+    """Until it is there."""
+    deadline = time.monotonic() + 30
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file} did not come"
+        time.sleep(0.02)
