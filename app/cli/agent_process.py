@@ -9,13 +9,14 @@ import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 FORWARDED: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that are passed on. A terminal sends SIGINT to the agent itself, so that is only passed on without one."""
 _BY_SIGNAL: Final = 128
 """Added to the number of the signal that ended a program, as shells do."""
 _VERSION_WITHIN: Final = 20
+_LONGEST_LINE: Final = 200
 _VERSION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,3}")
 _USUAL_SCREEN: Final = (
     "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[0m"
@@ -23,8 +24,17 @@ _USUAL_SCREEN: Final = (
 """Leaves the second screen; shows the cursor; no reports of mouse, focus and pasting; usual keys and colours."""
 
 
-def version_of(program: str) -> tuple[int, ...] | None:
-    """The version that a program reports; None if it does not."""
+class Reported(NamedTuple):
+    """What a program says about itself."""
+
+    version: tuple[int, ...] | None = None
+    """None: it does not say."""
+    trouble: str = ""
+    """Why it does not run, as a part of a sentence."""
+
+
+def version_of(program: str) -> Reported:
+    """Ask a program for its version."""
     try:
         ran = subprocess.run(  # noqa: S603 — the program that the user asked for
             [program, "--version"],
@@ -35,16 +45,22 @@ def version_of(program: str) -> tuple[int, ...] | None:
             timeout=_VERSION_WITHIN,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+    except OSError as error:
+        return Reported(trouble=f"{program} does not start: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        return Reported()
+    if ran.returncode:
+        said = next((line.strip() for line in ran.stderr.splitlines() if line.strip()), "")
+        shown = "".join(letter for letter in said[:_LONGEST_LINE] if letter.isprintable())
+        return Reported(trouble=f"{program} does not run: {shown or f'exit code {ran.returncode}'}")
     found = _VERSION.search(ran.stdout)
-    return tuple(int(number) for number in found[0].split(".")) if found else None
+    return Reported(tuple(int(number) for number in found[0].split(".")) if found else None)
 
 
 def run_agent(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run it to its end; its exit code, or 128 and the signal that ended it. Raises `OSError` if it cannot start."""
     with _terminal_kept() as broken, _Forwarding() as forwarding:
-        process = subprocess.Popen(list(command), env=dict(environ))  # noqa: S603 — as above
+        process = subprocess.Popen(command, env=environ)  # noqa: S603 — as above
         forwarding.start(process.pid)
         code = process.returncode = _wait(process.pid)
         forwarding.end()

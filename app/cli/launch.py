@@ -15,7 +15,7 @@ from ..settings import Settings
 from ..settings.configuration import DEMO_MODELS
 from ..settings.sources import ENVIRONMENT_KEY
 from . import agent_profile
-from .agent_process import run_agent, version_of
+from .agent_process import Reported, run_agent, version_of
 from .agents import AGENTS
 from .agents.agent import Target
 from .banner import address
@@ -30,8 +30,6 @@ _HERE: Final = "127.0.0.1"
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 _SERVED_BY: Final = ("config", "upstream", "provider", "via", "upstream_key", "port")
 """Flags that `serve` has too."""
-
-Version = tuple[int, ...]
 
 
 class Launch:
@@ -51,8 +49,8 @@ class Launch:
         try:
             program = self._program()
             running = self._running(settings)
-            found, version = asyncio.run(self._look(settings, program, running))
-            self._check_version(version)
+            found, reported = asyncio.run(self._look(settings, program, running))
+            self._check_version(reported)
             choice = found.choose(self._agent, self._flags["model"])
             for remark in [*(each.message for each in found.remarks if each.is_warning), choice.warning]:
                 if remark:
@@ -88,7 +86,7 @@ class Launch:
 
     async def _look(
         self, settings: Settings, program: str, running: ReachedServer | None
-    ) -> tuple[FoundModels, Version | None]:
+    ) -> tuple[FoundModels, Reported]:
         """Look at the upstreams and, at the same time, at the agent."""
         version = asyncio.to_thread(version_of, program)
         if not _is_bare(settings) or self._flags["model"] in DEMO_MODELS:
@@ -106,8 +104,10 @@ class Launch:
                 raise MissingError(f"the AM Proxy at {running.base_url} serves other models ({names}): {advice}")
         return found, read
 
-    def _check_version(self, version: Version | None) -> None:
-        agent = self._agent
+    def _check_version(self, reported: Reported) -> None:
+        agent, version = self._agent, reported.version
+        if reported.trouble:
+            raise MissingError(f"{reported.trouble}; install it again with: {agent.install}")
         if version is None:
             return
         oldest = max(agent.oldest, agent.profiles_since) if self._flags["write"] else agent.oldest

@@ -106,7 +106,7 @@ def running_server(host: str, port: int) -> ReachedServer | None:
     return ReachedServer(url, found.models, environ)
 
 
-class _Answer(NamedTuple):
+class _ListReply(NamedTuple):
     status: int
     is_ours: bool = False
     """Whether it is an AM Proxy that answers."""
@@ -118,7 +118,7 @@ _NOTHING: Final = 0
 _NO_HTTP: Final = 1
 
 
-def _ask(base_url: str, key: str | None) -> _Answer:
+def _ask(base_url: str, key: str | None) -> _ListReply:
     """The list of models of a server on this machine. No proxy of the environment is used."""
     host, _, path = base_url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=_ANSWER_WITHIN)
@@ -128,9 +128,9 @@ def _ask(base_url: str, key: str | None) -> _Answer:
         response = connection.getresponse()
         body, ours = response.read(_LONGEST + 1), (response.getheader("x-request-id") or "").startswith(_OUR_IDS)
     except ConnectionRefusedError:
-        return _Answer(_NOTHING)
+        return _ListReply(_NOTHING)
     except (OSError, ValueError, http.client.HTTPException):
-        return _Answer(_NO_HTTP)
+        return _ListReply(_NO_HTTP)
     finally:
         connection.close()
     try:
@@ -139,4 +139,4 @@ def _ask(base_url: str, key: str | None) -> _Answer:
         listed = None
     models = listed.get("models") if isinstance(listed, dict) else None
     entries = [entry for entry in models or [] if isinstance(entry, dict) and isinstance(entry.get("slug"), str)]
-    return _Answer(response.status, ours, entries)
+    return _ListReply(response.status, ours, entries)

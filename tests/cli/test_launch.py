@@ -168,6 +168,28 @@ def test_an_agent_that_is_missing_or_too_old_is_named_with_the_command_that_inst
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("echo a script without its first line", "PATH does not start: Exec format error"),
+        ("#!/bin/sh\necho >&2\necho 'Error: half installed' >&2\nexit 1", "PATH does not run: Error: half installed"),
+        ("#!/bin/sh\nexit 3", "PATH does not run: exit code 3"),
+    ],
+    ids=["no program", "a reason", "no reason"],
+)
+def test_an_agent_that_does_not_run_is_to_be_installed_again(
+    home: Home, server: SurveyedServer, content: str, said: str
+) -> None:
+    home.install()
+    (home.bin / "codex").write_text(content)
+    ran = home.launch("codex", "--upstream", server.url)
+    said = said.replace("PATH", str(home.bin / "codex"))
+    assert (ran.returncode, ran.stderr) == (
+        1,
+        f"am-proxy: cannot launch Codex: {said}; install it again with: npm install --global @openai/codex\n",
+    )
+
+
 def test_without_a_configuration_it_says_what_to_give(home: Home) -> None:
     home.install()
     ran = home.launch("codex")
