@@ -11,6 +11,7 @@ The map
     options.py          options of servers and models, declared once and shared
     providers/          how each provider differs: address and key if asked directly, what litellm loses otherwise
     catalogue.py        public model name -> route
+    similar_names.py    finds the name that a mistyped one probably means
     codex_catalog.py    describes a model for Codex's catalogue
     sealing.py          encrypts content that clients carry and only this server can read
     json_text.py        JSON as bytes and back, and the number of values in it

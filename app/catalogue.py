@@ -1,7 +1,6 @@
 """Public model name -> route, and the first turn of a request on that route. A name is used as it is."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never
@@ -20,13 +19,14 @@ from .dialects.responses.whole_answer import RelayedObject
 from .off_loop import off_loop
 from .options import SILENT_HINTS
 from .protocol.ids import NewId
-from .protocol.problems import ProblemError, refuse
+from .protocol.problems import UNKNOWN_KEY, refuse
 from .protocol.request.create_response import CreateResponse
 from .protocol.response import Identity
 from .protocol.seals import Sealer, Sealers
 from .protocol.warnings import ClientWarning, no_effect
 from .providers.capabilities import ANYTHING, Capabilities
 from .settings import Key, Secret
+from .similar_names import similar
 from .upstreams.breaker import Breaker
 from .upstreams.callers_key import callers_problem, with_callers_errors
 from .upstreams.clocks import Clocks
@@ -208,19 +208,14 @@ class Catalogue:
         self._lists = lists
 
     @property
-    def names(self) -> list[str]:
-        """The public names, without the wildcard."""
-        return [name for name in self._entries if name != ANY]
-
-    @property
     def circuits(self) -> dict[str, bool]:
         """For each upstream that serves a model, whether its circuit breaker is open."""
         entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
         return {entry.upstream_name: entry.breaker.state != "closed" for entry in entries}
 
     def names_for(self, caller: Key) -> list[str]:
-        """The public names that this caller may use."""
-        return [name for name in self.names if self._is_for(caller, name)]
+        """The public names that this caller may use, without the wildcard."""
+        return [name for name in self._entries if name != ANY and self._is_for(caller, name)]
 
     async def cards_for(self, caller: Key, admit: Admit) -> dict[str, ModelCard]:
         """The public names that this caller may use, each with its description.
@@ -263,13 +258,14 @@ class Catalogue:
         return await lists.models(admit, owner=caller.owner, key=caller.own.reveal())
 
     def look_up(self, model: str, caller: Key) -> Entry:
-        """The entry of a model. Raises `ProblemError` if there is none that the caller may use."""
-        entry = self._entries.get(model) or self._entries.get(ANY)
-        if entry is not None and self._is_for(caller, model):
-            return entry
+        """The entry of a model. Raises `ProblemError`, always the same, if there is none that the caller may use."""
+        if self._is_for(caller, model):
+            return self._entries.get(model) or self._entries[ANY]
         if caller.is_guest:
-            raise refuse("invalid_api_key", "This key is not known here.")
-        raise self._unknown(model[:200], caller)
+            raise refuse("invalid_api_key", UNKNOWN_KEY)
+        meant = similar(model, self.names_for(caller))
+        hint = f" Did you mean `{meant}`?" if meant is not None else " GET /v1/models lists those that do."
+        raise refuse("model_not_found", f"The model `{model[:200]}` does not exist here.{hint}", "model")
 
     def route_for(self, model: str, caller: Key) -> Route:
         """The route to a model. Raises `ProblemError` as `look_up` does, or if the caller's own key is missing."""
@@ -284,12 +280,6 @@ class Catalogue:
     def _is_for(self, caller: Key, model: str) -> bool:
         entry = self._entries.get(model) or self._entries.get(ANY)
         return entry is not None and caller.may_use(model) and (entry.passthrough or not caller.is_guest)
-
-    def _unknown(self, model: str, caller: Key) -> ProblemError:
-        """The same message for a model that is not served and one that this caller may not use."""
-        close = get_close_matches(model, self.names_for(caller), n=1)
-        hint = f" Did you mean `{close[0]}`?" if close else " GET /v1/models lists those that do."
-        return refuse("model_not_found", f"The model `{model}` does not exist here.{hint}", "model")
 
 
 def _summary_routes(route: Route) -> list[Route]:

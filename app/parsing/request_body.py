@@ -17,6 +17,10 @@ from .shaped import parse_tools, shaped
 from .unsupported import refuse_stateful, refuse_steering, warnings_about
 from .validation import an_array, an_object, missing, validated
 
+CHAT_COMPLETION: Final = (
+    "This is the body of a chat completion: it has 'messages', and no 'input'. In the Responses API the conversation "
+    "is 'input': a text, or a list of messages. docs/migrating.md shows what a client has to change."
+)
 _LISTED: Final = {"include": MAX_ENTRIES, "context_management": MAX_ENTRIES, "metadata": MAX_PAIRS}
 
 
@@ -31,6 +35,8 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
     refuse_steering(raw)
     posted = {key: value for key, value in raw.items() if value is not None}
     refuse_stateful(posted)
+    if "messages" in posted and "input" not in posted:
+        raise refuse("missing_required_parameter", CHAT_COMPLETION, "input")
     if posted.get("model", "") == "":
         raise missing("model")
     if "input" not in posted:

@@ -91,6 +91,10 @@ TOO_LONG_AN_ANSWER: Final = Problem(
 )
 
 
+UNKNOWN_KEY: Final = "AM Proxy does not know this API key."
+"""The message of a refused key: a client may have keys of several servers."""
+
+
 class ProblemError(Exception):
     """Raised where a request cannot be served; it holds the problem to answer the client with."""
 

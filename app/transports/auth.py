@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
-from ..protocol.problems import refuse
+from ..protocol.problems import UNKNOWN_KEY, refuse
 from ..settings import Key, Secret, Server, is_loopback
 
 ANYONE: Final = Key(name="anyone", digest=b"")
@@ -45,12 +45,12 @@ class Auth:
                 return self._with_own_key(own, ANYONE)
             return ANYONE if any(name in headers for name in _FORWARDED) else self._anyone
         if not token:
-            raise refuse("invalid_api_key", "This server needs a key: send `Authorization: Bearer <key>`.")
+            raise refuse("invalid_api_key", "AM Proxy needs an API key: send `Authorization: Bearer <key>`.")
         key = self._find(token)
         if key is not None:
             return key
         if own is None:
-            raise refuse("invalid_api_key", "This key is not known here.")
+            raise refuse("invalid_api_key", UNKNOWN_KEY)
         return self._with_own_key(own, GUEST)
 
     def key_holder(self, headers: Headers, what: str) -> Key:

@@ -28,6 +28,14 @@ STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
 )
 
+WELCOME: Final = {
+    "name": "AM Proxy",
+    "message": "This is the base URL of the OpenAI Responses API. Give it to a client, or to an SDK as `base_url`.",
+    "answers": "POST /v1/responses",
+    "models": "GET /v1/models",
+    "description": "GET /openapi.json",
+}
+
 
 class Http:
     """The endpoints and their routes."""
@@ -60,7 +68,10 @@ class Http:
             add(f"{prefix}/responses/{{rest:path}}", self.nothing_stored, methods=["GET", "POST", "DELETE"])
             add(f"{prefix}/models", self.list_models, methods=["GET"])
             add(f"{prefix}/models/{{name:path}}", self.show_model, methods=["GET"])
+        for path in ("/v1", "/v1/"):
+            add(path, self.welcome, methods=["GET", "HEAD"])
         add("/openapi.json", self.describe, methods=["GET"])
+        add("/health", self.ready, methods=["GET", "HEAD"])
         add("/health/live", self.live, methods=["GET", "HEAD"])
         add("/health/ready", self.ready, methods=["GET", "HEAD"])
         return router
@@ -94,6 +105,10 @@ class Http:
         caller = self._caller(request)
         self._catalogue.look_up(name, caller)
         return JSONResponse(self._model(name))
+
+    async def welcome(self) -> HttpResponse:
+        """What is here, for a person who opens the base URL in a browser."""
+        return JSONResponse(WELCOME)
 
     async def describe(self) -> HttpResponse:
         """The OpenAPI document. Nothing in it is secret."""

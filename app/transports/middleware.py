@@ -19,6 +19,7 @@ from starlette.websockets import WebSocket
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem, ProblemError
 from ..turns.limits import LEAVING
+from .wrong_paths import advice
 
 INTERNAL_ERROR: Final = 1011
 """The close code of a websocket after an unexpected error of this server."""
@@ -36,7 +37,9 @@ _CODES: Final = {
 }
 UPGRADE: Final = {"upgrade": "websocket", "connection": "upgrade"}
 UPGRADE_REQUIRED: Final = Problem(
-    code="upgrade_required", message="POST to /v1/responses, or open a websocket here where this server allows it."
+    code="upgrade_required",
+    message="This is the Responses API of AM Proxy. It takes POST here, or a websocket where this server allows it. "
+    "GET /v1/models lists the models, and GET /openapi.json describes the API.",
 )
 
 
@@ -112,7 +115,11 @@ async def on_framework_error(request: Request, error: Exception) -> HttpResponse
     """Handles refusals of the framework: no such path, no such method."""
     assert isinstance(error, HTTPException)  # noqa: S101 — registered for nothing else
     code = _CODES.get(HTTPStatus(error.status_code), "invalid_value")
-    problem = Problem(code=code, message=f"{error.detail}: {request.method} {request.scope['path'][:200]}")
+    path = str(request.scope["path"])
+    message = f"{error.detail}: {request.method} {path[:200]}"
+    if code == "not_found":
+        message += f". {advice(path)}"
+    problem = Problem(code=code, message=message)
     return error_response(problem, dict(error.headers or {}))
 
 

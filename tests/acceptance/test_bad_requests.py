@@ -125,7 +125,65 @@ def test_strangers_are_turned_away_before_anything_else(
 
 
 def test_health_needs_no_key(guarded: httpx.Client) -> None:
-    assert guarded.get("/health/live").json() == guarded.get("/health/ready").json() == {"status": "ok"}
+    paths = ("/health", "/health/live", "/health/ready")
+    assert [guarded.get(path).json() for path in paths] == [{"status": "ok"}] * 3
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/"])
+def test_the_base_url_says_in_a_browser_what_is_here(guarded: httpx.Client, path: str) -> None:
+    said = guarded.get(path, headers={"accept": "text/html"}).json()
+    assert (said["name"], said["answers"]) == ("AM Proxy", "POST /v1/responses")
+    for name in ("models", "description"):
+        method, listed = said[name].split(" ")
+        assert guarded.request(method, listed, headers=ALICE).status_code == 200
+    assert guarded.head(path).status_code == 200
+    assert "This is the Responses API of AM Proxy. It takes POST" in guarded.get("/v1/responses").text
+
+
+RESPONSES_INSTEAD = "AM Proxy speaks the Responses API: POST /v1/responses, with the conversation in `input`."
+ONLY_RESPONSES = "AM Proxy has the Responses API only: POST /v1/responses. It has no "
+WRONG_PATHS = {
+    "/v1/chat/completions": RESPONSES_INSTEAD,
+    "/chat/completions/": RESPONSES_INSTEAD,
+    "/v1/completions": RESPONSES_INSTEAD,
+    "/v1/messages": RESPONSES_INSTEAD,
+    "/api/chat": RESPONSES_INSTEAD,
+    "/v1beta/models/gemini-3:generateContent": RESPONSES_INSTEAD,
+    "/v1/embeddings": f"{ONLY_RESPONSES}embeddings.",
+    "/v1/audio/speech": f"{ONLY_RESPONSES}audio.",
+    "/files": f"{ONLY_RESPONSES}files.",
+    "/v1/v1/responses": "The path is /v1/responses: a base URL ends with /v1",
+    "/v1/responses/v1/models": None,
+    "/api/v1/responses/compact": "The path is /v1/responses/compact: a base URL ends with /v1",
+    "/v1/chat/completions/models": "The path is /v1/models: a base URL ends with /v1",
+    "/v1/nothing": "GET /openapi.json describes the paths",
+    "/": None,
+}
+
+
+@pytest.mark.parametrize(("path", "advice"), WRONG_PATHS.items(), ids=WRONG_PATHS)
+def test_a_wrong_path_says_what_is_there_instead(guarded: httpx.Client, path: str, advice: str | None) -> None:
+    answer = guarded.post(path, json={"model": "demo", "messages": []}, headers=ALICE)
+    message = answer.json()["error"]["message"]
+    if advice is None:
+        assert answer.status_code in (404, 405)
+        assert "base URL" not in message
+    else:
+        assert refused(answer) == (404, CLIENT, "not_found", "")
+        assert message.startswith(f"Not Found: POST {path}. {advice}")
+    said = guarded.post(f"/{'x' * 5000}/responses", headers=ALICE).json()["error"]["message"]
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens"])
+def test_the_body_of_a_chat_completion_is_recognized(guarded: httpx.Client, path: str) -> None:
+    chat = {"model": "demo", "messages": [{"role": "user", "content": "Hi"}]}
+    answer = guarded.post(path, json=chat, headers=ALICE)
+    assert refused(answer) == (400, CLIENT, "missing_required_parameter", "input")
+    assert answer.json()["error"]["message"].startswith("This is the body of a chat completion:")
+    both = guarded.post("/v1/responses", json={**chat, "input": "Hi"}, headers=ALICE)
+    assert both.json()["status"] == "completed"
+    assert "'messages' has no effect" in both.headers["x-am-warnings"]
 
 
 def test_a_key_reaches_its_own_models_alone_and_learns_of_no_others(guarded: httpx.Client) -> None:

@@ -75,7 +75,7 @@ def routes(app: FastAPI) -> set[str]:
         if isinstance(route, Route)
     }
     doubled = {each for each in found if each.replace(" /", " /v1/", 1) in found or each[:-1] in found}
-    return found - doubled
+    return found - doubled | {each for each in found if each.endswith(" /")}
 
 
 def _table(head: str, rows: Iterable[tuple[str, ...]]) -> str:
