@@ -45,7 +45,8 @@ The walk
          -> catalogue               the route: upstream, model name, fallbacks. Its `begin` makes the turn in its
                                     dialect, with images and files fetched (fetching/)
          -> dialects/chat/turn      calls prompt/build (prompt and warnings) and chat/encode (the ask);
-                                    for a Responses upstream dialects/responses/relay, without a prompt
+                                    (or messages/message_body); for a Responses upstream dialects/responses/relay,
+                                    without a prompt
          -> turns/pump              starts a task that asks and draws payloads
          -> turns/attempts          in that task: upstreams/*.open(ask): breaker, retries, fallbacks (each a new turn
                                     in its own dialect) up to the first payload

@@ -13,6 +13,8 @@ from .compaction.remaining_history import expanded, expanded_body
 from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
 from .dialects.chat.chat_options import ChatOptions
 from .dialects.chat.turn import ChatTurn
+from .dialects.messages.messages_options import MessagesOptions
+from .dialects.messages.messages_turn import MessagesTurn
 from .dialects.responses.relay import RelayTurn
 from .dialects.responses.relay_options import RelayOptions
 from .dialects.responses.whole_answer import RelayedObject
@@ -38,7 +40,7 @@ __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 
 ANY = "*"
 
-AnyTurn: TypeAlias = ChatTurn | RelayTurn | RelayedObject | SummaryTurn
+AnyTurn: TypeAlias = ChatTurn | MessagesTurn | RelayTurn | RelayedObject | SummaryTurn
 
 IN_THE_REQUEST: Final = {
     "logprobs": "top_logprobs",
@@ -65,7 +67,7 @@ class Entry(NamedTuple):
     upstream: AnyUpstream
     model: str | None
     """The model's name upstream; None means the public name."""
-    options: ChatOptions | RelayOptions
+    options: ChatOptions | MessagesOptions | RelayOptions
     breaker: Breaker
     """The circuit breaker: the same for all models that this upstream serves."""
     clocks: Clocks
@@ -129,16 +131,19 @@ class Route(NamedTuple):
         }  # fmt: skip
 
         match self.entry.options:
-            case ChatOptions() as of_chat:
-                can = of_chat.can.over(await self._known(model))
+            case ChatOptions() | MessagesOptions() as of_model:
+                can = of_model.can.over(await self._known(model))
 
-                def chat(request: CreateResponse, sealer: Sealer | None) -> ChatTurn:
-                    return ChatTurn(request, options=msgspec.structs.replace(of_chat, can=can, sealer=sealer), **known)
+                def prompt_turn(request: CreateResponse, sealer: Sealer | None) -> ChatTurn | MessagesTurn:
+                    own = msgspec.structs.replace(of_model, can=can, sealer=sealer)
+                    if isinstance(own, MessagesOptions):
+                        return MessagesTurn(request, options=own, **known)
+                    return ChatTurn(request, options=own, **known)
 
                 request = await off_loop(request.size, expanded, request, sealer)
                 if self.entry.resolved is not None:
                     request = await self.entry.resolved(request, can, self.fetched_for)
-                turn = await off_loop(request.size, partial(first_turn, request, chat, context))
+                turn = await off_loop(request.size, partial(first_turn, request, prompt_turn, context))
                 turn.warnings = (*turn.warnings, *await self._left_out(turn))
                 return turn
             case RelayOptions() as options:

@@ -21,7 +21,9 @@ NamedToolChoice: TypeAlias = Literal["name", "required"]
 `required`."""
 ResponseIds: TypeAlias = Literal["am", "keep"]
 """Ids of responses and items: marked as this server's, with the original inside; or as the upstream gave them."""
-Via: TypeAlias = Literal["litellm", "chat", "responses", "demo"]
+KeyHeader: TypeAlias = Literal["x-api-key", "authorization"]
+"""The header of a key: by itself in `x-api-key`, or in `authorization` after the word `Bearer`."""
+Via: TypeAlias = Literal["litellm", "chat", "messages", "responses", "demo"]
 """How an upstream is asked."""
 Format: TypeAlias = Literal["json_schema", "json_object"]
 """A format that a server may hold an answer to."""

@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, assert_never
+from urllib.parse import urlsplit
 
 from .catalogue import Catalogue, Entry
 from .codex_catalog import ModelCard
 from .dialects.chat.chat_options import ChatOptions
+from .dialects.messages.messages_options import MessagesOptions
 from .dialects.responses.relay_options import RelayOptions
 from .options import HINTS
 from .protocol.request.create_response import CreateResponse
@@ -27,8 +29,10 @@ from .upstreams.port import KEEP, AnyUpstream, Keep
 if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher
 
-FETCHED_FOR: Final = frozenset({"chat", "litellm"})
-"""Ways to ask an upstream in which it fetches no files, and not always images."""
+FETCHED_FOR: Final = frozenset({"chat", "litellm", "messages"})
+"""Ways to ask an upstream in which it does not always fetch images and files."""
+MESSAGES_HINTS: Final = frozenset({"safety_identifier", "service_tier", "user"})
+"""Hints that the Messages API takes."""
 GRACE: Final = 5
 """Seconds by which a timeout of the HTTP client is longer than ours, which has the better message."""
 
@@ -124,29 +128,51 @@ def _resolver(
     from .fetching.attachments import Attachments  # noqa: PLC0415 — as in `fetcher_of`
 
     def fetches_image(url: str) -> bool:
+        if upstream.via == "messages":
+            return not upstream.takes_image_urls or not url.startswith("https://")
         if upstream.via == "chat":
             return not upstream.takes_image_urls
         return would_fetch(upstream.provider, upstream.base_url, url)
 
+    def fetches_file(url: str) -> bool:
+        return not (_by_claudes_maker(upstream) and url.startswith("https://") and urlsplit(url).path.endswith(".pdf"))
+
     most = settings.server.max_fetch_bytes
-    return Attachments(fetcher, fetches_image=fetches_image, most_bytes=most).resolved
+    return Attachments(fetcher, fetches_image=fetches_image, fetches_file=fetches_file, most_bytes=most).resolved
 
 
-def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOptions | RelayOptions:
+def _by_claudes_maker(upstream: Upstream) -> bool:
+    """Whether the API of Claude's maker is asked, which fetches images and PDF files itself."""
+    return upstream.via == "messages" and provider_of(upstream.provider).makes_claude
+
+
+def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOptions | MessagesOptions | RelayOptions:
     if upstream.via == "responses":
         return RelayOptions(ids=upstream.ids, server=settings.server, origin=_origin(upstream))
     known = provider_of(upstream.provider)
+    common: dict[str, Any] = {
+        "model": model,
+        "server": settings.server,
+        "hints": _hints(upstream),
+        "seal_always": settings.seal.when == "always",
+        "origin": _origin(upstream),
+        "one_maker": known.one_maker,
+        "can": _can(model, upstream),
+    }
+    if upstream.via == "messages":
+        return MessagesOptions(
+            call_ids="plain64" if model.call_ids == "auto" else model.call_ids,
+            declare_past_tools=True,
+            signed_reasoning=True,
+            has_all_features=_by_claudes_maker(upstream),
+            file_urls=_by_claudes_maker(upstream),
+            **common,
+        )
     return ChatOptions(
-        model=model,
-        server=settings.server,
         call_ids=known.call_ids if model.call_ids == "auto" else model.call_ids,
         named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
         declare_past_tools=known.needs_tools,
-        hints=_hints(upstream),
-        seal_always=settings.seal.when == "always",
-        origin=_origin(upstream),
-        one_maker=known.one_maker,
-        can=_can(model, upstream),
+        **common,
     )
 
 
@@ -168,6 +194,8 @@ def _takes_images(model: Model, upstream: Upstream, upstream_model: str | None) 
 def _hints(upstream: Upstream) -> frozenset[str]:
     if upstream.hints is not None:
         return frozenset(upstream.hints)
+    if upstream.via == "messages":
+        return MESSAGES_HINTS
     return frozenset(HINTS) if provider_of(upstream.provider).takes_hints else frozenset()
 
 
@@ -192,6 +220,16 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
             from .upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
 
             return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)
+        case "messages":
+            from .upstreams.http_messages import HttpMessages  # noqa: PLC0415 — as above
+
+            return HttpMessages(
+                upstream.base_url or "",
+                api_key=api_key,
+                key_header=upstream.key_header,
+                betas=upstream.betas,
+                **connection,
+            )
         case "responses":
             from .upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as above
 

@@ -192,7 +192,7 @@ HOW: Final[dict[str, str]] = {
     "fetching/url_policy.py _HOST": WHOLE,
     "fetching/url_policy.py _NUMBER": WHOLE,
     "fetching/url_policy.py _UNSAFE": ANYWHERE,
-    "providers/anthropic.py _VERSION": ANYWHERE,
+    "providers/claude_models.py _NAME": ANYWHERE,
     "providers/gemini.py _REASON": ANYWHERE,
     "providers/gemini.py _VERSIONED": ANYWHERE,
     "providers/gemini.py _WITH_IDS": HERE,

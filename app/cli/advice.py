@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from ..protocol.problems import Problem
 from ..providers.lookup import provider_of
 from ..settings import did_you_mean
-from ..upstreams.http_server import proxy_for
 from ..upstreams.local_servers import TITLES
+from ..upstreams.proxies import proxy_for
 from ..upstreams.short_question import KEY_REFUSED, Reply, reply_of
 from ..upstreams.survey import Survey
 from .given_upstream import PATHS

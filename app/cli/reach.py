@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from ..providers.lookup import PROVIDERS
 from ..settings import did_you_mean, is_loopback
-from ..upstreams.http_server import CONNECT, proxy_for
+from ..upstreams.http_server import CONNECT
 from ..upstreams.local_servers import find_local_servers, servers_on
+from ..upstreams.proxies import proxy_for
 from .rows import Step
 
 _DAY: Final = 86_400

@@ -44,8 +44,10 @@ class LeftOut(NamedTuple):
 class AnswerReader(Protocol):
     """Reads the payloads of one answer."""
 
-    written: int
-    """Characters that the model has written. Usage is estimated from it where the upstream reports none."""
+    @property
+    def written(self) -> int:
+        """Characters that the model has written. Usage is estimated from it where the upstream reports none."""
+        ...
 
     @property
     def size(self) -> int:

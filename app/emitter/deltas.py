@@ -28,6 +28,10 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
     text: str
 
 
+class ThoughtEnded(msgspec.Struct, frozen=True):
+    """The reasoning so far, with its provider state, is one item: what follows is another one."""
+
+
 class AnnotationAdded(msgspec.Struct, frozen=True):
     """A citation, as the client gets it except for its offsets in the text.
 
@@ -109,6 +113,7 @@ Delta = (
     TextDelta
     | RefusalTextDelta
     | ReasoningDelta
+    | ThoughtEnded
     | AnnotationAdded
     | ProviderStateAdded
     | ImageWritten

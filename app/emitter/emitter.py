@@ -156,6 +156,8 @@ class Emitter:
                 return self._refuse(delta)
             case d.AnnotationAdded():
                 return self._cite(delta)
+            case d.ThoughtEnded():
+                return self._make_room(delta)
             case d.ProviderStateAdded():
                 return self._add_state(delta)
             case d.ImageWritten():

@@ -47,11 +47,19 @@ class _UrlPart(NamedTuple):
 
 
 class Attachments:
-    """Fetches URLs for upstreams that do not. `fetches_image` selects the images; chat servers never fetch files."""
+    """Fetches URLs for upstreams that do not. `fetches_image` selects the images, `fetches_file` the files."""
 
-    def __init__(self, fetcher: Fetcher, *, fetches_image: Callable[[str], bool], most_bytes: int) -> None:
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        *,
+        fetches_image: Callable[[str], bool],
+        fetches_file: Callable[[str], bool],
+        most_bytes: int,
+    ) -> None:
         self._fetcher = fetcher
         self._fetches_image = fetches_image
+        self._fetches_file = fetches_file
         self._most_bytes = most_bytes
 
     async def resolved(self, request: CreateResponse, can: Capabilities = ANYTHING, owner: str = "") -> CreateResponse:
@@ -89,7 +97,7 @@ class Attachments:
                             yield _UrlPart(index, position, key, number, "image", part.image_url)
                     elif not isinstance(part, InputFilePart) or can.files is False:
                         continue
-                    elif part.file_url and not part.file_data:
+                    elif part.file_url and not part.file_data and self._fetches_file(part.file_url):
                         yield _UrlPart(index, position, key, number, "file", part.file_url)
 
     async def _fetch_all(self, wanted: dict[_Address, list[str]], owner: str) -> dict[_Address, str]:

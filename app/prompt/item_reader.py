@@ -63,6 +63,8 @@ SKIPPED: Final = frozenset({"mcp_list_tools"})
 
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
 
+UNSIGNED: Final = "this model's server takes back only reasoning that it signed itself."
+
 Opener = Callable[[str, str], OpenedState | None]
 """Opens the sealed state of a reasoning item, by its path in the request. None if it cannot be read."""
 
@@ -120,6 +122,7 @@ class _ItemReader:
         self._table = table
         self._open_state = open_state
         self._system_messages = rules.model.system_messages
+        self._signed_reasoning = rules.signed_reasoning
         self._parts = PartReader(rules)
         self._history = History(rules.call_ids)
         self._head: list[str] = []
@@ -207,6 +210,8 @@ class _ItemReader:
         opened = self._open_state(sealed, sealed_path) if sealed and self._open_state else None
         if opened is not None and opened.own:
             self._give_back(opened, opened.text or shown, path)
+        elif self._signed_reasoning and (shown or sealed):
+            return [ClientWarning(path, "reasoning", f"{path} was left out: {UNSIGNED}")]
         elif text := (opened.text if opened else "") or shown:
             self._history.add_reasoning(PastThought(text, continued=False), path)
             if opened is None and sealed:

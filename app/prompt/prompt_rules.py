@@ -29,6 +29,8 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     hints: frozenset[str] = frozenset()
     """Parameters that do not change the answer, and that this upstream takes as they are: names of fields of `Hints`.
     Most servers refuse or ignore them."""
+    signed_reasoning: bool = False
+    """The upstream takes back only reasoning that it signed itself; any other is left out with a warning."""
     sealer: Sealer | None = None
     """Seals provider state for the client to send back. None: no state is sealed, and no seal is opened."""
     seal_always: bool = False

@@ -5,11 +5,11 @@ begin with a thinking block. litellm (1.106) leaves 4,096 tokens for the answer 
 has a limit.
 """
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from ..options import Format
+from .claude_models import version_of
 from .provider import (
     LEVELS,
     AskFacts,
@@ -22,8 +22,6 @@ from .provider import (
     Translation,
 )
 
-_VERSION: Final = re.compile(r"claude-(?:[a-z]{1,20}-)?(\d{1,2})(?!\d)")
-"""The name of a Claude, and its version."""
 _BY_DEFAULT_FROM: Final = 5
 """The first version that thinks without being asked to."""
 _BUDGETS: Final = {"minimal": 1024, "low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192}
@@ -65,8 +63,8 @@ def may_think(ask: Json) -> bool:
 
 def thinks_by_default(model: str) -> bool:
     """Whether this Claude thinks without being asked to, and therefore always accepts earlier thinking blocks."""
-    version = _VERSION.search(model)
-    return version is not None and int(version[1]) >= _BY_DEFAULT_FROM
+    version = version_of(model)
+    return version is not None and version[0] >= _BY_DEFAULT_FROM
 
 
 def ignores_effort(facts: AskFacts) -> bool:
@@ -125,7 +123,9 @@ CLAUDE: Final = Translation(
 PROVIDERS: Final = (
     Provider(
         name="anthropic",
+        messages_url="https://api.anthropic.com",
         key_variable="ANTHROPIC_API_KEY",
+        makes_claude=True,
         one_maker=True,
         needs_tools=True,
         error_words=ErrorWords(too_long=("exceed context limit",), quota=("credit balance is too low",)),

@@ -13,6 +13,7 @@ PROVIDERS: Final = (
     Provider(
         name="deepseek",
         base_url="https://api.deepseek.com",
+        messages_url="https://api.deepseek.com/anthropic",
         key_variable="DEEPSEEK_API_KEY",
         one_maker=True,
         compat=ChatCompat(blank_reasoning=True),

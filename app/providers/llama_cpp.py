@@ -8,6 +8,7 @@ PROVIDERS: Final = (
     Provider(
         name="llama_cpp",
         at_any_address=True,
+        messages_at_any_address=True,
         error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
         named_tool_choice="required",
         takes_image_urls=False,

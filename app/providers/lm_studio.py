@@ -8,6 +8,7 @@ PROVIDERS: Final = (
     Provider(
         name="lm_studio",
         base_url="http://127.0.0.1:1234/v1",
+        messages_url="http://127.0.0.1:1234",
         named_tool_choice="required",
     ),
 )

@@ -100,6 +100,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
 SPEAK_CHAT: Final = tuple(provider.name for provider in PROVIDERS if provider.speaks_chat)
 """Providers that may be asked directly, with `via = "chat"`."""
 
+SPEAK_MESSAGES: Final = tuple(provider.name for provider in PROVIDERS if provider.speaks_messages)
+"""Providers that may be asked directly, with `via = "messages"`."""
+
 BY_NAME: Final = {name: provider for provider in PROVIDERS for name in (provider.name, *provider.aliases)}
 """Each provider that has a file, by each of its names."""
 

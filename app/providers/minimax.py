@@ -8,6 +8,7 @@ PROVIDERS: Final = (
     Provider(
         name="minimax",
         base_url="https://api.minimax.io/v1",
+        messages_url="https://api.minimax.io/anthropic",
         key_variable="MINIMAX_API_KEY",
         one_maker=True,
     ),

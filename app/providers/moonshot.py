@@ -8,6 +8,7 @@ PROVIDERS: Final = (
     Provider(
         name="moonshot",
         base_url="https://api.moonshot.ai/v1",
+        messages_url="https://api.moonshot.ai/anthropic",
         key_variable="MOONSHOT_API_KEY",
         litellm=Litellm(any_key=True),
     ),

@@ -16,6 +16,7 @@ PROVIDERS: Final = (
     Provider(
         name="ollama",
         base_url="http://127.0.0.1:11434/v1",
+        messages_url="http://127.0.0.1:11434",
         named_tool_choice="required",
         compat=ChatCompat(reasoning_field="reasoning"),
         takes_image_urls=False,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ..options import CallIds, ChatCompat, Format, NamedToolChoice, Via
+from ..options import CallIds, ChatCompat, Format, KeyHeader, NamedToolChoice, Via
 from .capabilities import ANYTHING, Capabilities
 
 Json: TypeAlias = dict[str, Any]
@@ -195,6 +195,14 @@ class Provider:
     """The environment variable that holds its key. None: it needs none, or each operator has other credentials."""
     at_any_address: bool = False
     """Its server speaks chat completions at an address that only the operator knows."""
+    messages_url: str | None = None
+    """The address of its Messages API. None: it has none, or each operator has another."""
+    messages_at_any_address: bool = False
+    """Its server has the Messages API at an address that only the operator knows."""
+    key_header: KeyHeader = "x-api-key"
+    """The header with the key for its Messages API."""
+    makes_claude: bool = False
+    """Its Messages API has every feature of Claude, and fetches images and PDF files at https addresses."""
     prefers_responses: bool = False
     """Its own Responses API loses nothing, and has more than its chat completions: hosted tools, and models."""
     one_maker: bool = False
@@ -235,8 +243,31 @@ class Provider:
         return "chat" if self.speaks_chat else "litellm"
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def speaks_messages(self) -> bool:
+        """Whether it may be asked directly, with `via = "messages"`."""
+        return self.messages_url is not None or self.messages_at_any_address
+
+    def settings_for(self, via: Via) -> dict[str, Any]:
         """Defaults for the settings of an upstream that asks this provider directly."""
+        match via:
+            case "chat":
+                return self._chat_settings
+            case "messages":
+                return self._messages_settings
+            case _:
+                return {}
+
+    @property
+    def _messages_settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = {} if self.messages_url is None else {"base_url": self.messages_url}
+        if self.key_header != "x-api-key":
+            settings["key_header"] = self.key_header
+        if not self.takes_image_urls:
+            settings["takes_image_urls"] = False
+        return settings
+
+    @property
+    def _chat_settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = self.compat.model_dump(exclude_defaults=True)
         if self.base_url is not None:
             settings["base_url"] = self.base_url

@@ -13,6 +13,8 @@ PROVIDERS: Final = (
     Provider(
         name="vllm",
         base_url="http://127.0.0.1:8000/v1",
+        messages_url="http://127.0.0.1:8000",
+        key_header="authorization",
         compat=ChatCompat(reasoning_field="reasoning"),
     ),
 )

@@ -8,6 +8,7 @@ PROVIDERS: Final = (
     Provider(
         name="zai",
         base_url="https://api.z.ai/api/paas/v4",
+        messages_url="https://api.z.ai/api/anthropic",
         key_variable="ZAI_API_KEY",
         one_maker=True,
     ),

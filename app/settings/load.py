@@ -114,12 +114,13 @@ def load(
 
 
 def _complete_upstreams(sources: Sources) -> None:
-    """Sets the key of each upstream with `via = "chat"` and a `provider`, and the origins of its settings."""
+    """Sets the key of each upstream that is asked directly and has a `provider`, and the origins of its settings."""
     for name, table in _table(sources.data.get("upstreams")).items():
-        if not isinstance(table, dict) or table.get("via") != "chat" or not isinstance(table.get("provider"), str):
+        via = table.get("via") if isinstance(table, dict) else None
+        if via not in {"chat", "messages"} or not isinstance(table.get("provider"), str):
             continue
         path, provider = ("upstreams", name), provider_of(table["provider"])
-        for setting in provider.settings.keys() - table.keys():
+        for setting in provider.settings_for(via).keys() - table.keys():
             sources.origins[*path, setting] = f'provider = "{provider.name}"'
         if provider.key_variable and not _OTHERS & table.keys() and table.get("auth", "key") == "key":
             table["api_key"] = sources.variable(provider.key_variable, (*path, "api_key"))

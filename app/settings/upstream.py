@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from ..options import ChatCompat, Hint, NamedToolChoice, ResponseIds, Table, Via
-from ..providers.lookup import SPEAK_CHAT, provider_of
+from ..options import ChatCompat, Hint, KeyHeader, NamedToolChoice, ResponseIds, Table, Via
+from ..providers.lookup import SPEAK_CHAT, SPEAK_MESSAGES, provider_of
 from .base_urls import base_of
 from .mistakes import did_you_mean
 from .secret import Secret
@@ -13,7 +13,9 @@ from .values import Address, Seconds
 
 _ONLY: Final = {
     **dict.fromkeys(ChatCompat.model_fields, "chat"),
-    "takes_image_urls": "chat",
+    "takes_image_urls": "chat or messages",
+    "key_header": "messages",
+    "betas": "messages",
     "named_tool_choice": "chat or litellm",
     "ids": "responses",
 }
@@ -24,18 +26,18 @@ class _UpstreamConnection(Table):
     """How a server is reached, and how long it may take."""
 
     via: Via = "litellm"
-    """How it is called: through litellm, as a chat-completions server, or as a Responses server; `demo` is the embedded
-    model."""
+    """How it is called: through litellm, as a chat-completions server, by Anthropic's Messages API, or as a Responses
+    server; `demo` is the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
-    """The provider. With `litellm`, litellm's prefix for it; with `chat`, one of the [providers](providers.md) whose
-    address, key variable and compatibility settings are built in."""
+    """The provider. With `litellm`, litellm's prefix for it; with `chat` or `messages`, one of the
+    [providers](providers.md) whose address, key variable and compatibility settings are built in."""
     api_key: Secret | None = None
     """Its API key."""
     auth: Literal["key", "passthrough"] = "key"
     """Which key is sent: the upstream's `api_key`, or (passthrough) the key that the caller sent, who then needs no key
     of this server."""
     base_url: Address | None = None
-    """Its address, without `/chat/completions` or `/responses` at the end."""
+    """Its address, without `/chat/completions`, `/messages` or `/responses` at the end."""
     connect_timeout: Seconds = 5
     """Seconds to look up its name and connect, including TLS."""
     first_payload_timeout: Seconds | None = None
@@ -67,6 +69,10 @@ class Upstream(ChatCompat, _UpstreamConnection):
     to accept only a word."""
     takes_image_urls: bool = True
     """False: it does not download images, so this server does (Ollama, llama.cpp)."""
+    key_header: KeyHeader = "x-api-key"
+    """The header with the key: `x-api-key`, as Anthropic wants it, or `authorization`, as `Bearer` and the key."""
+    betas: tuple[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")], ...] = ()
+    """Beta features that each request names in the header `anthropic-beta`."""
     ids: ResponseIds = "am"
     """Ids of responses and items, and encrypted reasoning. am: with this server's prefix, and the original inside;
     keep: unchanged."""
@@ -85,6 +91,18 @@ class Upstream(ChatCompat, _UpstreamConnection):
     def _sends_any_key(self) -> bool:
         return self.provider is None or provider_of(self.provider).litellm.any_key
 
+    @property
+    def _provider_fault(self) -> str:
+        """Why this provider cannot be asked directly in this way; empty if it can, or none is named."""
+        if self.provider is None:
+            return ""
+        known = provider_of(self.provider)
+        if self.via == "chat" and not known.speaks_chat:
+            return f"{self.provider} is not known to speak chat completions{did_you_mean(self.provider, SPEAK_CHAT)}"
+        if self.via == "messages" and not known.speaks_messages:
+            return f"{self.provider} is not known to have the Messages API{did_you_mean(self.provider, SPEAK_MESSAGES)}"
+        return ""
+
     def takes(self, name: str) -> bool:
         """Whether this setting means anything to an upstream of this kind."""
         return self.via in _ONLY.get(name, self.via).split(" or ")
@@ -93,9 +111,9 @@ class Upstream(ChatCompat, _UpstreamConnection):
     @classmethod
     def _with_settings_of_provider(cls, data: Any) -> Any:
         """Fills in settings that are not given with those of a known provider that is asked directly."""
-        if not isinstance(data, dict) or data.get("via") != "chat" or not isinstance(data.get("provider"), str):
+        if not isinstance(data, dict) or not isinstance(data.get("provider"), str):
             return data
-        return provider_of(data["provider"]).settings | data
+        return provider_of(data["provider"]).settings_for(data.get("via", "litellm")) | data
 
     @model_validator(mode="after")
     def _has_only_its_settings(self) -> Self:
@@ -113,12 +131,10 @@ class Upstream(ChatCompat, _UpstreamConnection):
             case "demo" if self.provider or self.api_key or self.base_url:
                 message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
             case "responses" if self.provider:
-                message = 'provider means nothing here: it is a setting of via = "chat" or "litellm"'
-            case "chat" if self.provider and not provider_of(self.provider).speaks_chat:
-                near = did_you_mean(self.provider, SPEAK_CHAT)
-                message = f"{self.provider} is not known to speak chat completions{near}: leave provider out and say "
-                message += 'base_url, or say via = "litellm"'
-            case "chat" | "responses" if not self.base_url:
+                message = 'provider means nothing here: via = "responses" is known by its base_url'
+            case "chat" | "messages" if fault := self._provider_fault:
+                message = f'{fault}: leave provider out and say base_url, or say via = "litellm"'
+            case "chat" | "messages" | "responses" if not self.base_url:
                 message = f'via = "{self.via}" needs a base_url'
             case "demo" if self.auth == "passthrough":
                 message = 'via = "demo" asks for no key: leave auth out'

@@ -1,6 +1,8 @@
 """An address at which a server counts the tokens of an ask. An address that does not count is not asked for a while."""
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +26,9 @@ class CountingAddress:
         self._field = field
         self._paused_until = 0.0
 
-    async def count(self, body: Json, key: str | None = None) -> Counted | None:
+    async def count(
+        self, body: Json, key: str | None = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Counted | None:
         """The count; None where this address does not count. Raises one of `TROUBLE` for any other refusal.
 
         Several requests may run at once, so no connection is closed here: only the time of the next attempt changes.
@@ -33,7 +37,7 @@ class CountingAddress:
         if clock() < self._paused_until:
             return None
         try:
-            answer = await json_object(await self._server.ask(msgspec.json.encode(body), key))
+            answer = await json_object(await self._server.ask(msgspec.json.encode(body), key, headers))
         except HttpRefusedError as error:
             if error.status not in NOT_THERE:
                 raise

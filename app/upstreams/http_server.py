@@ -18,19 +18,19 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from ipaddress import ip_address
+from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from ..options import KeyHeader
 from ..protocol.problems import Problem
 from . import causes, faults
 from .causes import Cause
 from .connections import LARGE, Connector, in_pieces, sent
 from .error_body import body_of, read
 from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
+from .proxies import proxy_for
 from .sse_lines import TooLongError
 
 CONNECT: Final = 5
@@ -121,8 +121,16 @@ class ResponseBody:
 class HttpServer:
     """One address of a model server. It must be closed on the event loop on which it was used."""
 
-    def __init__(
-        self, url: str, *, api_key: str | None, timeout: float, connect: float = CONNECT, keep: Keep = KEEP
+    def __init__(  # noqa: PLR0913 — each is a setting of the upstream
+        self,
+        url: str,
+        *,
+        api_key: str | None,
+        timeout: float,
+        connect: float = CONNECT,
+        keep: Keep = KEEP,
+        key_header: KeyHeader = "authorization",
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._url = url
         self._keep = keep
@@ -133,18 +141,22 @@ class HttpServer:
             "accept-encoding": "identity",
             "content-type": "application/json",
             "user-agent": "am-proxy",
+            **headers,
         }
+        self._key_header = key_header
         if api_key is not None:
-            self._headers["authorization"] = f"Bearer {api_key}"
+            self._headers |= self._with_key(api_key)
         self._session: aiohttp.ClientSession | None = None
         self._draining: set[asyncio.Task[None]] = set()
 
-    async def ask(self, body: bytes | None, key: str | None = None) -> ResponseBody:
+    async def ask(
+        self, body: bytes | None, key: str | None = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> ResponseBody:
         """POST this body, or GET if there is none; returns with the head of the answer. Raises one of `TROUBLE`.
 
-        `key` replaces the server's own key for this request only.
+        `key` replaces the server's own key for this request only; `headers` are added to it.
         """
-        response = await sent(lambda: self._send(body, key), lost=LOST)
+        response = await sent(lambda: self._send(body, key, headers), lost=LOST)
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
                 raise HttpRefusedError(response.status, await _error_text(response), response.headers)  # noqa: TRY301 — closed below
@@ -217,12 +229,18 @@ class HttpServer:
             problem, wait=wait, outage=outage, timed_out=isinstance(error, TimeoutError), cause=cause
         )
 
-    async def _send(self, body: bytes | None, key: str | None) -> aiohttp.ClientResponse:
+    def _with_key(self, key: str) -> dict[str, str]:
+        """The header with this key."""
+        return {self._key_header: key if self._key_header == "x-api-key" else f"Bearer {key}"}
+
+    async def _send(
+        self, body: bytes | None, key: str | None, more_headers: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = self._open()
-        headers = dict(TRACE.get({}))
+        headers = {**TRACE.get({}), **more_headers}
         if key is not None:
-            headers["authorization"] = f"Bearer {key}"
+            headers |= self._with_key(key)
         if body is not None:
             headers["content-length"] = str(len(body))
         return await self._session.request(
@@ -276,19 +294,3 @@ async def _error_text(response: aiohttp.ClientResponse) -> str:
                 if sum(map(len, pieces)) > MOST_ERROR_BYTES:
                     break
     return b"".join(pieces).decode("utf-8", "replace")
-
-
-def proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for this address; None for loopback addresses."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host == "localhost" or _is_loopback(host) or proxy_bypass(parts.netloc):
-        return None
-    return getproxies().get(parts.scheme)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

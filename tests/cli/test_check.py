@@ -282,7 +282,7 @@ upstream = "typo"
         "config.toml:9: upstreams.typo.api_key: the environment variable GONE is not set",
         'config.toml:10: upstreams.without_address: via = "chat" needs a base_url',
         "config.toml:12: upstreams.without_address.api_key: the environment variable GONE is not set",
-        'config.toml:13: upstreams.other: provider means nothing here: it is a setting of via = "chat" or "litellm"',
+        'config.toml:13: upstreams.other: provider means nothing here: via = "responses" is known by its base_url',
         "config.toml:16: upstreams.other.base_url: the environment variable GONE is not set",
         "10 errors in config.toml",
     ]

@@ -20,6 +20,7 @@ from app.emitter.deltas import (
     RefusalTextDelta,
     Stopped,
     TextDelta,
+    ThoughtEnded,
     UsageReported,
 )
 from app.emitter.emitter import Emitter
@@ -48,6 +49,7 @@ deltas_of_all_kinds = st.one_of(
     st.builds(CallOpened, keys, st.sampled_from(["f", "g", FORBIDDEN]), st.sampled_from(["", "c", "d"]), fields),
     st.builds(ProviderStateAdded, fields, st.none() | keys),
     st.builds(CallArguments, keys, texts),
+    st.just(ThoughtEnded()),
     st.just(UsageReported(USAGE)),
 )
 endings: st.SearchStrategy[Delta | None] = st.one_of(

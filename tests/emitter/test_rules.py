@@ -18,6 +18,7 @@ from app.emitter.deltas import (
     RefusalTextDelta,
     Stopped,
     TextDelta,
+    ThoughtEnded,
     UsageReported,
 )
 from app.emitter.for_codex import CODEX, ENDINGS_FOR_CODEX
@@ -59,6 +60,7 @@ BEHIND: dict[type[Delta], Delta] = {
     RefusalTextDelta: RefusalTextDelta("no"),
     AnnotationAdded: AnnotationAdded({"type": "url_citation", "url": "https://a.example", "title": "A"}),
     ReasoningDelta: ReasoningDelta("so"),
+    ThoughtEnded: ThoughtEnded(),
     CallOpened: CallOpened(7, "f"),
     ImageWritten: ImageWritten("aGk=", "png"),
     ItemWritten: ItemWritten("cmp", Compaction(id=""), Compaction(id="", encrypted_content="AM1.sealed")),
@@ -77,6 +79,7 @@ EXPECTED: dict[type[Delta], tuple[str, str, str, str, str]] = {
     RefusalTextDelta: (o, X, X, o, o),
     AnnotationAdded: (o, X, X, o, o),
     ReasoningDelta: (X, o, X, o, o),
+    ThoughtEnded: (X, X, X, o, o),
     CallOpened: (X, X, X, o, o),
     ImageWritten: (X, X, X, o, o),
     ItemWritten: (X, X, X, o, o),
@@ -117,6 +120,25 @@ def test_a_delta_closes_what_the_table_says(delta: type[Delta], kind: ItemKind, 
     events += emitter.feed([BEHIND[delta]])
     assert done(plain(events)).get(position, o) == ("completed" if state == X else o)
     check(plain([*events, *emitter.feed([Stopped("end")]), *emitter.end()]))
+
+
+def test_the_end_of_a_thought_ends_its_item() -> None:
+    """Each with its own state, in its own place. A thought of which nothing is shown separates what is around it."""
+    emitter = new_emitter(seal=lambda text, pieces: f"{text}: {[piece.fields for piece in pieces]}")
+    events = emitter.begin()
+    for number in (1, 2):
+        events += emitter.feed([ReasoningDelta("hm"), ProviderStateAdded({"n": number}), ThoughtEnded()])
+    events += emitter.feed([TextDelta("Hi"), ThoughtEnded(), TextDelta("!")])
+    events += emitter.feed([ProviderStateAdded({"n": 3}), ThoughtEnded(), TextDelta("Bye"), Stopped("end")])
+    output = plain([*events, *emitter.end()])[-1]["response"]["output"]
+    assert [item.get("encrypted_content") or item["content"][0]["text"] for item in output] == [
+        "hm: [{'n': 1}]",
+        "hm: [{'n': 2}]",
+        "Hi",
+        "!",
+        ": [{'n': 3}]",
+        "Bye",
+    ]
 
 
 FAILS, AGAIN = CUT_IN_A_CALL, CUT_IN_SEVERAL_CALLS

@@ -99,13 +99,13 @@ def test_a_name_without_a_file_has_nothing_special() -> None:
 @every
 def test_an_address_is_well_formed_and_a_key_goes_nowhere_in_the_clear(provider: Provider) -> None:
     assert re.fullmatch(r"[A-Z][A-Z0-9_]{1,60}_(API_KEY|TOKEN)", provider.key_variable or "ANY_API_KEY")
-    if provider.base_url is None:
-        return
-    parts = urlsplit(provider.base_url)
-    here = is_loopback(parts.hostname or "")
-    assert parts.scheme == ("http" if here else "https")
-    assert (provider.key_variable is None) == here
-    assert not provider.base_url.endswith("/")
+    addresses = [url for url in (provider.base_url, provider.messages_url) if url is not None]
+    for address in addresses:
+        parts = urlsplit(address)
+        here = is_loopback(parts.hostname or "")
+        assert parts.scheme == ("http" if here else "https")
+        assert (provider.key_variable is None) == here
+        assert not address.endswith("/")
 
 
 @every
@@ -115,9 +115,18 @@ def test_its_settings_are_settings_of_an_upstream(provider: Provider) -> None:
         return
     address = {} if provider.base_url else {"base_url": "http://h/v1"}
     upstream = Upstream.model_validate({"via": "chat", "provider": provider.name, **address})
-    assert {name: getattr(upstream, name) for name in provider.settings} == provider.settings
+    assert {name: getattr(upstream, name) for name in provider.settings_for("chat")} == provider.settings_for("chat")
     compat = {name: getattr(upstream, name) for name in ChatCompat.model_fields}
     assert compat == provider.compat.model_dump()
+
+
+@every
+def test_its_settings_for_the_messages_api_are_settings_of_an_upstream(provider: Provider) -> None:
+    if provider.speaks_messages:
+        address = {} if provider.messages_url else {"base_url": "http://h"}
+        upstream = Upstream.model_validate({"via": "messages", "provider": provider.name, **address})
+        known = provider.settings_for("messages")
+        assert {name: getattr(upstream, name) for name in known} == known
 
 
 @every

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from app.prompt.build import PAST_TOOL
-from tests.support.messages_encoder import MOST_TOKENS
+from tests.support.messages_requests import MODEL, MOST_TOKENS
 
 Json = dict[str, Any]
 
@@ -13,7 +13,7 @@ PIXEL: Final = "iVBORw0KGgo="
 
 def body(*messages: Json, **more: Any) -> Json:
     """A body with these messages, and what stands in every body."""
-    return {"model": "claude", "max_tokens": MOST_TOKENS, "messages": list(messages), "stream": True, **more}
+    return {"model": MODEL, "max_tokens": MOST_TOKENS, "messages": list(messages), "stream": True, **more}
 
 
 def by_user(*blocks: Json) -> Json:

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from app.compaction.remaining_history import Window, sealed_window
 from app.compaction.summary_text import INTRODUCTION
+from app.dialects.messages.block_state import BLOCKS, FORM
 from app.emitter.open_reasoning import StatePiece
 from app.prompt.sealed_state import StateSealer
 from tests.support.chat_requests import call, output, user
@@ -22,7 +23,7 @@ from tests.support.messages_blocks import (
     used,
     words,
 )
-from tests.support.messages_encoder import FORM
+from tests.support.messages_requests import MODEL
 
 PDF: Final = "application/pdf"
 MISSING: Final = "no output recorded"
@@ -40,8 +41,8 @@ def text(words: str) -> Json:
 
 def thought(words: str) -> Json:
     """Reasoning of this server's own model, as a client carries it."""
-    sealer = StateSealer(ReadableSealer(), FORM, origin="messages", model="claude", one_maker=True)
-    sealed = sealer.seal(words, [StatePiece({"thinking_blocks": [block(words)]})])
+    sealer = StateSealer(ReadableSealer(), FORM, origin="messages", model=MODEL, one_maker=True)
+    sealed = sealer.seal(words, [StatePiece({BLOCKS: [block(words)]})])
     return {"type": "reasoning", "summary": [], "encrypted_content": sealed}
 
 
@@ -77,7 +78,7 @@ HISTORIES: Final[dict[str, History]] = {
             by_user(words("Fine.")),
             system=[words("Be brief.")],
             max_tokens=100,
-            temperature=0,
+            thinking={"type": "adaptive"},
             output_config={"effort": "high"},
             metadata={"user_id": "u1"},
             service_tier="standard_only",
@@ -89,7 +90,7 @@ HISTORIES: Final[dict[str, History]] = {
                 }
             ],
         ),
-        ("'presence_penalty' has no effect on this model.",),
+        ("'temperature' has no effect on this model.", "'presence_penalty' has no effect on this model."),
     ),
     "parallel calls with outputs in any order": History(
         {
@@ -126,7 +127,8 @@ HISTORIES: Final[dict[str, History]] = {
                 foreign_thought("three"),
                 assistant_message(text("Done.")),
                 user("Thanks"),
-            ]
+            ],
+            "reasoning": {"effort": "low"},
         },
         body(
             by_user(words("Go")),
@@ -134,9 +136,11 @@ HISTORIES: Final[dict[str, History]] = {
             by_user(gave("a", words("done")), gave("b", words("done"))),
             by_model(words("Done.")),
             by_user(words("Thanks")),
+            thinking={"type": "adaptive"},
+            output_config={"effort": "low"},
             **past("f"),
         ),
-        ("Reasoning that this model's server did not sign was left out (1).",),
+        ("input[8] was left out: this model's server takes back only reasoning that it signed itself.",),
     ),
     "a refusal": History(
         {"input": [user("Do it"), assistant_message({"type": "refusal", "refusal": "No."}), user("Please")]},
@@ -273,7 +277,7 @@ HISTORIES: Final[dict[str, History]] = {
             by_user(words("Hi")),
             tools=[{"name": name, "input_schema": ANYTHING} for name in ("f", "g")],
             tool_choice={"type": "tool", "name": "g"},
-            output_format={"type": "json_schema", "schema": {"type": "object"}},
+            output_config={"format": {"type": "json_schema", "schema": {"type": "object"}}},
         ),
     ),
 }

@@ -47,6 +47,7 @@ LANES: Final[dict[str, Lane]] = {
     "deepseek": _litellm(DeepSeekUpstream, "deepseek"),
     "deepseek, directly": _chat(DeepSeekUpstream, "deepseek"),
     "anthropic": _litellm(AnthropicUpstream, "anthropic"),
+    "anthropic, as messages": Lane(AnthropicUpstream, {"via": "messages", "provider": "anthropic"}, {}),
     "cohere": _litellm(CohereUpstream, "cohere_chat"),
     "groq, directly": _chat(GroqUpstream, "groq"),
     "gemini": _litellm(GeminiUpstream, "gemini"),

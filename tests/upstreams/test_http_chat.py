@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.upstreams import connections, http_server
+from app.upstreams.proxies import proxy_for
 from tests.support.http_chat import direct, read_answer
 from tests.support.script import counts, delta, says, stops, text_turn
 from tests.support.servers import Ask, ChatUpstream, End, Hang, Latch, Pause, Status, Step
@@ -145,7 +146,7 @@ def test_a_proxy_of_the_environment_is_used_but_never_for_this_machine(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
     monkeypatch.setenv("no_proxy", "spared.test")
-    assert http_server.proxy_for(url) == proxy
+    assert proxy_for(url) == proxy
 
 
 async def test_payloads_come_as_they_are_spoken() -> None:

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.xdist_group("litellm")
 
 PROVIDERS: Final[dict[str, type[ModelUpstream]]] = {
     "anthropic": AnthropicUpstream,
+    "anthropic, as messages": AnthropicUpstream,
     "gemini": GeminiUpstream,
     "deepseek": DeepSeekUpstream,
     "openrouter": OpenRouterUpstream,
@@ -78,9 +79,14 @@ def test_codex_goes_on_where_nobody_can_open_its_seals(codex: Codex) -> None:
 
 def _run(codex: Codex, wire: ModelUpstream, provider: str, keys: tuple[Secret, ...], prompt: str, *words: str) -> Ran:
     """One run of Codex on a server with these keys."""
+    name, _, api = provider.partition(", as ")
     settings = Settings(
         seal=Seal(keys=keys),
-        upstreams={"there": Upstream(provider=provider, base_url=wire.url, api_key=Secret(KEY))},
+        upstreams={
+            "there": Upstream.model_validate(
+                {"via": api or "litellm", "provider": name, "base_url": wire.url, "api_key": Secret(KEY)}
+            )
+        },
         models={
             "coder": Model(upstream="there", name=wire.model, context_window=64_000, reasoning_efforts=("low", "high"))
         },

@@ -52,6 +52,24 @@ def test_the_page_names_every_provider_that_may_be_asked_directly() -> None:
     ]
 
 
+def test_the_messages_lane_is_configured_as_the_page_says() -> None:
+    _, upstream, model = LANES["anthropic, as messages"]
+    assert (upstream, model) in sent_options("messages", provider="anthropic")
+
+
+def test_the_page_names_every_provider_with_the_messages_api() -> None:
+    rows = re.findall(r"^\| (`.*?`) \| (\S*?|`base_url` must be set) \| (\S*?) ?\| messages \|$", PAGE, re.MULTILINE)
+    assert rows == [
+        (
+            ", ".join(f"`{name}`" for name in (provider.name, *provider.aliases)),
+            provider.messages_url or "`base_url` must be set",
+            f"`{provider.key_variable}`" if provider.key_variable else "",
+        )
+        for provider in sorted(PROVIDERS, key=attrgetter("name"))
+        if provider.speaks_messages
+    ]
+
+
 @pytest.mark.parametrize("lane", ["cohere", "deepseek", "anthropic", "gemini", "mistral"])
 def test_a_provider_behind_litellm_is_configured_as_the_page_says(lane: str) -> None:
     _, upstream, model = LANES[lane]

@@ -147,7 +147,7 @@ def test_any_object_is_asked_for_everywhere(client: OpenAI, wire: ModelUpstream,
         assert raw.read().decode().replace("\\", "").count(JSON)
     [ask] = wire.asks
     reported = "is sent to the model as an instruction" in raw.headers.get("x-am-warnings", "")
-    assert reported == (lane in {"anthropic", "an older claude"} | WORDS_ALONE)
+    assert reported == (lane in {"anthropic", "anthropic, as messages", "an older claude"} | WORDS_ALONE)
     assert ("Answer with one JSON object" in words(ask.body)) == reported
 
 

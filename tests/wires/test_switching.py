@@ -15,7 +15,7 @@ FIRST: Final[Answer] = [Thinks("Rome first."), Calls("get_weather", '{"city": "R
 SECOND: Final[Answer] = [Says("Fine.")]
 
 
-HERE: Final = ("openai", "deepseek", "anthropic", "gemini")
+HERE: Final = ("openai", "deepseek", "anthropic", "anthropic, as messages", "gemini")
 
 
 @pytest.mark.parametrize(("here", "there"), [(here, there) for here in HERE for there in LANES if here != there])

@@ -24,9 +24,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ...emitter.deltas import AnnotationAdded, Delta
+from ..reported_numbers import count
 from ..surrogates import mended_all
 from .byte_offsets import ByteOffsets
-from .usage import count
 
 BLOCK_BEGINS: Final = "begins"
 """The `provider_specific_fields.block` of a chunk after which Claude begins another block."""

@@ -22,12 +22,13 @@ from ...fetching.url_policy import is_data_uri
 from ...protocol.problems import Problem
 from ...protocol.warnings import ClientWarning
 from ..prompt_turn import LeftOut
+from ..reported_numbers import IMPOSSIBLE_NUMBER
 from ..surrogates import SurrogateJoiner, mended, mended_all
 from .calls import CallReader
 from .citations import CHUNK_KEYS, Citations, objects
 from .provider_state import reasoning_in_details, state_of_delta
 from .think_tags import ThinkTags
-from .usage import IMPOSSIBLE_NUMBER, UsageReader
+from .usage import UsageReader
 
 UNREADABLE: Final = Problem(code="upstream_error", message="The model's server sent something that is no chat chunk.")
 

@@ -6,9 +6,9 @@ from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampli
 from ...protocol.warnings import ClientWarning
 from ..prompt_turn import Encoded
 from .cache_marks import marked
+from .chat_messages import to_messages
 from .chat_options import ChatOptions
 from .function_tools import to_tools
-from .messages import to_messages
 from .roles import alternating, must_alternate
 
 Json = dict[str, Any]

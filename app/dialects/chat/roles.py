@@ -5,7 +5,7 @@ from itertools import groupby, takewhile
 from typing import Any, Final
 
 from ...protocol.warnings import ClientWarning
-from .messages import ChatMessage
+from .chat_messages import ChatMessage
 
 Json = dict[str, Any]
 

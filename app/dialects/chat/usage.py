@@ -22,9 +22,7 @@ last one that was not zero.
 from typing import Any, Final
 
 from ...protocol.response import InputTokensDetails, OutputTokensDetails, Usage
-
-IMPOSSIBLE_NUMBER: Final = 1e15
-"""No real number is as large. NaN, infinity and numbers that clients cannot store are excluded too."""
+from ..reported_numbers import count
 
 _INPUT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
 _OUTPUT_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
@@ -122,9 +120,3 @@ def _details(reported: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]
 
 def _first(counts: dict[str, Any], names: tuple[str, ...]) -> int:
     return next((number for name in names if (number := count(counts, name))), 0)
-
-
-def count(counts: Any, name: str) -> int:
-    """The value of a field as a whole number; 0 if it is missing, no number or negative."""
-    value = counts.get(name) if isinstance(counts, dict) else None
-    return int(value) if isinstance(value, int | float) and 0 < value < IMPOSSIBLE_NUMBER else 0

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API: requests become asks, events become deltas."""

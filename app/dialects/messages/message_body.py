@@ -1,0 +1,162 @@
+"""Converts a prompt to the body of a request to the Messages API."""
+
+from typing import Any, Final
+
+from ...bridges.base import FunctionSpec
+from ...prompt.nouns import Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from ...protocol.warnings import ClientWarning, no_effect
+from ...providers.claude_models import ClaudeModel, claude_model
+from ..prompt_turn import Encoded
+from .conversation import to_conversation
+from .messages_options import MessagesOptions
+from .thinking import Thinking, thinking_for, without_thoughts
+
+Json = dict[str, Any]
+
+MOST_TOKENS: Final = 32_000
+"""The limit of an answer of a model that is no Claude, where the client sets none: the API demands one."""
+ANY_ARGUMENTS: Final = {"type": "object", "properties": {}}
+WEB_SEARCH: Final = "web_search_20250305"
+ROOM_TO_ANSWER: Final = 8_000
+"""Tokens for an answer after the longest reasoning."""
+_TIERS: Final = {"auto": "auto", "default": "standard_only"}
+_WITHOUT_EFFECT: Final = ("presence_penalty", "frequency_penalty", "top_logprobs")
+_DEMANDS: Final = frozenset({"any", "tool"})
+
+
+def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
+    """The body for this prompt."""
+    claude = claude_model(model)
+    system, messages, warnings = to_conversation(prompt.entries)
+    choice, changed = _tool_choice(prompt, claude)
+    warnings += changed
+    thinking = _thinking(prompt, claude, messages, demands_call=choice.get("type") in _DEMANDS, options=options)
+    warnings += thinking.warnings
+    if claude is not None and not thinking.is_on and not claude.thinks_unasked:
+        messages = without_thoughts(messages)
+    sampling, changed = _sampling(prompt.sampling, claude, thinks=thinking.is_on)
+    warnings += changed
+    most = claude.most_tokens if claude is not None else MOST_TOKENS
+    body: Json = {
+        "model": model,
+        "max_tokens": prompt.sampling.max_tokens or _above_budget(most, thinking),
+        **({"system": system} if system else {}),
+        "messages": messages,
+        **_tools(prompt, choice),
+        **thinking.fields,
+        **sampling,
+        **_output_config(thinking.effort, prompt.output),
+        **_hints(prompt.hints),
+        "stream": True,
+    }
+    return Encoded(body, warnings + _lost(prompt))
+
+
+def _thinking(
+    prompt: Prompt, claude: ClaudeModel | None, messages: list[Json], *, demands_call: bool, options: MessagesOptions
+) -> Thinking:
+    if claude is not None:
+        return thinking_for(prompt.effort, claude, messages, demands_call=demands_call, binds=options.has_all_features)
+    effort = prompt.effort
+    if effort is None:
+        return Thinking({}, None, is_on=False, warnings=[])
+    if effort == "none":
+        return Thinking({"thinking": {"type": "disabled"}}, None, is_on=False, warnings=[])
+    budget = {"thinking": {"type": "enabled", "budget_tokens": OTHER_BUDGETS[effort]}}
+    return Thinking(budget, None, is_on=True, warnings=[])
+
+
+OTHER_BUDGETS: Final = {
+    "minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 30000,
+}  # fmt: skip
+"""How many tokens a model that is no Claude may think. Many servers only look at whether it may."""
+
+
+def _above_budget(most: int, thinking: Thinking) -> int:
+    """The limit of an answer, with room for an answer after the reasoning."""
+    budget = thinking.fields.get("thinking", {}).get("budget_tokens", 0)
+    return max(most, budget + ROOM_TO_ANSWER) if budget else most
+
+
+def _tools(prompt: Prompt, choice: Json) -> Json:
+    tools = [_tool(spec) for spec in prompt.functions] + _web_search(prompt.web_search)
+    if not tools:
+        return {}
+    return {"tools": tools, **({"tool_choice": choice} if choice and choice != {"type": "auto"} else {})}
+
+
+def _tool(spec: FunctionSpec) -> Json:
+    tool: Json = {"name": spec.name}
+    if spec.description:
+        tool["description"] = spec.description
+    tool["input_schema"] = {"type": "object", **spec.parameters} if spec.parameters else dict(ANY_ARGUMENTS)
+    if spec.strict:
+        tool["strict"] = True
+    return tool
+
+
+def _tool_choice(prompt: Prompt, claude: ClaudeModel | None) -> tuple[Json, list[ClientWarning]]:
+    """The choice; empty without functions."""
+    if not prompt.functions:
+        return {}, []
+    choice: Json = {"type": {"required": "any"}.get(prompt.choice.mode, prompt.choice.mode)}
+    warnings: list[ClientWarning] = []
+    if prompt.choice.name is not None:
+        choice = {"type": "tool", "name": prompt.choice.name}
+    if choice["type"] in _DEMANDS and claude is not None and not claude.takes_demanded_calls:
+        choice = {"type": "auto"}
+        details = "'tool_choice' is sent as 'auto': this model cannot be required to call a tool."
+        warnings.append(ClientWarning("tool_choice", "tool_choice", details))
+    if prompt.parallel_calls is False and choice["type"] != "none":
+        choice["disable_parallel_tool_use"] = True
+    return choice, warnings
+
+
+def _web_search(search: WebSearch | None) -> list[Json]:
+    if search is None:
+        return []
+    tool: Json = {"type": WEB_SEARCH, "name": "web_search"}
+    if search.location is not None:
+        tool["user_location"] = {"type": "approximate", **search.location}
+    return [tool]
+
+
+def _sampling(sampling: Sampling, claude: ClaudeModel | None, *, thinks: bool) -> tuple[Json, list[ClientWarning]]:
+    """`temperature` and `top_p`, where the model takes them."""
+    wanted = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+    fields: Json = {name: value for name, value in wanted.items() if value is not None}
+    if claude is None:
+        return fields, []
+    warnings: list[ClientWarning] = []
+    refused = [] if claude.takes_sampling and not thinks else list(fields)
+    if len(fields) > len(refused) + 1:
+        refused.append("top_p")  # newer versions refuse both together
+    warnings += [no_effect(name) for name in refused if fields.pop(name) != 1]  # 1 is the default of both
+    if fields.get("temperature", 0) > 1:
+        fields["temperature"] = 1
+        details = "'temperature' was lowered to 1: this model takes no higher one."
+        warnings.append(ClientWarning("temperature", "temperature", details))
+    return fields, warnings
+
+
+def _output_config(effort: str | None, output: OutputFormat | None) -> Json:
+    config: Json = {} if effort is None else {"effort": effort}
+    if isinstance(output, JsonSchema):
+        config["format"] = {"type": "json_schema", "schema": output.schema}
+    return {"output_config": config} if config else {}
+
+
+def _hints(hints: Hints) -> Json:
+    user = hints.safety_identifier or hints.user
+    tier = _TIERS.get(hints.service_tier or "")
+    return ({"metadata": {"user_id": user}} if user else {}) | ({"service_tier": tier} if tier else {})
+
+
+def _lost(prompt: Prompt) -> list[ClientWarning]:
+    """Warnings about settings that this API does not have."""
+    lost = [no_effect(name) for name in _WITHOUT_EFFECT if getattr(prompt.sampling, name) is not None]
+    if prompt.verbosity is not None:
+        lost.append(no_effect("text.verbosity", "verbosity"))
+    if prompt.hints.service_tier is not None and prompt.hints.service_tier not in _TIERS:
+        lost.append(no_effect("service_tier"))
+    return lost

@@ -1,0 +1,189 @@
+"""Converts the events of the Messages API to deltas. A field of the wrong type is ignored; an error is reported.
+
+event                   deltas
+message_start           the usage of the input
+content_block_start     those with which the block begins
+content_block_delta     more of the block that is open under this index
+content_block_stop      those with which the block ends
+message_delta           why the answer ends, and the usage
+message_stop            the end of blocks that the server did not end
+ping                    none
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...emitter.deltas import Broke, Delta, RefusalTextDelta, Stopped, UsageReported
+from ...protocol.problems import Problem
+from ...protocol.warnings import ClientWarning
+from ..prompt_turn import LeftOut
+from ..surrogates import mended
+from .message_usage import MessageUsage
+from .open_blocks import (
+    OpenBlock,
+    OpenRedactedBlock,
+    OpenTextBlock,
+    OpenThinkingBlock,
+    OpenToolUseBlock,
+    UnknownBlock,
+)
+
+Json = dict[str, Any]
+
+UNREADABLE: Final = Problem(code="upstream_error", message="The model's server sent something that is no event.")
+REPORTED: Final = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
+NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+MOST_BLOCKS: Final = 8192
+"""Blocks of one answer. Each costs several events, however short it is on the wire."""
+TOO_MANY: Final = Problem(
+    code="upstream_error", message=f"The model's server sent more than {MOST_BLOCKS} blocks in one answer."
+)
+STOPPED: Final = {
+    "max_tokens": Stopped("length"),
+    "model_context_window_exceeded": Stopped("length"),
+    "refusal": Stopped("content_filter"),
+}
+"""Any other reason is a regular end: `end_turn`, `tool_use`, `stop_sequence`, `pause_turn`."""
+_BLOCK_SIZE: Final = 64
+"""Bytes that a block counts as in addition to its content."""
+_MOST_NAMES: Final = 20
+_LONGEST_NAME: Final = 64
+
+
+class MessageReader:
+    """Reads the events of one answer, and the provider state in them if `keeps_state`."""
+
+    def __init__(self, *, keeps_state: bool = False) -> None:
+        self._keeps_state = keeps_state
+        self._open: dict[int, OpenBlock] = {}
+        self._count = 0
+        self._ended_written = self._ended_size = 0
+        self._usage = MessageUsage()
+        self._unknown: dict[str, None] = {}
+        """The names of what was passed over."""
+
+    @property
+    def written(self) -> int:
+        """Characters that the model has written."""
+        return self._ended_written + sum([block.written for block in self._open.values()])
+
+    @property
+    def size(self) -> int:
+        """Approximate bytes of the answer so far."""
+        return self.written + self._ended_size + sum([block.size for block in self._open.values()])
+
+    @property
+    def citations_left_out(self) -> int:
+        """Citations that cannot be sent."""
+        return 0
+
+    @property
+    def left_out(self) -> Sequence[LeftOut]:
+        """Blocks and deltas of types that are not known."""
+        if not self._unknown:
+            return ()
+        names = ", ".join(self._unknown)
+        details = f"Parts of the answer that no client could be shown were left out: {names}."
+        return (LeftOut("parts_left_out", names, ClientWarning("output", "unknown parts", details)),)
+
+    def read(self, event: Any) -> list[Delta]:  # noqa: PLR0911 — one for each kind of event
+        """The deltas in one event."""
+        if not isinstance(event, dict):
+            return [Broke(UNREADABLE)]
+        match event.get("type"):
+            case "content_block_delta":
+                return self._more(event)
+            case "content_block_start":
+                return self._begin(event)
+            case "content_block_stop":
+                return self._end(_index(event))
+            case "message_start":
+                message = event.get("message")
+                return self._read_usage(message.get("usage")) if isinstance(message, dict) else []
+            case "message_delta":
+                return self._stop(event)
+            case "message_stop":
+                return self.rest()
+            case "error":
+                return [Broke(REPORTED)]  # our upstream has interpreted the error before
+            case "ping":
+                return []
+            case kind:
+                self._pass_over(kind)
+                return []
+
+    def rest(self) -> list[Delta]:
+        """The end of the blocks that are still open."""
+        return [delta for index in list(self._open) for delta in self._end(index)]
+
+    def _more(self, event: Json) -> list[Delta]:
+        block, delta = self._open.get(_index(event)), event.get("delta")
+        if block is None or not isinstance(delta, dict):
+            return []
+        deltas = block.add(delta)
+        if deltas is None:
+            self._pass_over(delta.get("type"))
+            return []
+        return deltas
+
+    def _begin(self, event: Json) -> list[Delta]:
+        index, content = _index(event), event.get("content_block")
+        if not isinstance(content, dict):
+            return []
+        deltas = self._end(index)
+        self._count += 1
+        if self._count > MOST_BLOCKS:
+            return [Broke(TOO_MANY)]
+        block = self._block(content)
+        if isinstance(block, OpenToolUseBlock) and not block.name:
+            return [*deltas, Broke(NAMELESS)]
+        self._open[index] = block
+        return [*deltas, *block.begin()]
+
+    def _block(self, content: Json) -> OpenBlock:
+        match content.get("type"):
+            case "text":
+                return OpenTextBlock(content)
+            case "thinking":
+                return OpenThinkingBlock(content, keeps_state=self._keeps_state)
+            case "redacted_thinking":
+                return OpenRedactedBlock(content, keeps_state=self._keeps_state)
+            case "tool_use":
+                return OpenToolUseBlock(content, self._count)
+            case kind:
+                self._pass_over(kind)
+                return UnknownBlock()
+
+    def _end(self, index: int) -> list[Delta]:
+        block = self._open.pop(index, None)
+        if block is None:
+            return []
+        deltas = block.end()
+        self._ended_written += block.written
+        self._ended_size += block.size + _BLOCK_SIZE
+        return deltas
+
+    def _stop(self, event: Json) -> list[Delta]:
+        delta = event.get("delta")
+        deltas = self._read_usage(event.get("usage"))
+        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+        if not isinstance(reason, str) or not isinstance(delta, dict):
+            return deltas
+        deltas += self.rest()
+        details = delta.get("stop_details")
+        if reason == "refusal" and isinstance(details, dict) and isinstance(why := details.get("explanation"), str):
+            deltas.append(RefusalTextDelta(mended(why)))
+        return [*deltas, STOPPED.get(reason, Stopped("end"))]
+
+    def _read_usage(self, reported: Any) -> list[Delta]:
+        usage = self._usage.read(reported)
+        return [] if usage is None else [UsageReported(usage)]
+
+    def _pass_over(self, kind: Any) -> None:
+        if len(self._unknown) < _MOST_NAMES:
+            self._unknown[mended(str(kind))[:_LONGEST_NAME]] = None
+
+
+def _index(event: Json) -> int:
+    index = event.get("index")
+    return index if type(index) is int else 0

@@ -1,0 +1,196 @@
+"""The content blocks of an answer while they stream: one class for each type."""
+
+from typing import Any, Protocol
+
+import msgspec
+
+from ...emitter.deltas import (
+    CallArguments,
+    CallOpened,
+    Delta,
+    ProviderStateAdded,
+    ReasoningDelta,
+    TextDelta,
+    ThoughtEnded,
+)
+from ..surrogates import SurrogateJoiner, mended, mended_all
+from .block_state import BLOCKS
+
+Json = dict[str, Any]
+
+
+class OpenBlock(Protocol):
+    """A block that is not complete."""
+
+    size: int
+    """Approximate bytes of it so far, in addition to its text and arguments."""
+    written: int
+    """Characters of text, reasoning or arguments so far."""
+
+    def begin(self) -> list[Delta]:
+        """The deltas with which it begins."""
+        ...
+
+    def add(self, delta: Json) -> list[Delta] | None:
+        """The deltas for more of it; None if it has no such part."""
+        ...
+
+    def end(self) -> list[Delta]:
+        """The deltas with which it ends."""
+        ...
+
+
+class _OpenPart:
+    """The part that the blocks share."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.written = 0
+        self._joiner = SurrogateJoiner()
+
+    def _joined(self, text: Any) -> str:
+        """More text, which may begin or end within a character."""
+        if not isinstance(text, str) or not text:
+            return ""
+        self.written += len(text)
+        return self._joiner.add(text)
+
+
+class OpenTextBlock(_OpenPart):
+    """Text for the user."""
+
+    def __init__(self, block: Json) -> None:
+        super().__init__()
+        self._first = block.get("text")
+
+    def begin(self) -> list[Delta]:
+        """The text that came with the beginning: most servers send none."""
+        text = self._joined(self._first)
+        return [TextDelta(text)] if text else []
+
+    def add(self, delta: Json) -> list[Delta] | None:
+        """More text."""
+        if delta.get("type") != "text_delta":
+            return None
+        return [TextDelta(self._joined(delta.get("text")))]
+
+    def end(self) -> list[Delta]:
+        """What was held back."""
+        return [TextDelta(rest)] if (rest := self._joiner.rest()) else []
+
+
+class OpenThinkingBlock(_OpenPart):
+    """Reasoning and its signature."""
+
+    def __init__(self, block: Json, *, keeps_state: bool) -> None:
+        super().__init__()
+        self._keeps_state = keeps_state
+        self._first = block.get("thinking")
+        self._texts: list[str] = []
+        signature = block.get("signature")
+        self._signatures = [signature] if isinstance(signature, str) else []
+
+    def begin(self) -> list[Delta]:
+        """The reasoning that came with the beginning: most servers send none."""
+        return self._reason(self._first)
+
+    def add(self, delta: Json) -> list[Delta] | None:
+        """More reasoning, or a part of the signature."""
+        match delta.get("type"):
+            case "thinking_delta":
+                return self._reason(delta.get("thinking"))
+            case "signature_delta":
+                if isinstance(signature := delta.get("signature"), str):
+                    self.size += len(signature)
+                    self._signatures.append(signature)
+                return []
+            case _:
+                return None
+
+    def end(self) -> list[Delta]:
+        """The state, which holds the whole block, and the end of the thought."""
+        rest = self._joiner.rest()
+        deltas: list[Delta] = [ReasoningDelta(rest)] if rest else []
+        if not self._keeps_state:
+            return [*deltas, ThoughtEnded()]
+        thinking = mended("".join([*self._texts, rest]))
+        block = {"type": "thinking", "thinking": thinking, "signature": mended("".join(self._signatures))}
+        return [*deltas, ProviderStateAdded({BLOCKS: [block]}), ThoughtEnded()]
+
+    def _reason(self, text: Any) -> list[Delta]:
+        joined = self._joined(text)
+        if not joined:
+            return []
+        if self._keeps_state:
+            self._texts.append(joined)
+        return [ReasoningDelta(joined)]
+
+
+class OpenRedactedBlock(_OpenPart):
+    """Reasoning that only the server can read."""
+
+    def __init__(self, block: Json, *, keeps_state: bool) -> None:
+        super().__init__()
+        self._data = mended(block["data"]) if isinstance(block.get("data"), str) else ""
+        self._keeps_state = keeps_state
+
+    def begin(self) -> list[Delta]:
+        """Nothing: the block is complete."""
+        self.size += len(self._data)
+        return []
+
+    def add(self, delta: Json) -> list[Delta] | None:  # noqa: ARG002 — it has no parts
+        """It has no more parts."""
+        return None
+
+    def end(self) -> list[Delta]:
+        """The state, which is the block, and the end of the thought."""
+        if not self._keeps_state:
+            return [ThoughtEnded()]
+        return [ProviderStateAdded({BLOCKS: [{"type": "redacted_thinking", "data": self._data}]}), ThoughtEnded()]
+
+
+class OpenToolUseBlock(_OpenPart):
+    """A call of a tool of the client."""
+
+    def __init__(self, block: Json, key: int) -> None:
+        super().__init__()
+        self._key = key
+        self.name = mended(block["name"]) if isinstance(block.get("name"), str) else ""
+        self._id = mended(block["id"]) if isinstance(block.get("id"), str) else ""
+        self._input = block.get("input")
+
+    def begin(self) -> list[Delta]:
+        """The call, without arguments."""
+        return [CallOpened(self._key, self.name, self._id)]
+
+    def add(self, delta: Json) -> list[Delta] | None:
+        """More arguments."""
+        if delta.get("type") != "input_json_delta":
+            return None
+        arguments = self._joined(delta.get("partial_json"))
+        return [CallArguments(self._key, arguments)] if arguments else []
+
+    def end(self) -> list[Delta]:
+        """What was held back; or all arguments, if they came with the beginning."""
+        arguments = self._joiner.rest()
+        if not self.written and isinstance(self._input, dict) and self._input:
+            arguments = msgspec.json.encode(mended_all(self._input)).decode()
+            self.written = len(arguments)
+        return [CallArguments(self._key, arguments)] if arguments else []
+
+
+class UnknownBlock(_OpenPart):
+    """A block of a type that no client could be shown. It is passed over."""
+
+    def begin(self) -> list[Delta]:
+        """Nothing."""
+        return []
+
+    def add(self, delta: Json) -> list[Delta] | None:  # noqa: ARG002 — none of it is shown
+        """Nothing."""
+        return []
+
+    def end(self) -> list[Delta]:
+        """Nothing."""
+        return []

@@ -1,0 +1,110 @@
+"""The bytes of a Messages server's answer -> its events.
+
+The beginning of an answer is held back until the next event: servers that are overloaded say so after it, and then
+another upstream can still be asked. A whole answer that is sent although a stream was requested is read as the events
+of a stream.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from ..json_text import holds_more_values
+from .faults import ReportedError
+from .sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseEvents
+
+Json = dict[str, Any]
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class NotMessageEventsError(Exception):
+    """The upstream's answer is not in the expected form."""
+
+
+class MessageEvents:
+    """Reads one answer."""
+
+    def __init__(self) -> None:
+        self._events = SseEvents()
+        self._body = bytearray()
+        """The bytes before the first event: the body, if this is no stream."""
+        self._held: Json | None = None
+        self._found = False
+        self.done = False
+        """The last event was read: nothing after it is read."""
+
+    def read(self, data: bytes) -> Iterator[Json]:
+        """The events that end in this piece. Raises after the last valid one."""
+        if not self._found and len(self._body) <= LONGEST:
+            self._body += data
+        for text in self._events.feed(data):
+            if self.done:
+                return
+            if text == b"[DONE]":  # some servers end like chat servers
+                self.done = True
+                return
+            yield from self._take(_parsed(text))
+
+    def end(self) -> Iterator[Json]:
+        """The events that are left when no more bytes come."""
+        if self._held is not None:
+            yield self._held
+        elif not self._found and (body := bytes(self._body).strip()):
+            yield from _whole(body)
+
+    def _take(self, event: Json) -> Iterator[Json]:
+        kind = event.get("type")
+        if kind == "error" or (kind is None and event.get("error")):
+            raise ReportedError(event)
+        if not self._found:
+            self._found = True
+            self._body.clear()
+        if kind == "ping":  # a server that sends nothing else is silent
+            return
+        if kind == "message_start":
+            self._held = event
+            return
+        if self._held is not None:
+            yield self._held
+            self._held = None
+        self.done = kind == "message_stop"
+        yield event
+
+
+def _parsed(text: bytes) -> Json:
+    if len(text) > MOST_VALUES and holds_more_values(text, MOST_VALUES):
+        raise NotMessageEventsError(TOO_MANY_VALUES)
+    try:
+        event = _decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
+        try:  # half of a UTF-16 character, NaN: a model's text is not refused for that
+            event = json.loads(text)
+        except (ValueError, RecursionError):
+            raise NotMessageEventsError("an event of the stream is not JSON") from None
+    if type(event) is not dict:
+        raise NotMessageEventsError("an event of the stream is not an object")
+    return event
+
+
+def _whole(body: bytes) -> Iterator[Json]:
+    """An answer that was not streamed, as events."""
+    try:
+        answer = _parsed(body)
+    except NotMessageEventsError:
+        raise NotMessageEventsError("the answer is neither a stream nor JSON") from None
+    if answer.get("type") == "error" or answer.get("error"):
+        raise ReportedError(answer)
+    content = answer.get("content")
+    if not isinstance(content, list):
+        raise NotMessageEventsError("the answer is no message")
+    usage = answer.get("usage")
+    yield {"type": "message_start", "message": {"usage": usage}}
+    for index, block in enumerate(content):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        yield {"type": "content_block_stop", "index": index}
+    ending = {name: answer.get(name) for name in ("stop_reason", "stop_details")}
+    yield {"type": "message_delta", "delta": ending, "usage": usage}
+    yield {"type": "message_stop"}
