@@ -57,7 +57,9 @@ def test_mistakes_are_lines_on_stderr_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[server]\nprot = 1\n")
     ended = run("serve", folder=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "config.toml:2: server.prot: is not a setting here (did you mean port?)\n"
+    assert ended.stderr == (
+        "config.toml:2: server.prot: is not a setting here (did you mean port?)\n1 error in config.toml\n"
+    )
 
 
 def test_without_litellm_routes_nothing_heavy_is_imported(tmp_path: Path) -> None:

@@ -222,7 +222,14 @@ def test_a_known_provider_is_asked_by_the_api_that_loses_less(
 
 @pytest.mark.parametrize(
     ("server", "provider"),
-    [("ollama", "ollama"), ("llama.cpp", "llama_cpp"), ("lmstudio", "lm_studio"), ("vllm", "vllm"), ("sglang", None)],
+    [
+        ("ollama", "ollama"),
+        ("llama.cpp", "llama_cpp"),
+        ("lmstudio", "lm_studio"),
+        ("vllm", "vllm"),
+        ("sglang", "sglang"),
+        ("unknown", None),
+    ],
 )
 def test_a_server_that_is_known_has_its_provider(server: str, provider: str | None) -> None:
     assert Survey("", server, (), "chat", "").provider == provider
