@@ -191,11 +191,10 @@ def _with_models(settings: Settings, surveys: Mapping[str, Survey], remarks: Ite
 
 def _with_facts(model: Model, known: ListedModel) -> Model:
     """The model with what its server says, where nothing is configured."""
-    can = model.can
-    if can.vision is None and known.takes_images is not None:
-        can = Can(**{**{name: getattr(can, name) for name in can.model_fields_set}, "vision": known.takes_images})
-    window = model.context_window or known.context_window
-    return model.model_copy(update={"can": can, "context_window": window})
+    said = {"vision": known.takes_images, "reasoning": known.thinks}
+    configured = {name: value for name, value in dict(model.can).items() if value is not None}
+    can = Can(**{name: value for name, value in said.items() if value is not None} | configured)
+    return model.model_copy(update={"can": can, "context_window": model.context_window or known.context_window})
 
 
 def _some(names: list[str]) -> str:

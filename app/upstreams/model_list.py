@@ -45,6 +45,8 @@ class ListedModel(NamedTuple):
     """In tokens: as it is served, where the server says so; otherwise the most that the model could have."""
     takes_images: bool | None = None
     calls_tools: bool | None = None
+    thinks: bool | None = None
+    """Whether its effort to think can be set. Ollama refuses a request that sets it for another model."""
 
 
 def model_entries(body: bytes | None) -> list[Json] | None:
@@ -123,6 +125,7 @@ def with_ollama_facts(model: ListedModel, body: bytes | None, loaded: int | None
         context_window=window or model.context_window,
         takes_images="vision" in known if known else model.takes_images,
         calls_tools="tools" in known if known else model.calls_tools,
+        thinks="thinking" in known if known else model.thinks,
     )
 
 

@@ -38,9 +38,9 @@ async def test_an_ollama_says_what_each_model_can_do() -> None:
             server.url,
             "ollama",
             (
-                ListedModel("qwen3:8b", 16_384, takes_images=False, calls_tools=True),
-                ListedModel("gemma3", 4096, takes_images=True, calls_tools=False),
-                ListedModel("llama3", 8192, takes_images=False, calls_tools=False),
+                ListedModel("qwen3:8b", 16_384, takes_images=False, calls_tools=True, thinks=True),
+                ListedModel("gemma3", 4096, takes_images=True, calls_tools=False, thinks=False),
+                ListedModel("llama3", 8192, takes_images=False, calls_tools=False, thinks=False),
             ),
             "chat",
             "",

@@ -202,4 +202,4 @@ async def test_hostile_facts_about_models_are_left_out() -> None:
     }
     with SurveyedServer(pages) as server:
         found = await survey(server.url, None)
-    assert found.models == (ListedModel("one", None, takes_images=False, calls_tools=False),)
+    assert found.models == (ListedModel("one", None, takes_images=False, calls_tools=False, thinks=False),)
