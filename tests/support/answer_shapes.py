@@ -133,6 +133,14 @@ def distinct_grounds(n: int) -> Json:
     return {**says("text" * n), "vertex_ai_grounding_metadata": metadata}
 
 
+def whole_grounds(n: int) -> Json:
+    """The same, each about the whole text."""
+    result = grounded(n)
+    for support in result["vertex_ai_grounding_metadata"][0]["groundingSupports"]:
+        support["segment"] = {"startIndex": 0, "endIndex": 4 * n}
+    return result
+
+
 def many_text_deltas(n: int) -> Json:
     """The same, whose numbers are off, so that each is looked for by its words."""
     result = grounded(n)
@@ -188,6 +196,7 @@ CHAT: Final[dict[str, Callable[[int], bytes]]] = {
     "white space that is cited": lambda n: lines([*[says(" "), cites(PAGE, "A", 50, 60)] * n, says("a"), stops()]),
     "one ground often": lambda n: lines([grounded(n), stops()]),
     "grounds": lambda n: lines([distinct_grounds(n), stops()]),
+    "grounds about the whole text": lambda n: lines([whole_grounds(n), stops()]),
     "grounds by their words": lambda n: lines([many_text_deltas(n), stops()]),
     "markers": lambda n: lines([{**says("a[1]" * n), "citations": [PAGE]}, stops()]),
     "repeated sources": lambda n: lines([*[{**says("a[1]"), "citations": [PAGE]}] * n, stops()]),

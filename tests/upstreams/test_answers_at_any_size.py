@@ -46,6 +46,11 @@ def test_a_chat_answer_costs_what_its_length_is(name: str) -> None:
     assert_linear(name, CHAT[name], tolerant(chat), 80)
 
 
+@pytest.mark.parametrize("name", ["grounds by their words", "grounds about the whole text"])
+def test_so_does_a_long_one_in_which_citations_are_looked_for(name: str) -> None:
+    assert_linear(name, CHAT[name], tolerant(chat), 800)
+
+
 @pytest.mark.parametrize(
     "name", ["items", "items without ids", "items without a beginning", "other ids in every event"]
 )

@@ -4,6 +4,8 @@ from typing import Final
 
 SEARCHED: Final = 64 * 1024 * 1024
 """Characters that all searches of one text may read together."""
+TIMES: Final = 128
+"""How many times all searches together may read the text: otherwise their cost would be the square of its length."""
 _STEP: Final = 4096
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The bytes of a UTF-8 character after its first."""
@@ -17,7 +19,7 @@ class ByteOffsets:
         self._bytes = text.encode("utf-8", "surrogatepass")
         self._before = [0]
         """How many characters come before every `_STEP`th byte, as far as it was counted."""
-        self._budget = SEARCHED
+        self._budget = min(SEARCHED, TIMES * len(self._bytes))
 
     def between(self, start: int, end: int) -> tuple[int, str]:
         """The character offset of the byte `start`, and the text from there to the byte `end`.

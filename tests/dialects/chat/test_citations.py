@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.dialects.chat.byte_offsets import TIMES
 from app.dialects.chat.citations import LOOKED_AT, MARKERS, MOST, Citations
 from tests.support.chat_answers import client_events, turn
 from tests.support.script import Chunk, calls, cites, delta, says, stops, thinks
@@ -127,3 +128,16 @@ def test_markers_are_looked_for_as_far_as_that_is_quick(text: str, cited: int, l
     citations.read(perplexity(says(text), A), {})
     citations.add_text(text)
     assert (len(citations.rest()), citations.left_out) == (cited, left_out)
+
+
+@pytest.mark.parametrize(("off", "cited"), [(0, 300), (1, TIMES - 1)])
+def test_words_are_looked_for_in_the_whole_text_only_so_often(off: int, cited: int) -> None:
+    """Numbers that are right cost their words alone."""
+    words = [f"w{number:03d}" for number in range(300)]
+    starts = range(off, 4 * len(words), 4)
+    supports = [support(word, start, start + 4, 0) for word, start in zip(words, starts, strict=True)]
+    citations = Citations()
+    citations.read(gemini("".join(words), *supports), {})
+    citations.add_text("".join(words))
+    found = citations.rest()
+    assert (len(found), citations.left_out) == (cited, 300 - cited)
