@@ -240,6 +240,11 @@ RELAY: Final[dict[str, Callable[[int], bytes]]] = {
     "items without an end": lambda n: events(
         [*begins(), *[event for event in items(*said(n)) if event["type"].endswith("item.added")], ends()]
     ),
+    "parts": lambda n: events([*begins(), *parts(n), ends()]),
+    "parts without an end": lambda n: events([*begins(), *parts(n, end=False), ends()]),
+    "items that end before their parts": lambda n: events(
+        [*begins(), *[event for event in items(*said(n)) if not event["type"].endswith("part.done")], ends()]
+    ),
     "other ids in every event": lambda n: events(renamed(deltas(n))),
     "surrogate pairs, split": lambda n: events(answer(message("msg_1", *["\ud83d", "\ude00"] * n))),
     "one long delta": lambda n: events(answer(message("msg_1", "a" * 50 * n))),
@@ -255,6 +260,13 @@ RELAY: Final[dict[str, Callable[[int], bytes]]] = {
 def said(n: int) -> list[Any]:
     """Many short messages."""
     return [message(f"msg_{k}", "a") for k in range(n)]
+
+
+def parts(n: int, *, end: bool = True) -> list[Json]:
+    """One message of many parts, which end or do not."""
+    added, begun, *_, ended, done = items(message("msg_1", "a"))
+    both = [begun, ended] if end else [begun]
+    return [added, *[{**event, "content_index": index} for index in range(n) for event in both], done]
 
 
 def bare(told: list[Json]) -> list[Json]:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app.dialects.chat.calls import MOST
+from app.dialects.responses.relayed_items import MOST_UNFINISHED, TOO_MANY_UNFINISHED
 from app.protocol.events import RelayedLast, ResponseFailed
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.answer_shapes import CHAT, RELAY, Work, chat, lines, made, relay
@@ -89,6 +90,25 @@ def test_an_answer_has_so_many_calls_at_most() -> None:
     assert isinstance(failed, ResponseFailed)
     assert failed.response.error is not None
     assert failed.response.error.message == f"The model's server sent more than {MOST} tool calls in one answer."
+
+
+@pytest.mark.parametrize("name", ["items without an end", "parts without an end"])
+def test_so_much_of_a_relayed_answer_may_be_unfinished(name: str) -> None:
+    """All of it is closed at once, when the answer ends."""
+    few = relay(RELAY[name](MOST_UNFINISHED - 1)).last
+    assert isinstance(few, RelayedLast)
+    assert few.response.status == "completed"
+    many = relay(RELAY[name](MOST_UNFINISHED + 1)).last
+    assert isinstance(many, RelayedLast)
+    assert many.response.error is not None
+    assert many.response.error.message == TOO_MANY_UNFINISHED.message
+
+
+@pytest.mark.parametrize("name", ["items", "items without a beginning", "items that end before their parts", "parts"])
+def test_what_is_finished_does_not_count(name: str) -> None:
+    last = relay(RELAY[name](2 * MOST_UNFINISHED)).last
+    assert isinstance(last, RelayedLast)
+    assert last.response.status == "completed"
 
 
 @pytest.mark.parametrize("work", [chat, relay])

@@ -58,7 +58,7 @@ from .marks import Marks, original
 from .positions import Positions
 from .relay_options import RelayOptions
 from .relayed_body import to_responses
-from .relayed_items import OpenRelayedItem, RelayedItems
+from .relayed_items import MOST_UNFINISHED, TOO_MANY_UNFINISHED, OpenRelayedItem, RelayedItems
 from .relayed_response import RelayedResponse
 from .relayed_tool_choice import ToolChoiceFilter
 from .repeated_delta import RepeatedDelta
@@ -181,8 +181,10 @@ class RelayTurn:
         return self._bounded([sent])
 
     def _bounded(self, events: list[Event]) -> list[Event]:
-        """These events, and those of a failure if the answer is now too long to be kept."""
-        return events if self._items.size <= self._max_answer_bytes else events + self.fail(TOO_LONG_AN_ANSWER)
+        """These events, and those of a failure if the answer is now too long to be kept, or too much of it is open."""
+        if self._items.size > self._max_answer_bytes:
+            return events + self.fail(TOO_LONG_AN_ANSWER)
+        return events if self._items.unfinished <= MOST_UNFINISHED else events + self.fail(TOO_MANY_UNFINISHED)
 
     def _missing_opening(self, name: str) -> list[Event]:
         """The opening events that must come before this event and did not: clients rely on both."""

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from ...emitter.ledger import Ledger
 from ...emitter.rules import ItemKind
 from ...protocol.output_items import ItemStatus
+from ...protocol.problems import Problem
 
 Json = dict[str, Any]
 
@@ -29,6 +30,12 @@ PART_KINDS: Final = {
         "response.reasoning_summary_part", "response.reasoning_summary_text", "summary_index", "text", "summary"
     ),
 }
+MOST_UNFINISHED: Final = 2048
+"""Items and parts that may be open at the same time. Closing one takes some microseconds."""
+TOO_MANY_UNFINISHED: Final = Problem(
+    code="upstream_error",
+    message=f"The model's server left more than {MOST_UNFINISHED} items and parts of its answer unfinished.",
+)
 AN_EVENT: Final = 256
 """Bytes of memory that any item or part takes, however short it is on the wire."""
 ITEM_KINDS: Final = {"message": ItemKind.MESSAGE, "reasoning": ItemKind.REASONING}
@@ -186,6 +193,8 @@ class RelayedItems:
         self._ledger = ledger
         self.size = 0
         """Approximate bytes of the answer that are kept."""
+        self.unfinished = 0
+        """Items and parts that are open: all of them may have to be closed at once."""
 
     def weigh(self, event: Json, size: int) -> None:
         """Counts an event of this size: only the text of a delta, but all of any other event."""
@@ -198,6 +207,7 @@ class RelayedItems:
         if item is None:
             return []
         if name == "response.output_item.done":
+            self.unfinished -= len(item.parts)
             return item.close_parts()
         begin = item.missing(name, event)
         return [] if begin is None else [begin]
@@ -205,6 +215,7 @@ class RelayedItems:
     def record(self, name: str, event: Json) -> None:
         """Records an event about an item. An unknown or malformed one is ignored here, and passed on."""
         index, wire_item = event["output_index"], event.get("item")
+        before = self._open_at(index)
         if isinstance(wire_item, dict) and name == "response.output_item.added":
             call = CALLS.get(str(wire_item.get("type")))
             self._ledger.open[index] = OpenRelayedItem(index, wire_item, growing=f"{call}.delta" if call else "")
@@ -212,3 +223,9 @@ class RelayedItems:
             self._ledger.finish(index, wire_item)
         elif (item := self._ledger.open.get(index)) is not None:
             item.record(name, event)
+        self.unfinished += self._open_at(index) - before
+
+    def _open_at(self, index: int) -> int:
+        """How many are open there: an item and its parts, or none."""
+        item = self._ledger.open.get(index)
+        return 0 if item is None else 1 + len(item.parts)
