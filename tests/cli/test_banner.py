@@ -9,19 +9,20 @@ import pytest
 
 from app.cli.banner import address, banner
 from app.settings import Key, Model, Server, Settings, Upstream
+from app.version import VERSION
 from tests.support.running import running
 from tests.support.script import counts, says, stops
 from tests.support.surveyed_server import SurveyedServer, chats, listing
 
-DEMO = """\
-AM Proxy 0.1.0 is ready: http://127.0.0.1:8080/v1
+DEMO = f"""\
+AM Proxy {VERSION} is ready: http://127.0.0.1:8080/v1
   models  demo (embedded and scripted: no key, no network; --upstream URL serves a real one)
   keys    none needed: only this machine can reach it
   config  no file: defaults, environment and flags
   look    http://127.0.0.1:8080/ shows answers event by event
 
 Try it with curl:
-  curl http://127.0.0.1:8080/v1/responses -H "Content-Type: application/json" -d '{"model": "demo", "input": "Hello!"}'
+  curl http://127.0.0.1:8080/v1/responses -H "Content-Type: application/json" -d '{{"model": "demo", "input": "Hello!"}}'
 
 or with an OpenAI SDK:
   from openai import OpenAI
@@ -135,7 +136,7 @@ def test_json_logs_get_one_line_of_json() -> None:
     assert json.loads(printed) == {
         "event": "ready",
         "url": "http://127.0.0.1:8080/v1",
-        "version": "0.1.0",
+        "version": VERSION,
         "models": ["demo"],
         "keys": 0,
         "config": None,

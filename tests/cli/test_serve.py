@@ -21,6 +21,7 @@ import pytest
 from app.cli.serve import ReloadingServer, listen, serve
 from app.main import build_app
 from app.settings import Server, Settings
+from app.version import VERSION
 from tests.support.grammar import check
 from tests.support.running import run, running, surroundings
 
@@ -39,7 +40,7 @@ def test_it_answers_soon_after_the_command_and_stops_in_peace(tmp_path: Path) ->
     with running(folder=tmp_path) as server:
         assert ask(server.url, model="demo", input="Hello!")["status"] == "completed"
         waited = time.monotonic() - before
-        assert server.banner.startswith("AM Proxy 0.1.0 is ready: http://127.0.0.1:")
+        assert server.banner.startswith(f"AM Proxy {VERSION} is ready: http://127.0.0.1:")
         assert server.stop() == 0
     assert waited < 15
 

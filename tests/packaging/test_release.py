@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from app.version import VERSION
-from tests.support.changelog import faults, released, sections, tag_faults
+from tests.support.changelog import PLACES, faults, released, sections, tag_faults, version_faults
 from tests.support.running import ROOT
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
@@ -38,13 +38,7 @@ def script(name: str, job: str) -> str:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """What a release changes and what it is checked with, as a fresh checkout has it."""
-    for name in (
-        "CHANGELOG.md",
-        "Makefile",
-        "app/version.py",
-        "tests/support/__init__.py",
-        "tests/support/changelog.py",
-    ):
+    for name in ("CHANGELOG.md", "Makefile", "tests/support/__init__.py", "tests/support/changelog.py", *PLACES):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -60,6 +54,7 @@ def test_the_changelog_is_in_order_and_its_newest_release_is_this_version() -> N
     assert faults(CHANGELOG) == []
     newest = [each.version for each in sections(CHANGELOG)[1:2]]
     assert newest in ([], [VERSION])
+    assert version_faults({name: (ROOT / name).read_text() for name in PLACES}, VERSION) == []
 
 
 @pytest.mark.parametrize(
@@ -124,6 +119,11 @@ def test_what_make_release_makes_passes_the_check_of_the_workflow_and_gives_its_
     assert ended(copy, "bash", "-ec", check, tag="v98.7.6").returncode == 0
     refused = ended(copy, "bash", "-ec", check, tag="v98.7.5")
     assert refused.stderr == "the tag is v98.7.5, the version in app/version.py is 98.7.6\n"
+
+    (copy / "app/version.py").write_text('VERSION = "98.7.5"\n')
+    refused = ended(copy, "bash", "-ec", check, tag="v98.7.6")
+    assert "deploy/kubernetes/kustomization.yaml names the version 98.7.6\n" in refused.stderr
+    (copy / "app/version.py").write_text('VERSION = "98.7.6"\n')
 
     notes = ended(copy, "make", "--no-print-directory", "release-notes").stdout
     assert notes.startswith(f"{before}\n")

@@ -7,13 +7,18 @@ python -m tests.support.changelog check v0.2.0    fail unless tag, version and c
 
 import re
 import sys
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[2]
-VERSION_LINE: Final = re.compile(r'^VERSION = "(.+)"$', re.MULTILINE)
+PLACES: Final = {
+    "app/version.py": re.compile(r'^VERSION = "(.+)"$', re.MULTILINE),
+    "deploy/kubernetes/kustomization.yaml": re.compile(r"^    newTag: (.+)$", re.MULTILINE),
+}
+"""Where the version stands."""
 HEADING: Final = re.compile(r"^## (.+)$", re.MULTILINE)
 RELEASE: Final = re.compile(r"(?P<version>\d+\.\d+\.\d+) - (?P<date>\d{4}-\d\d-\d\d)")
 EMPTY_GROUP: Final = re.compile(r"^### .+\n+(?=### |\Z)", re.MULTILINE)
@@ -80,31 +85,46 @@ def released(changelog: str, version: str, day: date) -> str:
     return before + dated + (f"\n{rest}" if rest else "")
 
 
+def version_faults(texts: Mapping[str, str], version: str) -> list[str]:
+    """Which of these files name another version."""
+    found = {name: pattern.findall(texts[name]) for name, pattern in PLACES.items()}
+    return [f"{name} names the version {', '.join(each)}" for name, each in found.items() if each != [version]]
+
+
 def main(command: str = "", argument: str = "") -> int:
     """Run one command."""
-    changelog_file, version_file = ROOT / "CHANGELOG.md", ROOT / "app" / "version.py"
-    changelog, code = changelog_file.read_text(encoding="utf-8"), version_file.read_text(encoding="utf-8")
-    version = VERSION_LINE.findall(code)[0]
+    changelog = _read("CHANGELOG.md")
+    texts = {name: _read(name) for name in PLACES}
+    version = PLACES["app/version.py"].findall(texts["app/version.py"])[0]
     wrong: list[str] = []
     match command:
         case "release":
             try:
-                changelog_file.write_text(released(changelog, argument, datetime.now(UTC).date()), encoding="utf-8")
+                _write("CHANGELOG.md", released(changelog, argument, datetime.now(UTC).date()))
             except ValueError as exc:
                 wrong = [str(exc)]
             else:
-                version_file.write_text(VERSION_LINE.sub(f'VERSION = "{argument}"', code), encoding="utf-8")
+                for name, pattern in PLACES.items():
+                    _write(name, pattern.sub(lambda found: found[0].replace(found[1], argument), texts[name]))
                 sys.stdout.write(f"Look at the change, and commit it. Then: git tag v{argument}\n")
         case "notes":
-            texts = [each.text for each in sections(changelog) if each.version == version]
-            sys.stdout.writelines(f"{text}\n" for text in texts)
-            wrong = [] if texts else [f"the changelog has no section for {version}"]
+            notes = [each.text for each in sections(changelog) if each.version == version]
+            sys.stdout.writelines(f"{text}\n" for text in notes)
+            wrong = [] if notes else [f"the changelog has no section for {version}"]
         case "check":
-            wrong = tag_faults(argument, version, changelog)
+            wrong = tag_faults(argument, version, changelog) + version_faults(texts, version)
         case _:
             wrong = [__doc__ or ""]
     sys.stderr.writelines(f"{line}\n" for line in wrong)
     return bool(wrong)
+
+
+def _read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def _write(name: str, text: str) -> None:
+    (ROOT / name).write_text(text, encoding="utf-8")
 
 
 def _number(version: str) -> tuple[int, ...]:
