@@ -33,6 +33,7 @@ coverage: $(VENV)/.dev node-client ## run all tests with branch coverage, which 
 
 conformance: $(VENV)/.dev ## test the real clients (installed in .cache); writes docs/conformance.md
 	$(BIN)/python -m tests.conformance.run $(ARGS)
+	$(BIN)/python -m pytest --timeout=300 -rs tests/docs/test_other_programs.py
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
 	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)

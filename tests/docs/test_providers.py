@@ -1,19 +1,28 @@
 """docs/providers.md: each command leads where the page says, and each provider has one."""
 
+import asyncio
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import httpx
 import pytest
 
 from app.__main__ import main
+from app.cli.given_upstream import settled
 from app.cli.parser import parse
 from app.providers.lookup import BY_NAME, PROVIDERS
 from app.settings import GIVEN, load
 from app.upstreams.litellm_chat import load as load_litellm
+from tests.support.providers import changed
 from tests.support.running import ROOT
+from tests.support.script import says, stops
+from tests.support.servers import ChatUpstream, ResponsesUpstream, ScriptedUpstream
+from tests.support.servers.responses import answer as response
+from tests.support.servers.responses import message
+from tests.support.serving import serving
 
 PAGE: Final = (ROOT / "docs" / "providers.md").read_text()
 KEY: Final = "a-key-of-nobody"
@@ -98,6 +107,39 @@ def test_the_command_leads_to_the_address_of_the_provider_in_the_way_that_the_ro
     assert bool(upstream.api_key) == bool(known.key_variable)
     if recipe.via != "litellm":
         assert upstream.base_url == known.base_url or known.at_any_address
+
+
+ANSWERING: Final = [each for each in RECIPES if each.via in {"chat", "responses"} or not each.provider]
+"""Those that litellm need not translate: tests/wires sends requests to scripted servers of the others."""
+
+
+def scripted(recipe: Recipe) -> ScriptedUpstream:
+    """A server that says "Hello" in the API that the provider is called by."""
+    if recipe.via == "responses":
+        return ResponsesUpstream(response(message("msg_1", "Hello")))
+    server = ChatUpstream([says("Hello"), stops()])
+    server.speaks_whole = True  # Mistral is sent no `stream_options`
+    return server
+
+
+@pytest.mark.parametrize("recipe", ANSWERING, ids=ids)
+def test_the_command_gets_an_answer_from_a_server_that_is_scripted(recipe: Recipe, tmp_path: Path) -> None:
+    """It stands at the address of the provider, or at the one of the command."""
+    server = scripted(recipe)
+    with server:
+        server.may_violate = True  # some providers expect another body
+        flags = vars(parse(["serve", *recipe.flags]))
+        flags["upstream"] = flags["upstream"] and server.url
+        environ = {recipe.variable: KEY} if recipe.variable.isupper() else {}
+        with changed(recipe.provider or "openai", base_url=server.url):
+            settings, _ = asyncio.run(settled(load(flags, environ, tmp_path)))
+            with serving(settings) as url:
+                body = {"model": recipe.model or "m", "input": "Hi"}
+                answer = httpx.post(f"{url}/v1/responses", json=body, timeout=20)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["output"][-1]["content"][0]["text"] == "Hello"
+    key = server.asks[-1].headers.get("authorization", "")
+    assert key == (f"Bearer {KEY}" if recipe.variable else key)
 
 
 def test_no_key_of_another_row_is_needed() -> None:

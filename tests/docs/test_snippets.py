@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
@@ -90,6 +91,30 @@ def test_a_command_within_a_sentence_is_understood(page: str, command: str) -> N
         check_command(shlex.split(command))
 
 
+def runnable() -> list[list[str]]:
+    """The arguments of each `am-proxy …` that ends by itself, without asking anybody anything."""
+    inline = [shlex.split(command) for _, command in inline_commands() if "…" not in command]
+    fenced = [words for each in SNIPPETS if way_of(each) == "shell" for words in commands(each.text)]
+    found = {tuple(words[1:]) for words in (*inline, *fenced) if Path(words[0]).name == "am-proxy"}
+    return [list(words) for words in sorted(found) if words and words[0] not in {"serve", "launch", "init"}]
+
+
+@pytest.mark.parametrize("arguments", runnable(), ids=" ".join)
+def test_a_command_that_ends_by_itself_succeeds(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a folder without a configuration. `serve`, `launch` and `init` have tests of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    try:
+        code = main(arguments)
+    except SystemExit as end:  # --version
+        code = int(end.code or 0)
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert printed.out.strip() + printed.err.strip()
+
+
 @in_way("settings")
 def test_the_settings_have_no_mistake(
     snippet: Snippet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -115,8 +140,14 @@ def test_the_settings_of_codex_lead_here(snippet: Snippet) -> None:
 
 
 @in_way("json")
-def test_the_json_is_an_object(snippet: Snippet) -> None:
-    assert isinstance(json.loads(snippet.text), dict)
+def test_the_error_is_one_that_the_server_sends(snippet: Snippet, server: Running) -> None:
+    shown = json.loads(snippet.text)
+    path = shown["error"]["param"]
+    assert path == "input[0].role"
+    body = {"model": "demo", "input": [{"role": "nobody", "content": "Hi"}]}
+    sent = httpx.post(f"{server.url}/responses", json=body, timeout=20).json()
+    assert sent["error"].pop("message")
+    assert sent == {"error": {name: value for name, value in shown["error"].items() if name != "message"}}
 
 
 @in_way("yaml")
