@@ -30,7 +30,9 @@ def given(folder: Path, flags: dict[str, str], **environ: str) -> Settings:
         ({"provider": "deepseek", "via": "responses"}, {
             "via": "responses", "base_url": "https://api.deepseek.com", "api_key": "d",
         }),
-        ({"provider": "anthropic"}, {"via": "litellm", "provider": "anthropic", "api_key": "a"}),
+        ({"provider": "anthropic"}, {"via": "messages", "provider": "anthropic", "api_key": "a"}),
+        ({"provider": "anthropic", "via": "litellm"}, {"via": "litellm", "provider": "anthropic", "api_key": "a"}),
+        ({"provider": "deepseek", "via": "messages"}, {"via": "messages", "provider": "deepseek", "api_key": "d"}),
         ({"provider": "bedrock"}, {"via": "litellm", "provider": "bedrock"}),
         ({"provider": "groq", "upstream_key": "mine"}, {"via": "chat", "provider": "groq", "api_key": "mine"}),
         ({"provider": "replicate", "upstream_key": "r"}, {"via": "litellm", "provider": "replicate", "api_key": "r"}),

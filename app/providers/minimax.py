@@ -1,4 +1,4 @@
-"""MiniMax. Its models write their thoughts into the text, in `<think>` tags."""
+"""MiniMax. In its chat completions the reasoning is a part of the text, in `<think>` tags."""
 
 from typing import Final
 
@@ -10,6 +10,7 @@ PROVIDERS: Final = (
         base_url="https://api.minimax.io/v1",
         messages_url="https://api.minimax.io/anthropic",
         key_variable="MINIMAX_API_KEY",
+        prefers_messages=True,
         one_maker=True,
     ),
 )

@@ -205,6 +205,8 @@ class Provider:
     """Its Messages API has every feature of Claude, and fetches images and PDF files at https addresses."""
     prefers_responses: bool = False
     """Its own Responses API loses nothing, and has more than its chat completions: hosted tools, and models."""
+    prefers_messages: bool = False
+    """Its Messages API keeps more than its chat completions."""
     one_maker: bool = False
     """All its models are of one maker: each accepts the reasoning of the others."""
     takes_hints: bool = False
@@ -240,7 +242,13 @@ class Provider:
         """How it is called where nothing else is given."""
         if self.prefers_responses:
             return "responses"
+        if self.speaks_messages and (self.prefers_messages or not self.speaks_chat):
+            return "messages"
         return "chat" if self.speaks_chat else "litellm"
+
+    def address_for(self, via: object) -> str | None:
+        """The address of its own that is called in this way, if it is known."""
+        return self.messages_url if via == "messages" else self.base_url
 
     @property
     def speaks_messages(self) -> bool:

@@ -15,16 +15,17 @@ def complete_from_provider(given: dict[str, object], environ: Mapping[str, str])
         near = did_you_mean(name, BY_NAME) or "; docs/providers.md lists the names"
         return {}, f'there is no provider "{name}"{near}'
     origins, elsewhere = {}, "base_url" in given
-    if "via" not in given:
-        given["via"] = "chat" if elsewhere and known.speaks_chat else known.usual_via
+    via = given.get("via")
+    if via is None:
+        via = given["via"] = "chat" if elsewhere and known.speaks_chat else known.usual_via
         origins["via"] = f'provider = "{name}"'
-    if given["via"] == "responses":  # no setting of a provider matters there
+    if via == "responses":  # no setting of a provider matters there
         del given["provider"]
         if known.base_url and not elsewhere:
             given["base_url"], origins["base_url"] = known.base_url, f'provider = "{name}"'
     if elsewhere:  # the key in the environment must not be sent to another address
         return origins, ""
-    if known.base_url is None and given["via"] != "litellm":
+    if via != "litellm" and known.address_for(via) is None:
         return origins, f"the address of {name} is not known: give it with --upstream"
     if "api_key" not in given and known.key_variable:
         given["api_key"] = environ.get(known.key_variable, "")

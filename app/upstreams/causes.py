@@ -49,7 +49,7 @@ _LONGEST: Final = 200
 
 
 class Cause(NamedTuple):
-    """Why an upstream failed. `words` follow its name: «refused the connection»."""
+    """Why an upstream failed. `words` follow its name: "refused the connection"."""
 
     kind: CauseKind
     words: str

@@ -19,7 +19,8 @@ from app.upstreams.litellm_chat import load as load_litellm
 from tests.support.providers import changed
 from tests.support.running import ROOT
 from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream, ResponsesUpstream, ScriptedUpstream
+from tests.support.servers import AnthropicUpstream, ChatUpstream, ResponsesUpstream, ScriptedUpstream
+from tests.support.servers import anthropic as claude
 from tests.support.servers.responses import answer as response
 from tests.support.servers.responses import message
 from tests.support.serving import serving
@@ -106,10 +107,10 @@ def test_the_command_leads_to_the_address_of_the_provider_in_the_way_that_the_ro
     assert recipe.variable == (known.key_variable or recipe.variable)
     assert bool(upstream.api_key) == bool(known.key_variable)
     if recipe.via != "litellm":
-        assert upstream.base_url == known.base_url or known.at_any_address
+        assert upstream.base_url == known.address_for(recipe.via) or known.at_any_address
 
 
-ANSWERING: Final = [each for each in RECIPES if each.via in {"chat", "responses"} or not each.provider]
+ANSWERING: Final = [each for each in RECIPES if each.via != "litellm"]
 """Those that litellm need not translate: tests/wires sends requests to scripted servers of the others."""
 
 
@@ -117,6 +118,8 @@ def scripted(recipe: Recipe) -> ScriptedUpstream:
     """A server that says "Hello" in the API that the provider is called by."""
     if recipe.via == "responses":
         return ResponsesUpstream(response(message("msg_1", "Hello")))
+    if recipe.via == "messages":
+        return AnthropicUpstream([*claude.begins(), *claude.text(0, "Hello"), *claude.ends()])
     server = ChatUpstream([says("Hello"), stops()])
     server.speaks_whole = True  # Mistral is sent no `stream_options`
     return server
@@ -131,15 +134,18 @@ def test_the_command_gets_an_answer_from_a_server_that_is_scripted(recipe: Recip
         flags = vars(parse(["serve", *recipe.flags]))
         flags["upstream"] = flags["upstream"] and server.url
         environ = {recipe.variable: KEY} if recipe.variable.isupper() else {}
-        with changed(recipe.provider or "openai", base_url=server.url):
+        name = recipe.provider or "openai"
+        addresses = [field for field in ("base_url", "messages_url") if getattr(BY_NAME[name], field)]
+        with changed(name, **dict.fromkeys(addresses, server.url)):
             settings, _ = asyncio.run(settled(load(flags, environ, tmp_path)))
             with serving(settings) as url:
                 body = {"model": recipe.model or "m", "input": "Hi"}
                 answer = httpx.post(f"{url}/v1/responses", json=body, timeout=20)
     assert answer.status_code == 200, answer.text
     assert answer.json()["output"][-1]["content"][0]["text"] == "Hello"
-    key = server.asks[-1].headers.get("authorization", "")
-    assert key == (f"Bearer {KEY}" if recipe.variable else key)
+    headers = server.asks[-1].headers
+    key = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
+    assert key == (KEY if recipe.variable else key)
 
 
 def test_no_key_of_another_row_is_needed() -> None:
