@@ -19,8 +19,8 @@ def mistakes(folder: Path, url: str, more: str = 'via = "chat"') -> list[str]:
         load({}, {}, folder)
     except ConfigMistakesError as error:
         lines = [str(mistake) for mistake in error.mistakes]
-        assert all(line.startswith("config.toml:3: upstreams.it.base_url: ") for line in lines)
-        return [line.removeprefix("config.toml:3: upstreams.it.base_url: ") for line in lines]
+        assert all(line.startswith("config.toml:3:12: upstreams.it.base_url: ") for line in lines)
+        return [line.removeprefix("config.toml:3:12: upstreams.it.base_url: ") for line in lines]
     return []
 
 

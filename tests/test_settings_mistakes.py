@@ -1,5 +1,6 @@
 """All mistakes of a configuration are reported at once, each with its location."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,13 @@ GOOD = GOOD_UPSTREAM + '[models.m]\nupstream = "u"\n'
 def mistakes(
     folder: Path, file: str | bytes | None = None, environ: dict[str, str] | None = None, **flags: object
 ) -> list[str]:
-    """What `load` finds wrong."""
+    """What `load` finds wrong, with lines and without columns, which test_settings_excerpts.py is about."""
     if file is not None:
         (folder / "config.toml").write_bytes(file.encode() if isinstance(file, str) else file)
     with pytest.raises(ConfigMistakesError) as caught:
         load(flags, environ or {}, folder)
     assert str(caught.value) == "\n".join(map(str, caught.value.mistakes))
-    return [str(mistake) for mistake in caught.value.mistakes]
+    return [re.sub(r"^([\w.-]+:\d+):\d+: ", r"\1: ", str(mistake)) for mistake in caught.value.mistakes]
 
 
 def test_all_mistakes_are_reported_at_once_from_top_to_bottom_then_environment_and_flags(tmp_path: Path) -> None:
@@ -46,8 +47,8 @@ upstream = "deepsek"
 nme = "y"
 """
     assert mistakes(tmp_path, file, {"AM_KEEP_ALIVE": "long", "AM_UPSTREAM_VIA": "chat"}, host="") == [
-        "--host: server.host: must be a name without spaces around it and without control characters",
-        "AM_KEEP_ALIVE: server.keep_alive: must be a number",
+        "--host: must be a name without spaces around it and without control characters",
+        "AM_KEEP_ALIVE: must be a number",
         "AM_UPSTREAM_VIA: means nothing without --upstream or --provider",
         "config.toml:1: port: is not a setting here (did you mean server.port?)",
         "config.toml:3: server.prot: is not a setting here (did you mean port?)",
@@ -58,7 +59,7 @@ nme = "y"
         "config.toml:12: upstreams.deepseek.via: must be one of litellm, chat, messages, responses, demo (did you mean litellm?)",
         "config.toml:15: upstreams.r.via: must be one of litellm, chat, messages, responses, demo (did you mean responses?)",
         "config.toml:16: upstreams.r.base_url: must be an address that starts with http:// or https://",
-        "config.toml:18: models.\"gpt-4.1\".upstream: there is no upstream 'deepsek' (did you mean deepseek?)",
+        'config.toml:18: models."gpt-4.1".upstream: there is no upstream "deepsek" (did you mean deepseek?)',
         "config.toml:19: models.x.upstream: is missing",
         "config.toml:20: models.x.nme: is not a setting here (did you mean name?)",
     ]
@@ -67,10 +68,10 @@ nme = "y"
 @pytest.mark.parametrize(
     ("file", "printed"),
     [
-        ("a = ", "config.toml:1: is not TOML: Invalid value"),
-        ("[server]\nport = 1\n[server]\n", "config.toml:3: is not TOML: Cannot declare ('server',) twice"),
-        ("[server]\nport = [1,\n2\n\n", "config.toml:3: is not TOML: Unclosed array"),
-        ("port = " + "1" * 5000, "config.toml:1: is not TOML: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; use sys.set_int_max_str_digits() to increase the limit"),
+        ("a = ", "config.toml:1: has no value"),
+        ("[server]\nport = 1\n[server]\n", "config.toml:3: there is [server] already, in line 1"),
+        ("[server]\nport = [1,\n2\n\n", "config.toml:2: this list has no ] at its end"),
+        ("port = " + "1" * 5000, "config.toml:1: holds a number that is too long"),
         (b"[server]\nhost = '\xff'", "config.toml:2: is not UTF-8 text"),
         (b"#" * (4 * 1024 * 1024 + 1), "config.toml: is too large for a configuration"),
         ("a = " + "[" * 5000 + "]" * 5000, "config.toml: is nested too deeply"),
@@ -100,8 +101,8 @@ nme = "y"
         ("seal = 1", "config.toml:1: seal: must be a table: [seal]"),
         (GOOD + '[upstream.x]\nvia = "demo"', "config.toml:5: upstream: is not a setting here (did you mean upstreams?)"),
         ('[upstreams.u]\nprovider = "x"\n', 'config.toml:1: upstreams: no model leads here: add [models."*"] or [models.<name>] with upstream = …'),
-        ('[models.m]\nupstream = "u"', "config.toml:2: models.m.upstream: there is no upstream 'u'"),
-        (GOOD_UPSTREAM + '[models.m]\nupstream = "local"', "config.toml:4: models.m.upstream: there is no upstream 'local' (there is u)"),
+        ('[models.m]\nupstream = "u"', 'config.toml:2: models.m.upstream: there is no upstream "u"'),
+        (GOOD_UPSTREAM + '[models.m]\nupstream = "local"', 'config.toml:4: models.m.upstream: there is no upstream "local" (there is u)'),
         (GOOD + '[models."gpt-*"]\nupstream = "u"', 'config.toml:5: models."gpt-*": is no pattern: only "*" alone stands for other names'),
         (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be greater than or equal to 1"),
     ],
@@ -114,10 +115,10 @@ def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, file: s
     ("upstream", "printed"),
     [
         ("", "config.toml:1: upstreams.u: needs a provider (litellm's prefix, such as \"deepseek\") or a base_url"),
-        ('via = "chat"', 'config.toml:1: upstreams.u: via = "chat" needs a base_url'),
+        ('via = "chat"', 'config.toml:2: upstreams.u: via = "chat" needs a base_url'),
         ('via = "chat"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:1: upstreams.u: x is not known to speak chat completions: leave provider out and say base_url, or say via = "litellm"'),
-        ('via = "responses"', 'config.toml:1: upstreams.u: via = "responses" needs a base_url'),
-        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:1: upstreams.u: provider means nothing here: via = "responses" is known by its base_url'),
+        ('via = "responses"', 'config.toml:2: upstreams.u: via = "responses" needs a base_url'),
+        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:3: upstreams.u: provider means nothing here: via = "responses" is known by its base_url'),
         ('via = "chat"\nbase_url = "http://x"\nstream_option = false', "config.toml:4: upstreams.u.stream_option: is not a setting here (did you mean stream_options?)"),
         ('via = "chat"\nbase_url = "http://x"\nmax_token_field = "max_tokens"', "config.toml:4: upstreams.u.max_token_field: is not a setting here (did you mean max_tokens_field?)"),
         ('via = "chat"\nbase_url = "http://x"\nmax_tokens_field = "max_completion_token"', "config.toml:4: upstreams.u.max_tokens_field: must be one of max_tokens, max_completion_tokens (did you mean max_completion_tokens?)"),
@@ -125,9 +126,9 @@ def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, file: s
         ('via = "chat"\nbase_url = "http://x"\nstrict_tools = "strip"', "config.toml:4: upstreams.u.strict_tools: must be true or false"),
         ('via = "chat"\nbase_url = "http://x"\nreasoning_field = "reason"', "config.toml:4: upstreams.u.reasoning_field: must be one of reasoning_content, reasoning, none (did you mean reasoning?)"),
         ('via = "responses"\nbase_url = "http://x"\nids = "keeps"', "config.toml:4: upstreams.u.ids: must be one of am, keep (did you mean keep?)"),
-        ('via = "chat"\nbase_url = "http://x"\nids = "keep"', 'config.toml:1: upstreams.u: ids means nothing here: it is a setting of via = "responses"'),
-        ('provider = "x"\nstream_options = false', 'config.toml:1: upstreams.u: stream_options means nothing here: it is a setting of via = "chat"'),
-        ('via = "demo"\napi_key = "k"', 'config.toml:1: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
+        ('via = "chat"\nbase_url = "http://x"\nids = "keep"', 'config.toml:4: upstreams.u: ids means nothing here: it is a setting of via = "responses"'),
+        ('provider = "x"\nstream_options = false', 'config.toml:3: upstreams.u: stream_options means nothing here: it is a setting of via = "chat"'),
+        ('via = "demo"\napi_key = "k"', 'config.toml:2: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
         ('provider = "Deep Seek"', "config.toml:2: upstreams.u.provider: must be small letters, digits, _ and -"),
         ('base_url = "localhost:11434"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https:// (did you mean http://localhost:11434/v1?)"),
         ('base_url = "http://x:0"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
@@ -170,13 +171,13 @@ def test_a_reference_that_leads_nowhere_is_reported_and_nothing_else(tmp_path: P
     [
         ({}, {"config": "gone.toml"}, ["gone.toml: cannot be read: there is no such file"]),
         ({"AM_CONFIG": "gone.toml"}, {"port": "x"}, ["gone.toml: cannot be read: there is no such file"]),
-        ({}, {"port": "x"}, ["--port: server.port: must be a whole number"]),
+        ({}, {"port": "x"}, ["--port: must be a whole number"]),
         ({}, {"via": "chat", "upstream_key": "k"}, [
             "--upstream-key: means nothing without --upstream or --provider",
             "--via: means nothing without --upstream or --provider",
         ]),
-        ({}, {"upstream": "nowhere"}, ["--upstream: upstreams.upstream.base_url: must be an address that starts with http:// or https://"]),
-        ({"AM_KEY": "env:GONE"}, {}, ["AM_KEY: keys[0].value: the environment variable GONE is not set"]),
+        ({}, {"upstream": "nowhere"}, ["--upstream: must be an address that starts with http:// or https://"]),
+        ({"AM_KEY": "env:GONE"}, {}, ["AM_KEY: the environment variable GONE is not set"]),
     ],
 )  # fmt: skip
 def test_mistakes_in_flags_and_environment_are_reported_by_their_names(
@@ -189,7 +190,7 @@ def test_a_given_upstream_never_merges_with_one_of_the_file(tmp_path: Path) -> N
     """Else the file's key would go to the address on the command line."""
     file = '[upstreams.upstream]\nprovider = "x"\napi_key = "k"\n[models.m]\nupstream = "upstream"'
     assert mistakes(tmp_path, file, upstream="http://other.test") == [
-        "--upstream: the file has an upstream named 'upstream' of its own: rename that one"
+        '--upstream: the file has an upstream named "upstream" of its own: rename that one'
     ]
 
 
@@ -202,7 +203,7 @@ def test_other_sources_do_not_hide_that_the_file_has_no_table_there(tmp_path: Pa
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.test", "[::]"])  # noqa: S104 — nothing listens
 def test_an_address_that_others_can_reach_needs_a_key_or_a_clear_word(tmp_path: Path, host: str) -> None:
     assert mistakes(tmp_path, None, host=host) == [
-        "--host: server.host: others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, or give --insecure-no-auth to let everyone in"
+        "--host: others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, or give --insecure-no-auth to let everyone in"
     ]
     assert load({"host": host, "insecure_no_auth": True}, {}, tmp_path).server.host == host
     assert load({"host": host}, {"AM_KEY": "k"}, tmp_path).server.host == host

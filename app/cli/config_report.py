@@ -1,8 +1,18 @@
 """What a command says about the configuration as a whole: its verdict, or the mistakes in it."""
 
+import shutil
 import sys
+from typing import Final
 
+from ..observers.redaction import redacted_line
 from ..settings import ConfigMistakesError, Settings
+from .excerpt_lines import excerpt_lines, printable
+from .style import colour_wanted, painted
+
+_MOST: Final = 50
+"""Mistakes that are printed; a file that is something else can have thousands."""
+_ELSEWHERE: Final = 120
+"""Columns where there is no terminal."""
 
 
 def verdict(settings: Settings) -> str:
@@ -14,12 +24,20 @@ def verdict(settings: Settings) -> str:
 
 
 def print_mistakes(error: ConfigMistakesError) -> None:
-    """Print every mistake, and how many there are, on stderr."""
-    for mistake in error.mistakes:
-        print(mistake, file=sys.stderr)
-    in_file = error.file and all(mistake.where.startswith(error.file) for mistake in error.mistakes)
-    place = error.file if in_file else "the configuration"
-    print(f"{_counted(len(error.mistakes), 'error')} in {place}", file=sys.stderr)
+    """Print every mistake with its line, and how many there are, on stderr."""
+    colour = colour_wanted(sys.stderr)
+    columns = shutil.get_terminal_size((_ELSEWHERE, 24)).columns
+    for mistake in error.mistakes[:_MOST]:
+        words = filter(None, (mistake.path, mistake.message))
+        location = painted(printable(mistake.location), "bold", colour=colour)
+        print(f"{location}: {printable(redacted_line(': '.join(words)))}", file=sys.stderr)
+        if mistake.excerpt is not None:
+            print(*excerpt_lines(mistake.excerpt, columns, colour=colour), "", sep="\n", file=sys.stderr)
+    if len(error.mistakes) > _MOST:
+        print(f"… and {_counted(len(error.mistakes) - _MOST, 'other')}", file=sys.stderr)
+    in_file = error.file and all(mistake.where == error.file for mistake in error.mistakes)
+    summary = f"{_counted(len(error.mistakes), 'error')} in {error.file if in_file else 'the configuration'}"
+    print(painted(summary, "bold", "red", colour=colour), file=sys.stderr)
 
 
 def _counted(number: int, word: str) -> str:

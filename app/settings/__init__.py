@@ -6,7 +6,7 @@
 from .configuration import Model, Settings
 from .files import FILE
 from .load import load
-from .mistakes import ConfigMistakesError, Mistake, did_you_mean
+from .mistakes import ConfigMistakesError, Excerpt, Mistake, did_you_mean
 from .secret import Secret
 from .server import Key, Seal, Server
 from .sources import GIVEN
@@ -17,6 +17,7 @@ __all__ = [
     "FILE",
     "GIVEN",
     "ConfigMistakesError",
+    "Excerpt",
     "Key",
     "Mistake",
     "Model",

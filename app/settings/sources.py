@@ -1,16 +1,15 @@
 """Reads settings from file, environment and flags, and merges them into one dict, with the origin of each value."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
-from .files import CODEX, MOST_BYTES, OLD_FILE, owner, owner_of, usual_files
+from .files import CODEX, OLD_FILE, owner_of, usual_files
 from .given_provider import complete_from_provider
 from .mistakes import Mistake, Path, did_you_mean, spelled
 from .server import Server
-from .toml_lines import lines_of
+from .toml_file import TomlFile, UnreadableFileError, read, reason
 
 GIVEN = "upstream"
 """The name of the upstream that `--upstream`, `--provider` or their variables make."""
@@ -23,7 +22,6 @@ SEAL_KEY = "AM_SEAL_KEY"
 
 _MAX_SECRET_BYTES = 65_536
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?\}|\$\{[^}]*\}?")
-_LINE = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
 
 _GIVEN = ("upstreams", GIVEN)
 _ENVIRONMENT: dict[str, Path] = {
@@ -50,11 +48,14 @@ class Sources:
         self.folder = folder
         self.file: str | None = None
         self.data: dict[str, Any] = {}
+        self._toml: TomlFile | None = None
         self.origins: dict[Path, str] = {}
         self.locations: dict[Path, str] = {}
-        """Where each value is, as a mistake names it: `am-proxy.toml:3`, `AM_PORT`, `--port`."""
-        self.mistakes: list[Mistake] = []
-        self.unknown: set[Path] = set()
+        """The flag or variable of each value that is not from the file: `AM_PORT`, `--port`."""
+        self.refused: list[Mistake] = []
+        """Mistakes that are not about one setting."""
+        self.unknown: dict[Path, list[Mistake]] = {}
+        """Values that cannot be read, with the reasons."""
         self.notes: list[str] = []
         self.given: dict[str, object] = {}
         """The upstream that the environment or the flags describe, by the fields of its table."""
@@ -63,11 +64,33 @@ class Sources:
         self.via_is_open = False
         """Whether it has no `via` and no provider: its server is looked at when the program starts."""
 
+    @property
+    def mistakes(self) -> list[Mistake]:
+        """What is wrong so far."""
+        return [*self.refused, *(mistake for found in self.unknown.values() for mistake in found)]
+
     def where(self, path: Path) -> str:
-        """The nearest location that is known for a path."""
-        while path not in self.locations and path:
+        """The nearest location that is known for a path, as the origin of a value: `am-proxy.toml:3`, `AM_PORT`."""
+        near = self._nearest(path)
+        if near in self.locations or self._toml is None:
+            return self.locations.get(near, "")
+        return self._toml.origin(near) if near else self._toml.shown
+
+    def mistake(self, path: Path, message: str, *, at_key: bool = False) -> Mistake:
+        """A mistake in the setting at this path. A flag or variable says itself which setting it is."""
+        near = self._nearest(path)
+        if near in self.locations:
+            return Mistake(self.locations[near], "", message)
+        if near and self._toml is not None:
+            return self._toml.mistake(near, path, message, at_key=at_key and near == path)
+        return Mistake(self.file or "", spelled(path), message)
+
+    def _nearest(self, path: Path) -> Path:
+        """The path itself, or the table around it whose location is known."""
+        known = self._toml.places if self._toml else {}
+        while path and path not in self.locations and path not in known:
             path = path[:-1]
-        return self.locations.get(path, "")
+        return path
 
     def read_file(self, flag: str | None) -> None:
         """Reads the file named by the flag or `AM_CONFIG`, else the first of the usual files that exists."""
@@ -88,38 +111,11 @@ class Sources:
     def _read_path(self, path: FilePath, shown: str) -> None:
         self.file = shown
         try:
-            raw = path.read_bytes()
-        except OSError as error:
-            self.mistakes.append(Mistake(shown, "", f"cannot be read: {_reason(error)}"))
-            return
-        if len(raw) > MOST_BYTES:
-            self.mistakes.append(Mistake(shown, "", "is too large for a configuration"))
-            return
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = raw.count(b"\n", 0, error.start) + 1
-            self.mistakes.append(Mistake(f"{shown}:{line}", "", "is not UTF-8 text"))
-            return
-        self._read_text(shown, text, path.parent)
-
-    def _read_text(self, shown: str, text: str, folder: FilePath) -> None:
-        try:
-            data = tomllib.loads(text)
-            lines = lines_of(text)
-        except ValueError as error:  # tomllib's own, or Python's for a number of thousands of digits
-            match = _LINE.search(str(error))
-            line = int(match["line"]) if match and match["line"] else text.rstrip("\n").count("\n") + 1
-            self.mistakes.append(Mistake(f"{shown}:{line}", "", f"is not TOML: {_LINE.sub('', str(error))}"))
-            return
-        except RecursionError:
-            self.mistakes.append(Mistake(shown, "", "is nested too deeply"))
-            return
-        if owner(data) == "codex":
-            self.mistakes.append(Mistake(shown, "", CODEX))
-            return
-        self.locations = {(): shown} | {path: f"{shown}:{line}" for path, line in lines.items()}
-        self.data = self._filled(data, (), folder)
+            self._toml = read(path, shown)
+        except UnreadableFileError as error:
+            self.refused.append(error.mistake)
+        else:
+            self.data = self._filled(self._toml.data, (), path.parent)
 
     def _filled(self, value: Any, path: Path, folder: FilePath) -> Any:
         """The same value, with `env:`, `file:` and `${…}` in its strings replaced."""
@@ -164,7 +160,7 @@ class Sources:
         try:
             raw = (folder / rest).read_bytes()
         except (OSError, ValueError) as error:
-            self._add_unknown(path, f"the file {rest} cannot be read: {_reason(error)}")
+            self._add_unknown(path, f"the file {rest} cannot be read: {reason(error)}")
             return ""
         value = raw.decode("utf-8", "replace").strip()
         if not value:
@@ -222,7 +218,7 @@ class Sources:
         if not self.given.keys() & {"base_url", "provider"}:
             for field in self.given:
                 location = self.where((*_GIVEN, field))
-                self.mistakes.append(Mistake(location, "", "means nothing without --upstream or --provider"))
+                self.refused.append(Mistake(location, "", "means nothing without --upstream or --provider"))
             return
         location = self.where((*_GIVEN, "base_url" if "base_url" in self.given else "provider"))
         upstreams = self.data.setdefault("upstreams", {})
@@ -230,8 +226,8 @@ class Sources:
         if not isinstance(upstreams, dict) or not isinstance(models, dict):
             return  # a mistake in the file, which pydantic reports
         if GIVEN in upstreams:  # merging the two would send the key of one to the address of the other
-            self.mistakes.append(
-                Mistake(location, "", f"the file has an upstream named {GIVEN!r} of its own: rename that one")
+            self.refused.append(
+                Mistake(location, "", f'the file has an upstream named "{GIVEN}" of its own: rename that one')
             )
             return
         if "base_url" in self.given:
@@ -240,15 +236,14 @@ class Sources:
             origins, problem = complete_from_provider(self.given, self.environ)
             self.origins.update({(*_GIVEN, field): origin for field, origin in origins.items()})
             if problem:
-                self.unknown.add(_GIVEN)
-                self.mistakes.append(Mistake(self.where((*_GIVEN, "provider")), "", problem))
+                self.unknown[_GIVEN] = [Mistake(self.where((*_GIVEN, "provider")), "", problem)]
         elif "via" not in self.given:
             self.via_is_open = True
             self.given["via"] = "chat"
             self.origins[*_GIVEN, "via"] = OPEN
         upstreams[GIVEN] = self.given
         models["*"] = {"upstream": GIVEN}
-        self.locations["models", "*"] = location
+        self.locations["models", "*"] = self.locations[_GIVEN] = location
         self.origins["models", "*", "upstream"] = location
 
     def _put(self, path: Path, location: str, value: object) -> None:
@@ -259,8 +254,7 @@ class Sources:
             if not isinstance(table, dict):
                 return  # a mistake in the file, as above
         self.locations[path] = location
-        self.unknown.discard(path)
-        self.mistakes = [mistake for mistake in self.mistakes if mistake.path != spelled(path)]
+        self.unknown.pop(path, None)
         if isinstance(value, str):
             value = self._resolved(value, path, self.folder)
         else:
@@ -268,19 +262,4 @@ class Sources:
         table[str(path[-1])] = value
 
     def _add_unknown(self, path: Path, message: str) -> None:
-        self.unknown.add(path)
-        self.mistakes.append(Mistake(self.where(path), spelled(path), message))
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case FileNotFoundError():
-            return "there is no such file"
-        case PermissionError():
-            return "permission denied"
-        case IsADirectoryError():
-            return "it is a folder"
-        case OSError():
-            return error.strerror or "it cannot be opened"
-        case _:
-            return "it is not a path"
+        self.unknown.setdefault(path, []).append(self.mistake(path, message))

@@ -148,7 +148,7 @@ def test_a_mistake_changes_nothing_and_is_reported_at_its_line(tmp_path: Path) -
         (line,) = server.reload(config(one.url, "b", more="[server]\nkeep_alive = -1"))
         assert line["level"] == "error"
         assert line["message"].startswith(
-            "the new configuration has errors, and the running configuration is kept: config.toml:2: "
+            "the new configuration has errors, and the running configuration is kept: config.toml:2:14: "
         )
         assert (server.ask("a"), server.ask("b")) == ("one", "model_not_found")
         server.reload(config(one.url, "b"))

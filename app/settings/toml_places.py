@@ -1,85 +1,99 @@
-"""Finds the line of each key in a TOML text, which the standard reader does not report.
+"""Finds the place of each key and value in a TOML text, which the standard reader does not report.
 
 It only sees text that the standard reader has accepted, so it refuses nothing and can be small.
 """
 
 import re
 import tomllib
+from typing import NamedTuple
 
 from .mistakes import Path
+
+Span = tuple[int, int]
+"""Where something starts in the text, and where it ends."""
+
+STRING = r'"""(?:[^\\]|\\.)*?"{3,5}' + r"|'''.*?'{3,5}" + r'|"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'"
 
 _BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _SPACE = re.compile(r"[ \t]*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'")
-_STRING = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}' + r"|'''.*?'{3,5}" + r'|"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'",
-    re.DOTALL,
-)
+_STRING = re.compile(STRING, re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}\n#]+")
 
 
-def lines_of(text: str) -> dict[Path, int]:
-    """Every table, key and array element of a valid TOML text, by path, with its line (from 1)."""
-    return _Lines(text).read()
+class Place(NamedTuple):
+    """Where a setting is. That of a table is its header, and an element of a list is its own key."""
+
+    key: Span
+    value: Span
 
 
-class _Lines:
+def places_of(text: str) -> dict[Path, Place]:
+    """Every table, key and list element of a valid TOML text with line feeds, by path."""
+    return _Places(text).read()
+
+
+class _Places:
     def __init__(self, text: str) -> None:
-        self.text = text.replace("\r\n", "\n")
+        self.text = text
         self.at = 0
-        self.lines: dict[Path, int] = {}
+        self.places: dict[Path, Place] = {}
         self.elements: dict[Path, int] = {}
         """How many elements each array of tables has so far."""
 
-    def read(self) -> dict[Path, int]:
+    def read(self) -> dict[Path, Place]:
         table: Path = ()
         self.skip(_BLANK)
         while self.at < len(self.text):
-            table = self.header() if self.text[self.at] == "[" else self.pair(table)
+            if self.text[self.at] == "[":
+                table = self.header()
+            else:
+                self.pair(table)
             self.skip(_BLANK)
-        return self.lines
+        return self.places
 
     def header(self) -> Path:
         """`[a.b]` or `[[a.b]]`: the table of the next keys. A name before the last may mean an array's end."""
         array = self.text.startswith("[[", self.at)
-        line = self.line()
+        start = self.at
         self.at += 2 if array else 1
         names = self.key()
         self.at += 2 if array else 1
         path: Path = ()
-        for index, name in enumerate(names):
+        for index, (name, span) in enumerate(names):
+            place = Place(span, (start, self.at))
             path += (name,)
-            last = index == len(names) - 1
-            if array and last:
-                self.lines.setdefault(path, line)
+            if array and index == len(names) - 1:
+                self.places.setdefault(path, place)
                 self.elements[path] = self.elements.get(path, 0) + 1
             if path in self.elements:
                 path += (self.elements[path] - 1,)
-            self.lines.setdefault(path, line)
+            self.places.setdefault(path, place)
         return path
 
-    def pair(self, table: Path) -> Path:
-        """Reads `key = value`; returns the table, for the keys that follow."""
-        line = self.line()
+    def pair(self, table: Path) -> None:
+        """Reads `key = value`."""
         path = table
-        for name in self.key():
-            path += (name,)
-            self.lines.setdefault(path, line)
+        names = self.key()
         self.at += 1  # the equals sign
         self.skip(_SPACE)
-        self.value(path)
-        return table
+        for name, span in names:
+            path += (name,)
+            self.places.setdefault(path, Place(span, span))
+        span = names[-1][1]
+        self.places[path] = Place(span, self.value(path))
 
-    def value(self, path: Path) -> None:
-        self.lines.setdefault(path, self.line())
+    def value(self, path: Path) -> Span:
+        start = self.at
         match self.text[self.at]:
             case "[":
                 self.at += 1
                 self.skip(_BLANK)
                 index = 0
                 while self.text[self.at] != "]":
-                    self.value((*path, index))
+                    span = self.value((*path, index))
+                    self.places[*path, index] = Place(span, span)
                     index += 1
                     self.comma()
                 self.at += 1
@@ -94,26 +108,26 @@ class _Lines:
                 self.skip(_STRING)
             case _:
                 self.skip(_SCALAR)
+                return start, start + len(self.text[start : self.at].rstrip())
+        return start, self.at
 
-    def key(self) -> list[str]:
-        """Reads a dotted key."""
+    def key(self) -> list[tuple[str, Span]]:
+        """Reads a dotted key: its names, each with its place."""
         names = []
         while True:
             self.skip(_SPACE)
+            start = self.at
             if bare := _BARE.match(self.text, self.at):
-                names.append(bare[0])
+                name = bare[0]
                 self.at = bare.end()
             else:
-                names.append(self.quoted())
+                self.skip(_QUOTED)
+                name = str(tomllib.loads(f"key = {self.text[start : self.at]}")["key"])
+            names.append((name, (start, self.at)))
             self.skip(_SPACE)
             if self.text[self.at] != ".":
                 return names
             self.at += 1
-
-    def quoted(self) -> str:
-        start = self.at
-        self.skip(_QUOTED)
-        return str(tomllib.loads(f"key = {self.text[start : self.at]}")["key"])
 
     def comma(self) -> None:
         self.skip(_BLANK)
@@ -124,6 +138,3 @@ class _Lines:
     def skip(self, pattern: re.Pattern[str]) -> None:
         if found := pattern.match(self.text, self.at):
             self.at = found.end()
-
-    def line(self) -> int:
-        return self.text.count("\n", 0, self.at) + 1

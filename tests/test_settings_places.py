@@ -1,11 +1,11 @@
-"""On which line each key of a TOML text stands."""
+"""Where each key and value of a TOML text is."""
 
 import tomllib
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.settings.toml_lines import lines_of
+from app.settings.toml_places import places_of
 
 TEXT = '''\
 # a comment = 1
@@ -38,8 +38,27 @@ name = "b"
 '''
 
 
+PLACES: tuple[tuple[str | int, ...], ...] = (
+    ("top",),
+    ("quoted # key",),
+    ("quoted # key", 'lit = "eral"'),
+    ("quoted # key", 'lit = "eral"', "a"),
+    ("quoted # key", 'lit = "eral"', "b", 0),
+    ("quoted # key", 'lit = "eral"', "b", 1, "c"),
+    ("plain", "dotted"),
+    ("plain", "dotted", "key"),
+    ("plain", "list"),
+    ("plain", "list", 0),
+    ("spaced",),
+    ("spaced", "out"),
+    ("rows",),
+    ("rows", 1),
+    ("rows", 0, "sub", "more", 0),
+)
+
+
 def test_every_form_of_key_and_value_is_found() -> None:
-    lines = lines_of(TEXT)
+    lines = {path: TEXT.count("\n", 0, place.key[0]) + 1 for path, place in places_of(TEXT).items()}
     assert lines == {
         ("top",): 2,
         ("quoted # key",): 3,
@@ -75,6 +94,29 @@ def test_every_form_of_key_and_value_is_found() -> None:
     }
 
 
+def test_the_place_of_a_setting_is_its_name_and_its_value() -> None:
+    places = places_of(TEXT)
+    shown = {path: (TEXT[slice(*place.key)], TEXT[slice(*place.value)]) for path, place in places.items()}
+    table = '{ a = 1, "b" = [ 1, { c = 2 } ] }'
+    assert [shown[path] for path in PLACES] == [
+        ("top", "1"),
+        ('"quoted # key"', '"quoted # key"'),
+        ("'lit = \"eral\"'", table),
+        ("a", "1"),
+        ("1", "1"),
+        ("c", "2"),
+        ("dotted", "dotted"),
+        ("key", "2024-01-01 00:00:00"),
+        ("list", '[   # with a comment ]\n  "]",\n  [ 1,\n    2 ],\n]'),
+        ('"]"', '"]"'),
+        ("spaced", '[ spaced . "out" ]'),
+        ('"out"', '[ spaced . "out" ]'),
+        ("rows", "[[rows]]"),
+        ("rows", "[[rows]]"),
+        ("more", "[[rows.sub.more]]"),
+    ]
+
+
 def paths(value: object, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, ...]]:
     """Every path in what the standard reader read."""
     match value:
@@ -88,7 +130,7 @@ def paths(value: object, path: tuple[str | int, ...] = ()) -> set[tuple[str | in
 
 
 def test_the_standard_reader_sees_the_same_keys() -> None:
-    assert set(lines_of(TEXT)) == paths(tomllib.loads(TEXT))
+    assert set(places_of(TEXT)) == paths(tomllib.loads(TEXT))
 
 
 SPACE = st.sampled_from(["", " ", "\t"])
@@ -142,4 +184,4 @@ def test_whatever_the_standard_reader_accepts_is_read_to_the_same_keys(text: str
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return
-    assert set(lines_of(text)) == paths(read)
+    assert set(places_of(text)) == paths(read)
