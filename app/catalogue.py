@@ -40,7 +40,8 @@ __all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
 
 ANY = "*"
 
-AnyTurn: TypeAlias = ChatTurn | MessagesTurn | RelayTurn | RelayedObject | SummaryTurn
+TranslatedTurn: TypeAlias = ChatTurn | MessagesTurn
+AnyTurn: TypeAlias = TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn
 
 IN_THE_REQUEST: Final = {
     "logprobs": "top_logprobs",
@@ -80,8 +81,7 @@ class Entry(NamedTuple):
     sealers: Sealers | None
     """Make sealers of the content that clients carry; None if nothing is sealed."""
     resolved: Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None
-    """Fetches the images and files that a request holds as URLs, if this upstream does not; the last parameter is the
-    owner."""
+    """Fetches what a request holds as URLs, if this upstream does not; the last parameter is the owner."""
 
 
 class Route(NamedTuple):
@@ -96,8 +96,7 @@ class Route(NamedTuple):
     sealer: Sealer | None = None
     """Seals and opens the content that the caller carries; None if nothing is sealed."""
     owner: str = ""
-    """The caller, as the breaker distinguishes callers. All callers with keys that are not configured are one, because
-    anyone can invent such keys."""
+    """The caller, as the breaker distinguishes callers. All that bring a key of their own are one: keys can be invented."""
     fetched_for: str = ""
     """The owner whose share of the slots for fetching is used."""
     address: str = ""
@@ -134,7 +133,7 @@ class Route(NamedTuple):
             case ChatOptions() | MessagesOptions() as of_model:
                 can = of_model.can.over(await self._known(model))
 
-                def prompt_turn(request: CreateResponse, sealer: Sealer | None) -> ChatTurn | MessagesTurn:
+                def prompt_turn(request: CreateResponse, sealer: Sealer | None) -> TranslatedTurn:
                     own = msgspec.structs.replace(of_model, can=can, sealer=sealer)
                     if isinstance(own, MessagesOptions):
                         return MessagesTurn(request, options=own, **known)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.support.running import ROOT
 
-CHAT_WORDS = {"role", "tool_calls"}
-ROOMS_OF_CHAT = [ROOT / "app" / room for room in ("dialects/chat", "upstreams", "providers")]
-"""Providers change chat bodies for the servers that are particular about them."""
+WORDS = {"role", "tool_calls"}
+ROOMS = [ROOT / "app" / room for room in ("dialects/chat", "dialects/messages", "upstreams", "providers")]
+"""Rooms of dialects. Providers change chat bodies for the servers that are particular about them."""
 
 
 def sources() -> Iterator[tuple[Path, ast.AST]]:
@@ -22,10 +22,10 @@ def words_in(tree: ast.AST) -> set[str]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
-def test_words_of_chat_occur_in_the_rooms_of_chat_only() -> None:
-    speakers = [path for path, tree in sources() if words_in(tree) & CHAT_WORDS]
+def test_words_of_dialects_occur_in_their_rooms_only() -> None:
+    speakers = [path for path, tree in sources() if words_in(tree) & WORDS]
     assert speakers
-    assert [path for path in speakers if not any(path.is_relative_to(room) for room in ROOMS_OF_CHAT)] == []
+    assert [path for path in speakers if not any(path.is_relative_to(room) for room in ROOMS)] == []
 
 
 def test_no_function_takes_a_list_of_warnings_to_append_to() -> None:
