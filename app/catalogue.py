@@ -96,7 +96,7 @@ class Route(NamedTuple):
     sealer: Sealer | None = None
     """Seals and opens the content that the caller carries; None if nothing is sealed."""
     owner: str = ""
-    """The caller, as the breaker distinguishes callers. All that bring a key of their own are one: keys can be invented."""
+    """The caller, as the breaker distinguishes callers. All with a key of their own are one: keys can be invented."""
     fetched_for: str = ""
     """The owner whose share of the slots for fetching is used."""
     address: str = ""

@@ -97,9 +97,12 @@ class ModelOptions(Table):
     40 letters, digits, `_` and `-` (40: OpenAI); alphanumeric9: nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself if the client offers `web_search`."""
-    cache_control: Literal["off", "auto"] = "off"
-    """auto: marks the part of a prompt to cache (the system message, and the conversation so far), for Claude at any
-    provider."""
+    cache_control: Literal["off", "auto"] | None = None
+    """auto: marks the part of a prompt to cache (tools, system message, and the conversation so far), for Claude at any
+    provider; off: no marks. By default auto for Claude with `via = "messages"`, off for others."""
+    cache_ttl: Literal["5m", "1h"] = "5m"
+    """How long a prompt stays in the cache after its last use, with `via = "messages"`. Anthropic charges more for
+    prompts that it keeps for an hour."""
     image_output: bool = False
     """True: the model can create images, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)

@@ -14,12 +14,14 @@ from ..protocol.warnings import ClientWarning, no_effect
 from .effort import asked_effort, known_effort
 from .item_reader import to_conversation
 from .model_limits import ModelLimits
-from .nouns import Assistant, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from .output_format import instructed, read_format
 from .prompt_rules import PromptRules
 from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
 
+LONG_LIVED: Final = frozenset({"1h", "12h", "24h"})
+"""Times to keep a prompt that are longer than the usual one."""
 DEFAULT_TIERS: Final = (None, "auto", "default")
 PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
 
@@ -71,6 +73,7 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         effort=effort,
         verbosity=verbosity,
         hints=hints,
+        caching=_caching(request),
         web_search=None if table.web_search is None else _web_search(table.web_search),
     )
     return BuiltPrompt(prompt, table, warnings)
@@ -141,6 +144,14 @@ def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[
     if wanted.get("service_tier") in DEFAULT_TIERS:
         wanted.pop("service_tier", None)
     return hints, [no_effect(name) for name in wanted if name not in taken | SILENT_HINTS]
+
+
+def _caching(request: CreateResponse) -> Caching:
+    """The client's `prompt_cache_options`."""
+    options = request.raw.get("prompt_cache_options")
+    if not isinstance(options, dict):
+        options = {}
+    return Caching(only_marked=options.get("mode") == "explicit", long=str(options.get("ttl")) in LONG_LIVED)
 
 
 def _web_search(tool: Tool) -> WebSearch:

@@ -67,7 +67,7 @@ class PartReader:
             return instead
         match part:
             case TextPart():
-                return Text(part.text), None
+                return Text(part.text, _ends_cached(part)), None
             case RefusalPart():
                 return Text(part.refusal), None
             case InputImagePart():
@@ -75,7 +75,7 @@ class PartReader:
             case InputFilePart():
                 return self._file(part, path)
             case InputAudioPart():
-                return Audio(part.input_audio.data, part.input_audio.format), None
+                return Audio(part.input_audio.data, part.input_audio.format, _ends_cached(part)), None
             case UnknownPart():
                 message = f"'{path}.type' is '{part.type[:64]}', which this server cannot send to the model."
                 raise refuse("invalid_value", message, f"{path}.type")
@@ -89,18 +89,19 @@ class PartReader:
             check_url(part.image_url, f"{path}.image_url", allow_private=self._allow_private_urls)
         elif (fault := image_fault(part.image_url)) is not None:
             raise refuse("invalid_value", f"Invalid image in '{path}.image_url': {fault}.", f"{path}.image_url")
-        return Image(part.image_url, part.detail)
+        return Image(part.image_url, part.detail, _ends_cached(part))
 
     def _file(self, part: InputFilePart, path: str) -> tuple[Part, ClientWarning | None]:
         name = part.filename or "file"
         if part.file_data:
             data = part.file_data
-            return File(name, data if is_data_uri(data) else f"data:{_media_type(name)};base64,{data}"), None
+            uri = data if is_data_uri(data) else f"data:{_media_type(name)};base64,{data}"
+            return File(name, uri, _ends_cached(part)), None
         if not part.file_url:
             raise _keeps_no_files(path) if part.file_id else missing(f"{path}.file_data")
         check_url(part.file_url, f"{path}.file_url", allow_private=self._allow_private_urls)
         if self._file_urls:
-            return File(name, part.file_url), None
+            return File(name, part.file_url, _ends_cached(part)), None
         details = (
             f"'{path}.file_url' is sent to the model as a link only: its server fetches no files. Send 'file_data'."
         )
@@ -125,6 +126,11 @@ def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalT
                 message = f"'{here}' is '{part.type[:64]}', but {holder} can contain only text."
                 raise refuse("invalid_value", message, here)
     return tuple(texts)
+
+
+def _ends_cached(part: InputPart) -> bool:
+    """Whether the client marked the part as the end of what is to be cached."""
+    return isinstance((part.model_extra or {}).get("prompt_cache_breakpoint"), dict)
 
 
 def _media_type(name: str) -> str:

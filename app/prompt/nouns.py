@@ -15,6 +15,8 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     """Text of any author."""
 
     text: str
+    ends_cached: bool = False
+    """Whether the client wants the prompt to be cached up to its end. The same for other parts."""
 
 
 class Image(msgspec.Struct, frozen=True, gc=False):
@@ -23,6 +25,7 @@ class Image(msgspec.Struct, frozen=True, gc=False):
     url: str
     detail: str | None = None
     """The resolution to read it at, as the client gives it."""
+    ends_cached: bool = False
 
 
 class File(msgspec.Struct, frozen=True, gc=False):
@@ -31,6 +34,7 @@ class File(msgspec.Struct, frozen=True, gc=False):
     name: str
     url: str
     """A data URI, or an address that the upstream may fetch."""
+    ends_cached: bool = False
 
 
 class Audio(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +42,7 @@ class Audio(msgspec.Struct, frozen=True, gc=False):
 
     data: str
     format: str
+    ends_cached: bool = False
 
 
 Part = Text | Image | File | Audio
@@ -168,6 +173,15 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
 
 
+class Caching(msgspec.Struct, frozen=True, kw_only=True):
+    """What the client wants of the cache of prompts, where its upstream is told what to cache."""
+
+    only_marked: bool = False
+    """Nothing is cached but up to the parts that the client marked (`ends_cached`)."""
+    long: bool = False
+    """The prompt is to be kept for an hour or longer."""
+
+
 class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
     """The web search that the model's own server is to run."""
 
@@ -195,6 +209,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     verbosity: str | None = None
     """The verbosity of its text."""
     hints: Hints = Hints()
+    caching: Caching = Caching()
     web_search: WebSearch | None = None
 
 

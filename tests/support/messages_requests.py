@@ -47,7 +47,7 @@ def options(model: str = MODEL, **fields: Any) -> MessagesOptions:
         "one_maker": True,
         "signed_reasoning": True,
         "has_all_features": True,
-        "model": ModelOptions(web_search=True),
+        "model": ModelOptions(web_search=True, cache_control="off"),
         "can": OTHERS if claude is None else claude.capabilities,
     }
     return MessagesOptions(**(settings | fields))

@@ -11,6 +11,8 @@ from ...prompt.nouns import Audio, File, Image, Part, Parts, Text
 
 Json = dict[str, Any]
 
+MARKED: Final = "cache_control"
+"""The key of a block up to which the prompt is cached."""
 AUDIO_LEFT_OUT: Final = "[A recording was left out here: this model cannot hear audio.]"
 _TEXT_TYPES: Final = ("text/", "application/json", "application/xml")
 """How the media types of files begin that are sent as text: the API takes only PDF as data."""
@@ -22,7 +24,14 @@ def text_block(text: str) -> Json:
 
 
 def part_block(part: Part) -> Json:
-    """The block for a part of a message of the user, or of a tool's output."""
+    """The block for a part of a message of the user, `MARKED` if the prompt is to be cached up to its end."""
+    block = _block(part)
+    if part.ends_cached:
+        block[MARKED] = True
+    return block
+
+
+def _block(part: Part) -> Json:
     match part:
         case Text():
             return text_block(part.text)
@@ -36,8 +45,11 @@ def part_block(part: Part) -> Json:
 
 def result_block(call_id: str, parts: Parts) -> Json:
     """The output of a call."""
-    content = [part_block(part) for part in parts] or [text_block(EMPTY_OUTPUT)]
-    return {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    content = [_block(part) for part in parts] or [text_block(EMPTY_OUTPUT)]
+    block: Json = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    if any(part.ends_cached for part in parts):
+        block[MARKED] = True
+    return block
 
 
 def _source(url: str, otherwise: str) -> Json:

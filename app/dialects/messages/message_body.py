@@ -7,6 +7,7 @@ from ...prompt.nouns import Hints, JsonSchema, OutputFormat, Prompt, Sampling, W
 from ...protocol.warnings import ClientWarning, no_effect
 from ...providers.claude_models import ClaudeModel, claude_model
 from ..prompt_turn import Encoded
+from .cache_breakpoints import cache_mark, mark_to_cache
 from .conversation import to_conversation
 from .messages_options import MessagesOptions
 from .thinking import Thinking, thinking_for, without_thoughts
@@ -37,12 +38,16 @@ def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
     sampling, changed = _sampling(prompt.sampling, claude, thinks=thinking.is_on)
     warnings += changed
     most = claude.most_tokens if claude is not None else MOST_TOKENS
+    tools = _tools(prompt)
+    mark = cache_mark(options.model, prompt.caching, is_claude=claude is not None)
+    mark_to_cache(tools, system, messages, mark, automatic=not prompt.caching.only_marked)
     body: Json = {
         "model": model,
         "max_tokens": prompt.sampling.max_tokens or _above_budget(most, thinking),
         **({"system": system} if system else {}),
         "messages": messages,
-        **_tools(prompt, choice),
+        **({"tools": tools} if tools else {}),
+        **({"tool_choice": choice} if tools and choice and choice != {"type": "auto"} else {}),
         **thinking.fields,
         **sampling,
         **_output_config(thinking.effort, prompt.output),
@@ -78,11 +83,8 @@ def _above_budget(most: int, thinking: Thinking) -> int:
     return max(most, budget + ROOM_TO_ANSWER) if budget else most
 
 
-def _tools(prompt: Prompt, choice: Json) -> Json:
-    tools = [_tool(spec) for spec in prompt.functions] + _web_search(prompt.web_search)
-    if not tools:
-        return {}
-    return {"tools": tools, **({"tool_choice": choice} if choice and choice != {"type": "auto"} else {})}
+def _tools(prompt: Prompt) -> list[Json]:
+    return [_tool(spec) for spec in prompt.functions] + _web_search(prompt.web_search)
 
 
 def _tool(spec: FunctionSpec) -> Json:
