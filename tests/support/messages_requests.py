@@ -34,9 +34,9 @@ class Asked(NamedTuple):
     warnings: list[str]
 
 
-def options(model: str = MODEL, **fields: Any) -> MessagesOptions:
+def options(name: str = MODEL, **fields: Any) -> MessagesOptions:
     """The rules of this model at Anthropic's own server, as the catalogue makes them."""
-    claude = claude_model(model)
+    claude = claude_model(name)
     settings: Json = {
         "call_ids": "plain64",
         "declare_past_tools": True,
@@ -53,14 +53,14 @@ def options(model: str = MODEL, **fields: Any) -> MessagesOptions:
     return MessagesOptions(**(settings | fields))
 
 
-def turn(fields: Json, model: str = MODEL, **rules: Any) -> MessagesTurn:
+def turn(fields: Json, name: str = MODEL, **rules: Any) -> MessagesTurn:
     """A turn for a request with these fields."""
     numbers = count(2)
-    own = options(model, **rules)
+    own = options(name, **rules)
     request = expanded(parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields})), own.sealer)
     return MessagesTurn(
         request,
-        model=model,
+        model=name,
         options=own,
         identity=Identity("resp_AM-1", 1_700_000_000),
         new_id=lambda prefix: f"{prefix}_AM-{next(numbers)}",
@@ -68,9 +68,9 @@ def turn(fields: Json, model: str = MODEL, **rules: Any) -> MessagesTurn:
     )
 
 
-def asked(fields: Json, model: str = MODEL, **rules: Any) -> Asked:
+def asked(fields: Json, name: str = MODEL, **rules: Any) -> Asked:
     """What the server is asked for a request with these fields."""
-    new = turn(fields, model, **rules)
+    new = turn(fields, name, **rules)
     return Asked(new.ask, sentences(new.warnings))
 
 
@@ -88,7 +88,7 @@ def events_of(told: MessagesTurn, events: list[Json]) -> list[Json]:
     return plain
 
 
-def answered(events: list[Json], fields: Json | None = None, model: str = MODEL, **rules: Any) -> Json:
+def answered(events: list[Json], fields: Json | None = None, name: str = MODEL, **rules: Any) -> Json:
     """The final response to a request with these fields, whose answer consists of these events."""
-    response: Json = events_of(turn({**ASKING, **(fields or {})}, model, **rules), events)[-1]["response"]
+    response: Json = events_of(turn({**ASKING, **(fields or {})}, name, **rules), events)[-1]["response"]
     return response
