@@ -1,6 +1,7 @@
 """Counts turns for Prometheus. Metrics have OpenTelemetry's names for generative models where there is one.
 
-Labels come from the configuration alone: whatever name a client sends, a model that is served by `*` counts as `*`.
+Labels come from the configuration. Of the models that are served by `*`, the first `MOST_NAMES` that answered have
+their own names as labels, and all others count as `*`: a client may send any name.
 """
 
 import platform
@@ -33,6 +34,9 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double 
 UNKNOWN: Final = "none"
 """The label of what is not known, such as the model of a request that could not be parsed."""
 
+MOST_NAMES: Final = 50
+"""Names of models behind the wildcard that have labels of their own."""
+_ANSWERED: Final = frozenset({"completed", "incomplete"})
 OTHER: Final = "other"
 """The label of an error code that this server does not have: a relayed one may be any text."""
 
@@ -57,6 +61,8 @@ class Metrics:
 
     def __init__(self, served: Served, version: str, circuits: Callable[[], Mapping[str, bool]] = dict) -> None:
         self._served = served
+        self._answered: set[str] = set()
+        """Names behind the wildcard that have answered, up to `MOST_NAMES`."""
         self._registry = registry = CollectorRegistry()
         of_turn = ("gen_ai_request_model", "gen_ai_provider_name")
         self._tokens = Histogram(
@@ -67,21 +73,21 @@ class Metrics:
             registry=registry,
         )
         self._duration = Histogram(
-            "gen_ai_server_request_duration",
+            "gen_ai_server_request_duration_seconds",
             "Seconds from request to last event.",
             [*of_turn, "error_type"],
             buckets=_SECONDS,
             registry=registry,
         )
         self._first = Histogram(
-            "gen_ai_server_time_to_first_token",
+            "gen_ai_server_time_to_first_token_seconds",
             "Seconds from request to first item.",
             of_turn,
             buckets=_FIRST,
             registry=registry,
         )
         self._each = Histogram(
-            "gen_ai_server_time_per_output_token",
+            "gen_ai_server_time_per_output_token_seconds",
             "Seconds for each token after the first.",
             of_turn,
             buckets=_EACH,
@@ -188,7 +194,12 @@ class Metrics:
     def _model(self, fields: Mapping[str, Any]) -> str:
         if "upstream" not in fields:  # the name may be anything
             return UNKNOWN
-        return str(fields["model"]) if fields["model"] in self._served.models else "*"
+        name = str(fields["model"])
+        if name not in self._served.models and name not in self._answered:
+            if fields["finish"] not in _ANSWERED or len(self._answered) >= MOST_NAMES:
+                return "*"
+            self._answered.add(name)
+        return name
 
 
 class CountedTurn:

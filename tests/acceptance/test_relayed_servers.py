@@ -144,4 +144,4 @@ def test_labels_and_counts_of_an_upstream_reach_no_counter(upstream: ResponsesUp
     page = httpx.get(f"{url.removesuffix('/v1')}/metrics").text
     assert "made-up" not in page
     assert json.dumps(huge) not in page
-    assert 'am_proxy_requests_total{finish="completed",model="*",upstream="native"}' in page
+    assert 'am_proxy_requests_total{finish="completed",model="m",upstream="native"}' in page

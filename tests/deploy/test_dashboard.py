@@ -20,6 +20,10 @@ FROM_OUTSIDE = {"instance", "le", "job"}
 WORDS = {
     "sum", "by", "rate", "max", "count", "histogram_quantile", "label_values", "le", "instance", "model",
 }  # fmt: skip
+HERE = 'job=~"$job", instance=~"$instance"'
+OURS_ALONE = "am_proxy_build_info"
+"""What no other program exposes."""
+FOR_CHOICES = {f"label_values({OURS_ALONE}, job)", f'label_values({OURS_ALONE}{{job=~"$job"}}, instance)'}
 
 
 def exposed() -> dict[str, set[str]]:
@@ -46,12 +50,26 @@ def test_every_query_asks_for_what_is_there(query: str) -> None:
     bare = re.sub(r'"[^"]*"|\[[^\]]*\]', "", query)
     names = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", bare))
     metrics = names & set(known)
-    assert len(metrics) == 1
-    (metric,) = metrics
+    (metric,) = metrics - {OURS_ALONE} or metrics
     grouped = {label.strip() for group in re.findall(r"by \(([^)]*)\)", bare) for label in group.split(",")}
     filtered = set(re.findall(r"([a-z_]+)=~", bare))
     assert (grouped | filtered) - FROM_OUTSIDE <= known[metric]
     assert names - metrics - WORDS - grouped - filtered == set()
+
+
+@pytest.mark.parametrize("query", sorted(set(QUERIES) - FOR_CHOICES))
+def test_every_query_is_about_the_chosen_jobs_and_instances(query: str) -> None:
+    """What every program exposes is taken from those that are AM Proxy: others may have the same job."""
+    alone = query.removesuffix(f" and on (job, instance) {OURS_ALONE}")
+    assert alone.count("{") == alone.count(f"{{{HERE}") == 1
+    assert (alone == query) == ("process_" not in query)
+
+
+def test_jobs_and_instances_are_chosen_among_those_of_am_proxy() -> None:
+    choices = {entry["name"]: entry for entry in DASHBOARD["templating"]["list"]}
+    assert {choices["job"]["definition"], choices["instance"]["definition"]} == FOR_CHOICES
+    assert all(choices[name]["query"]["query"] == choices[name]["definition"] for name in ("job", "instance", "model"))
+    assert not any("allValue" in choices[name] for name in ("job", "instance")), "it would match other programs"
 
 
 def test_every_metric_of_ours_has_a_panel() -> None:

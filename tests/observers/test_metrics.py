@@ -7,7 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.observers.metrics import Metrics, Served
+from app.observers.metrics import MOST_NAMES, Metrics, Served
 from app.parsing.request_body import parse_request
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.metrics import samples
@@ -33,14 +33,18 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
             'am_proxy_requests_total{finish="completed",model="small",upstream="local"}': 1,
             'gen_ai_client_token_usage_sum{…,gen_ai_token_type="input"}': 5,
             'gen_ai_client_token_usage_sum{…,gen_ai_token_type="output"}': 21,
-            'gen_ai_server_request_duration_sum{error_type="",…}': 1.2,
-            "gen_ai_server_time_to_first_token_sum{…}": 0.2,
-            "gen_ai_server_time_per_output_token_sum{…}": 0.05,
+            'gen_ai_server_request_duration_seconds_sum{error_type="",…}': 1.2,
+            "gen_ai_server_time_to_first_token_seconds_sum{…}": 0.2,
+            "gen_ai_server_time_per_output_token_seconds_sum{…}": 0.05,
         },
     ),
     "any name that is passed on": (
         COMPLETED | {"model": "whatever a client writes"},
-        {'am_proxy_requests_total{finish="completed",model="*",upstream="local"}': 1},
+        {'am_proxy_requests_total{finish="completed",model="whatever a client writes",upstream="local"}': 1},
+    ),
+    "one that did not answer": (
+        COMPLETED | {"model": "a typing error", "finish": "refused", "error": "model_not_found"},
+        {'am_proxy_requests_total{finish="refused",model="*",upstream="local"}': 1},
     ),
     "an unknown name": (
         {"model": "x", "finish": "refused", "error": "model_not_found", "duration_ms": 1},
@@ -64,13 +68,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
         COMPLETED | {"finish": "failed", "error": "server_error", "cause": "upstream_error"},
         {
             'am_proxy_upstream_errors_total{code="upstream_error",upstream="local"}': 1,
-            'gen_ai_server_request_duration_count{error_type="upstream_error",…}': 1,
+            'gen_ai_server_request_duration_seconds_count{error_type="upstream_error",…}': 1,
         },
     ),
     "an error of a relayed answer, called anything": (
         COMPLETED | {"finish": "failed", "error": "made up"},
         {
-            'gen_ai_server_request_duration_count{error_type="other",…}': 1
+            'gen_ai_server_request_duration_seconds_count{error_type="other",…}': 1
         },
     ),
     "a client that left": (
@@ -103,6 +107,27 @@ def test_a_turn_is_counted_by_what_the_log_says_of_it(name: str) -> None:
     turn.ended(fields)
     found = samples(counted.page().decode())
     assert {sample: found.get(sample) for sample in expected} == pytest.approx(expected)
+
+
+def test_so_many_names_behind_the_wildcard_have_rows_of_their_own() -> None:
+    """The first that answered; a name keeps its row, whatever becomes of its later turns."""
+    counted = metrics()
+
+    def ended(model: str, finish: str) -> None:
+        counted.began({}).ended(COMPLETED | {"model": model, "finish": finish})
+
+    for number in range(2 * MOST_NAMES):
+        ended(f"guess-{number}", "refused")
+    for number in range(MOST_NAMES + 9):
+        ended(f"m{number}", "completed" if number % 2 else "incomplete")
+    for model in ("m0", "m55", "small"):
+        ended(model, "failed")
+    rows = {name.partition("{")[2]: count for name, count in samples(counted.page().decode()).items()}
+    failed = {model: rows.get(f'finish="failed",model="{model}",upstream="local"}}') for model in ("m0", "*", "small")}
+    assert failed == {"m0": 1, "*": 1, "small": 1}
+    assert rows['finish="refused",model="*",upstream="local"}'] == 2 * MOST_NAMES
+    models = {re.sub('.*,model="|",.*', "", row) for row in rows if row.startswith("finish=")}
+    assert len(models) == MOST_NAMES + len(["*", "small"])
 
 
 def test_what_is_refused_before_an_upstream_was_asked_is_no_fault_of_it() -> None:
@@ -178,7 +203,7 @@ def test_a_key_for_some_models_sees_the_rows_of_these() -> None:
         key: {name.partition("{")[2] for name in samples(page) if name.startswith("am_proxy_requests_total")}
         for key, page in pages.items()
     }
-    names = ("public", "secret-project", "*")
+    names = ("public", "secret-project", "any-other")
     rows = [f'finish="completed",model="{name}",upstream="demo"}}' for name in names]
     assert named == {"secret": set(rows), "limited": {rows[0]}}
     assert "secret-project" not in pages["limited"]
