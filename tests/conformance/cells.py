@@ -286,6 +286,13 @@ CELLS: Final[dict[str, Cell]] = {
         lambda _: [[opens(), says(lines.TEXT[:5]), Pause(SILENCE), says(lines.TEXT[5:]), stops()]],
         {"text": lines.TEXT},
     ),
+    "launch": Cell(
+        "am-proxy launch",
+        lambda _: [text_turn(*_piecewise(lines.TEXT))],
+        {"text": lines.TEXT},
+        lambda asked, _: [] if any(map(asked.tools, range(len(asked.asks)))) else ["no ask offers tools"],
+        asks=None,  # opencode asks the same model for a title
+    ),
 }
 
 

@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.conformance import lines
-from tests.conformance.agents import codex, opencode
+from tests.conformance.agents import codex, launched, opencode
 from tests.conformance.cells import CUT_OFF, FAILED, Call, Holds, Outcome, Tools
 from tests.conformance.install import NPM, PYTHON, ROOT, node, opencode_in
 from tests.support.codex import Codex
@@ -37,6 +37,8 @@ class Bench(NamedTuple):
     url: str
     folder: Path
     environ: Mapping[str, str]
+    upstream: str = ""
+    """The server that `am-proxy launch` is given."""
 
 
 Drive = Callable[[Bench, Mapping[str, str]], dict[str, Outcome]]
@@ -100,13 +102,27 @@ def _one_by_one(cells: Mapping[str, str], drive: Callable[[str, str], Outcome]) 
 
 
 def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
-    return _one_by_one(cells, lambda cell, model: codex.drive(Codex(NPM, bench.folder / model), bench.url, cell, model))
+    def drive(cell: str, model: str) -> Outcome:
+        if cell == "launch":
+            program = NPM / "@openai" / "codex" / "bin" / "codex.js"
+            environ = {**bench.environ, "PATH": os.pathsep.join([str(node().parent), bench.environ["PATH"]])}
+            return launched.drive("codex", program, bench.upstream, bench.folder / model, environ, model)
+        return codex.drive(Codex(NPM, bench.folder / model), bench.url, cell, model)
+
+    return _one_by_one(cells, drive)
 
 
 def _opencode(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
     program = opencode_in(NPM) or Path("opencode")
     home = opencode.Opencode(program, bench.url, bench.folder / "opencode", bench.environ)
-    return _one_by_one(cells, lambda cell, model: opencode.drive(home, cell, model))
+
+    def drive(cell: str, model: str) -> Outcome:
+        if cell == "launch":
+            environ = {**bench.environ, **opencode.ALONE}
+            return launched.drive("opencode", program, bench.upstream, bench.folder / model, environ, model)
+        return opencode.drive(home, cell, model)
+
+    return _one_by_one(cells, drive)
 
 
 def _failed(words: str, **more: str) -> Outcome:
@@ -115,7 +131,7 @@ def _failed(words: str, **more: str) -> Outcome:
 
 _NO_TOOL = "it has no such tool"
 
-CLIENTS: Final[dict[str, Client]] = {
+_CLIENTS: Final[dict[str, Client]] = {
     "codex": Client(
         "Codex CLI",
         "@openai/codex",
@@ -213,6 +229,13 @@ CLIENTS: Final[dict[str, Client]] = {
         },
         more=("langchain-core",),
     ),
+}
+
+CLIENTS: Final[dict[str, Client]] = {
+    name: client
+    if name in launched.ARGUMENTS
+    else replace(client, notes={**client.notes, "launch": _never("it is no coding agent")})
+    for name, client in _CLIENTS.items()
 }
 
 

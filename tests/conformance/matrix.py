@@ -46,6 +46,7 @@ that was not offered before.
 connection is closed after some text): the client shows the reason, and keeps the text if it keeps any.
 - **429 with Retry-After**: the client waits for the given time, then receives the answer.
 - **60 s of silence**: in the middle of a text, for all clients at once, with a keep-alive every 15 s.
+- **am-proxy launch**: the command starts AM Proxy for the chat server and the coding agent, which answers a prompt.
 """
 
 

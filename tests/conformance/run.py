@@ -37,7 +37,8 @@ def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder:
     models = {cell: f"{name}-{cell}" for cell in cells}
     for cell, model in models.items():
         scripted.set_scripts(model, CELLS[cell].play(client.tools))
-    result = client.drive(Bench(scripted.url, folder, surroundings(folder)), models) if models else {}
+    upstream = scripted.upstream.url if scripted.upstream else ""
+    result = client.drive(Bench(scripted.url, folder, surroundings(folder), upstream), models) if models else {}
     found: dict[str, list[str]] = {}
     for cell, model in models.items():
         note = client.notes.get(cell)
