@@ -140,7 +140,8 @@ async def _not_the_server(problem: Problem, probed: ProbedUpstream, found: Surve
     if is_secure and parts.scheme == "http" and not proxy and await speaks_tls(parts.hostname or "", port):
         advice = f"Write https:// instead of http:// in {probed.address_setting}."
         return Step("error", "answers", f"port {port} of {parts.hostname} speaks https, not plain http", advice)
-    is_nowhere = PATHS.keys() <= found.lacks
+    tried = [path for via, path in PATHS.items() if via in found.lacks]
+    is_nowhere = {"chat", "responses"} <= found.lacks
     if is_nowhere and not _is_page(reply) and reply.status not in KEY_REFUSED:
         reply = await _glance(f"{parts.scheme}://{parts.netloc}/", None)
     if _is_page(reply):
@@ -151,7 +152,7 @@ async def _not_the_server(problem: Problem, probed: ProbedUpstream, found: Surve
             advice = f"Look at the port and the path in {probed.address_setting}: another program listens there."
         return Step("error", "answers", message, advice)
     if is_nowhere:
-        message = f"no model server answers there: it has neither {' nor '.join(PATHS.values())}"
+        message = f"no model server answers there: it has neither {' nor '.join(tried)}"
         return Step("error", "answers", message, f"Look at the port and the path in {probed.address_setting}.")
     return None
 

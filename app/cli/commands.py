@@ -15,9 +15,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     flags = vars(parse(arguments))
     match flags.pop("command"):
         case "init":
-            from .init import init  # noqa: PLC0415 — each command loads only what it needs
+            from .init import Given, init  # noqa: PLC0415 — each command loads only what it needs
 
-            return init(Path(flags["config"]))
+            return init(Path(flags.pop("config")), Given(**flags))
         case "completion":
             from .completion import completion  # noqa: PLC0415 — as above
 

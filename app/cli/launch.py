@@ -14,12 +14,12 @@ from ..codex_catalog import ModelCard, codex_model
 from ..settings import Settings
 from ..settings.configuration import DEMO_MODELS
 from ..settings.sources import ENVIRONMENT_KEY
+from ..upstreams.local_servers import find_local_servers, usual_ports
 from . import agent_profile
 from .agent_process import Reported, run_agent, version_of
 from .agents import AGENTS
 from .agents.agent import Target
 from .banner import address
-from .init import LOCAL, local_servers
 from .launched_models import ANY, FoundModels, MissingError, ModelChoice, look, models_of
 from .launched_server import Cards, ReachedServer, own_server, running_server
 from .run_folder import logged, run_folder, write
@@ -95,7 +95,7 @@ class Launch:
             found, read = models_of(running.models, settings), await version
         else:
             version.close()
-            raise MissingError(_no_model())
+            raise MissingError(await _no_model())
         if running is not None:
             served = {entry["slug"] for entry in running.models}
             if not found.names <= served:
@@ -182,12 +182,11 @@ def _is_bare(settings: Settings) -> bool:
     return settings.models == DEMO_MODELS and settings.file is None
 
 
-def _no_model() -> str:
+async def _no_model() -> str:
     """What to do without a configuration, which depends on what runs here."""
-    servers = local_servers()
-    name, url = next(iter(servers.items()), ("", ""))
-    found = f" {name} seems to run here: --upstream {url}" if name else ""
-    ports = "" if found else f" No server was found on the usual ports ({', '.join(map(str, LOCAL.values()))})."
+    here = await find_local_servers()
+    found = f" {here[0].title} runs here: --upstream {here[0].base_url}" if here else ""
+    ports = "" if found else f" No server was found on the usual ports ({usual_ports()})."
     return f"no model is configured: add --upstream URL, or write a configuration with am-proxy init.{found}{ports}"
 
 

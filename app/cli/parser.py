@@ -39,6 +39,11 @@ _LAUNCH: Final = (
     "am-proxy launch codex --upstream http://localhost:11434/v1",
     "am-proxy launch codex --model qwen3 -- exec 'fix the tests'",
 )
+_INIT: Final = (
+    "am-proxy init",
+    "am-proxy init --upstream http://localhost:11434/v1 --yes",
+    "am-proxy init --provider deepseek --yes",
+)
 _KEYS: Final = ('am-proxy keys create --name alice --models "gpt-*" demo',)
 _COMPLETION: Final = (
     'eval "$(am-proxy completion bash)"           # bash and zsh',
@@ -107,8 +112,7 @@ def build_parser() -> CommandParser:
         examples=_LAUNCH,
     )
     _add_launch(launch)
-    init = command("init", "ask a few questions and write a first configuration")
-    init.add_argument("--config", metavar="FILE", default=FILE, help=f"file to write (default: {FILE})")
+    _add_init(command("init", "find servers, ask a few questions and write a first configuration", examples=_INIT))
     _add_keys(command("keys", "create keys for clients", usage="keys COMMAND"))
     completion = command(
         "completion", "print a shell-completion script", usage="completion {bash,zsh,fish}", examples=_COMPLETION
@@ -145,6 +149,15 @@ def _help(parser: CommandParser, topic: Sequence[str]) -> None:
         parser = parser.commands[word]
     parser.print_help()
     parser.exit()
+
+
+def _add_init(init: CommandParser) -> None:
+    add = init.add_argument
+    add("--config", metavar="FILE", default=FILE, help=f"file to write (default: {FILE})")
+    add("--upstream", metavar="URL", default="", help="the server to use, without a question about it")
+    add("--provider", metavar="NAME", default="", help="the provider to use, such as groq, openai or ollama")
+    add("--upstream-key", metavar="KEY", default="", help="where its key is: env:NAME or file:PATH")
+    add("--yes", action="store_true", help="ask nothing: a server found on this machine, for this machine only")
 
 
 def _add_keys(keys: CommandParser) -> None:

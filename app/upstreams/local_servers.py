@@ -32,7 +32,7 @@ USUAL_SERVERS: Final = (
     UsualServer("vLLM", 8000, "vllm serve MODEL", "vllm"),
     UsualServer("llama.cpp", 8081, "llama-server -m MODEL.gguf --port 8081", "llama_cpp"),
     UsualServer("llama.cpp", 8080, "llama-server -m MODEL.gguf", "llama_cpp"),
-    UsualServer("SGLang", 30000, "python -m sglang.launch_server --model-path MODEL"),
+    UsualServer("SGLang", 30000, "python -m sglang.launch_server --model-path MODEL", "sglang"),
     UsualServer("LiteLLM's proxy", 4000, "litellm --config FILE"),
     UsualServer("Jan", 1337, "jan serve MODEL"),
     UsualServer("KoboldCpp", 5001, "koboldcpp MODEL.gguf"),
@@ -108,3 +108,8 @@ def _ollama_address(text: str) -> str:
 def servers_on(port: int) -> list[UsualServer]:
     """The programs that usually listen on this port."""
     return [usual for usual in USUAL_SERVERS if usual.port == port]
+
+
+def usual_ports() -> str:
+    """The ports that are looked at, as a text."""
+    return ", ".join(str(usual.port) for usual in USUAL_SERVERS)
