@@ -51,6 +51,14 @@ class Tables(Table):
     models: dict[Name, Model] = Field(default_factory=dict)
 
 
+ROWS: Mapping[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
+    "server": Server,
+    "seal": Seal,
+    "keys": KeyTable,
+    "upstreams": Upstream,
+    "models": Model,
+}
+"""The tables of the file: `[server]` and `[seal]` themselves, and each entry of the others."""
 DEMO_UPSTREAMS: Mapping[str, Upstream] = {"demo": Upstream(via="demo")}
 DEMO_MODELS: Mapping[str, Model] = {"demo": Model(upstream="demo")}
 

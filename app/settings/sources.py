@@ -7,6 +7,7 @@ from typing import Any
 
 from .files import CODEX, OLD_FILE, owner_of, usual_files
 from .given_provider import complete_from_provider
+from .literal_types import wrong_types
 from .mistakes import Mistake, Path, did_you_mean, spelled
 from .server import Server
 from .toml_file import TomlFile, UnreadableFileError, read, reason
@@ -116,6 +117,8 @@ class Sources:
             self.refused.append(error.mistake)
         else:
             self.data = self._filled(self._toml.data, (), path.parent)
+            for wrong, message in wrong_types(self._toml.data):
+                self._add_unknown(wrong, message)
 
     def _filled(self, value: Any, path: Path, folder: FilePath) -> Any:
         """The same value, with `env:`, `file:` and `${…}` in its strings replaced."""
