@@ -82,7 +82,13 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     )
     bodies = Bodies(settings.server, shared.arriving)
     http = Http(
-        service=service, catalogue=catalogue, auth=auth, bodies=bodies, server=settings.server, started=int(time.time())
+        service=service,
+        catalogue=catalogue,
+        auth=auth,
+        bodies=bodies,
+        server=settings.server,
+        started=int(time.time()),
+        has_page=settings.serves_page,
     )
     websockets = WebSockets(service=service, auth=auth, server=settings.server, quotas=shared.websockets)
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())

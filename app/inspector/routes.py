@@ -77,6 +77,7 @@ class Inspector:
         router = APIRouter(include_in_schema=False)
         add = partial(router.add_api_route, response_model=None)
         add("/", self.page, methods=["GET", "HEAD"])
+        add("/docs", self.api, methods=["GET", "HEAD"])
         add("/inspector/ask", self.ask, methods=["POST"])
         add("/inspector/turns", self.turns, methods=["GET"])
         add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
@@ -85,6 +86,10 @@ class Inspector:
     async def page(self, request: Request) -> HttpResponse:
         """The page itself."""
         return await self.file(request, "index.html")
+
+    async def api(self, request: Request) -> HttpResponse:
+        """The page about the API, which shows the OpenAPI document."""
+        return await self.file(request, "docs.html")
 
     async def file(self, request: Request, name: str) -> HttpResponse:
         """One of its files, by its exact name."""

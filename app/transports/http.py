@@ -40,7 +40,7 @@ WELCOME: Final = {
 class Http:
     """The endpoints and their routes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each has a name where it is given
         self,
         *,
         service: TurnService,
@@ -49,11 +49,13 @@ class Http:
         bodies: Bodies,
         server: Server,
         started: int,
+        has_page: bool,
     ) -> None:
         self._limits = service.limits
         self._catalogue = catalogue
         self._auth = auth
         self._started = started
+        self._welcome = WELCOME | ({"documentation": "GET /docs"} if has_page else {})
         self.turns: Mapping[str, ASGIApp] = _turn_endpoints(service, auth, bodies, server)
         """The endpoints that run turns, by their paths. All of them take POST."""
 
@@ -108,7 +110,7 @@ class Http:
 
     async def welcome(self) -> HttpResponse:
         """What is here, for a person who opens the base URL in a browser."""
-        return JSONResponse(WELCOME)
+        return JSONResponse(self._welcome)
 
     async def describe(self) -> HttpResponse:
         """The OpenAPI document. Nothing in it is secret."""

@@ -133,7 +133,7 @@ def test_health_needs_no_key(guarded: httpx.Client) -> None:
 def test_the_base_url_says_in_a_browser_what_is_here(guarded: httpx.Client, path: str) -> None:
     said = guarded.get(path, headers={"accept": "text/html"}).json()
     assert (said["name"], said["answers"]) == ("AM Proxy", "POST /v1/responses")
-    for name in ("models", "description"):
+    for name in ("models", "description", "documentation"):
         method, listed = said[name].split(" ")
         assert guarded.request(method, listed, headers=ALICE).status_code == 200
     assert guarded.head(path).status_code == 200
