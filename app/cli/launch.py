@@ -98,7 +98,7 @@ class Launch:
             raise MissingError(await _no_model())
         if running is not None:
             served = {entry["slug"] for entry in running.models}
-            if not found.names <= served:
+            if not found.names or not found.names <= served:
                 names = ", ".join(sorted(served)[:6]) or "none"
                 advice = "leave --port out, so that a server of its own is started"
                 raise MissingError(f"the AM Proxy at {running.base_url} serves other models ({names}): {advice}")
@@ -131,9 +131,11 @@ class Launch:
                     target = _target(server, found, choice)
                     setup = self._agent.setup(target, folder)
                     write(folder, setup.files)
-                    self._say(self._start_line(target, choice, runs=running is not None))
+                    self._say_start(target, choice, runs=running is not None)
                     environ = _environment({**setup.environ, **server.environ})
                     return run_agent([program, *setup.flags, *self._flags["arguments"]], environ)
+            except OSError as error:
+                raise MissingError(str(error)) from error
             finally:
                 if log.exists():
                     self._say(f"there were problems; the log of the server is {log}", "yellow")
@@ -144,13 +146,14 @@ class Launch:
         server = found.settings.server.model_copy(update={"host": _HERE, "port": port})
         return replace(found.settings, server=server)
 
-    def _start_line(self, target: Target, choice: ModelChoice, *, runs: bool) -> str:
-        """What is started, in a line."""
-        context = f" ({choice.context_window:,} tokens of context)" if choice.context_window else ""
+    def _say_start(self, target: Target, choice: ModelChoice, *, runs: bool) -> None:
+        """Say what is started."""
+        context = f" with {choice.context_window:,} tokens of context" if choice.context_window else ""
         others = len(target.catalogue) - 1
-        more = f"; {others} more in its menu" if others else ""
-        whose = "the AM Proxy that runs at " if runs else ""
-        return f"{self._agent.title} with {choice.name}{context}{more}, through {whose}{target.base_url}"
+        menu = f"; its menu has {others} more" if others else ""
+        self._say(f"{self._agent.title} uses {choice.name}{context}{menu}")
+        life = "runs already" if runs else f"ends with {self._agent.title}"
+        self._say(f"the server {life}: {target.base_url}")
 
     def _write(self, settings: Settings, found: FoundModels, choice: ModelChoice, running: ReachedServer | None) -> int:
         """Write the agent's profile for a server on the configured port."""

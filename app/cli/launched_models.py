@@ -16,6 +16,7 @@ WITHIN: Final = 5
 """Seconds that looking at a server may take."""
 ANY: Final = "*"
 _SHOWN: Final = 6
+_MOST_UNNAMED: Final = 30
 _LONGER: Final = {
     "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH={tokens}",
     "llama.cpp": "start llama-server with --ctx-size {tokens}",
@@ -29,6 +30,15 @@ _LOAD: Final = {
     "lmstudio": "download or load one in LM Studio",
 }
 """How each server gets a model."""
+
+
+_ADVICE: Final = {
+    "Nothing listens": "Start the server there, or correct the address.",
+    "does not resolve": "Correct the address.",
+    "needs an API key": "Give it with --upstream-key env:NAME.",
+    "refuses the API key": "Correct it with --upstream-key env:NAME.",
+}
+"""What to do about problems of the server of `--upstream`, by words of its survey."""
 
 
 class MissingError(Exception):
@@ -54,6 +64,8 @@ class FoundModels:
     remarks: tuple[Remark, ...] = ()
     unable: frozenset[str] = frozenset()
     """Models that certainly call no tools, so that no agent can use them."""
+    listed: frozenset[str] = frozenset()
+    """Models that are not configured: the server of the wildcard lists them."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -68,10 +80,17 @@ class FoundModels:
         if not names:
             raise MissingError(self._without_models())
         troubles = {name: self._trouble(agent, name) for name in names}
-        for name, trouble in troubles.items():
-            if not trouble:
-                return ModelChoice(name, self.settings.models[name].context_window)
-        raise MissingError(troubles[names[0]])
+        suitable = [name for name, trouble in troubles.items() if not trouble]
+        if not suitable:
+            raise MissingError(troubles[names[0]])
+        if suitable[0] in self.listed and len(suitable) > self._most_unnamed(suitable[0]):
+            raise MissingError(f"there are {len(suitable)} models: choose one with --model: {_some(suitable)}")
+        return ModelChoice(suitable[0], self.settings.models[suitable[0]].context_window)
+
+    def _most_unnamed(self, name: str) -> int:
+        """Of how many models the first may be chosen: at a provider, they have different prices."""
+        found = self.surveys.get(self.settings.models[name].upstream)
+        return 1 if found and server_at(found.base_url) else _MOST_UNNAMED
 
     def _wanted(self, agent: Agent, wanted: str, names: list[str]) -> ModelChoice:
         """A model that the user named. A short context is the user's decision."""
@@ -101,15 +120,18 @@ class FoundModels:
 
     def _problem(self, upstream: str) -> str:
         found = self.surveys.get(upstream)
-        return f"{self._where(upstream)}: {found.problem}" if found and found.problem else ""
+        if not found or not found.problem:
+            return ""
+        advice = next((f" {advice}" for words, advice in _ADVICE.items() if words in found.problem), "")
+        return f"{self._where(upstream)}: {found.problem}{advice if upstream == GIVEN else ''}"
 
     def _without_models(self) -> str:
         upstream = self.settings.models[ANY].upstream if ANY in self.settings.models else ""
         if problem := self._problem(upstream):
             return problem
         found = self.surveys.get(upstream)
-        advice = _LOAD.get(found.server if found else "", "load one there")
-        return f"{self._where(upstream)} lists no models: {advice}, or name one with --model."
+        advice = _LOAD.get(found.server if found else "", "")
+        return f"{self._where(upstream)} lists no models: {advice and f'{advice}, or '}name one with --model"
 
     def _without_tools(self, agent: Agent, name: str) -> str:
         if name not in self.unable:
@@ -186,7 +208,8 @@ def _with_models(settings: Settings, surveys: Mapping[str, Survey], remarks: Ite
         for name, known in listed.get(wildcard.upstream, {}).items():
             if name not in models:
                 add(name, wildcard, known)
-    return FoundModels(replace(settings, models=models), surveys, tuple(remarks), frozenset(unable))
+    listed_only = frozenset(models) - frozenset(settings.models)
+    return FoundModels(replace(settings, models=models), surveys, tuple(remarks), frozenset(unable), listed_only)
 
 
 def _with_facts(model: Model, known: ListedModel) -> Model:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Final
 
@@ -31,13 +31,7 @@ class _Problems(logging.Handler):
 @contextmanager
 def run_folder(name: str) -> Iterator[Path]:
     """A new folder for one run. At its end only a log with problems stays, for a week."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    parent = cache / "am-proxy" / "launch"
-    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for old in parent.iterdir():
-        if old.is_dir() and old.stat().st_mtime < time.time() - _KEPT:
-            shutil.rmtree(old, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
+    folder = _new_folder(name)
     try:
         yield folder
     finally:
@@ -46,6 +40,20 @@ def run_folder(name: str) -> Iterator[Path]:
                 file.unlink()
         if not any(folder.iterdir()):
             folder.rmdir()
+
+
+def _new_folder(name: str) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parent = cache / "am-proxy" / "launch"
+    try:
+        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for old in parent.iterdir():
+            with suppress(OSError):  # another run may remove it
+                if old.is_dir() and old.stat().st_mtime < time.time() - _KEPT:
+                    shutil.rmtree(old, ignore_errors=True)
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
+    except OSError:  # a home that cannot be written
+        return Path(tempfile.mkdtemp(prefix=f"am-proxy-{name}-"))
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

@@ -80,7 +80,7 @@ def test_ctrl_c_on_a_terminal_ends_both_and_the_agent_gets_it_once(home: Home, s
         seen.type("\x03")
         assert seen.wait() == 42
     assert seen.text.count("the agent got 2") == 1
-    assert seen.text.startswith("am-proxy: Codex with coder:8b (40,960 tokens of context); 2 more in its menu")
+    assert seen.lines[0] == "am-proxy: Codex uses coder:8b with 40,960 tokens of context; its menu has 2 more"
 
 
 def test_the_terminal_is_given_back_as_it_was(home: Home, server: SurveyedServer) -> None:
