@@ -23,7 +23,9 @@ _COLON: Final = re.compile(r"[ \t]*(?:-[ \t]+)?[A-Za-z0-9_\"'-]+[ \t]*(?P<mark>:
 _TEXTS: Final = re.compile(_OPEN_STRING, re.DOTALL)
 _TOKENS: Final = re.compile(rf"#[^\n]*|{_OPEN_STRING}|[\[\]{{}}=\n]", re.DOTALL)
 _CODE: Final = re.compile(rf"(?:{_OPEN_STRING}|[^#\n])*+", re.DOTALL)
-_CURLY: Final = re.compile("[“”„‟«»‘’‚‛`´][^“”„‟«»‘’‚‛`´\"'\n]*[“”„‟«»‘’‚‛`´]?")  # noqa: RUF001 — what editors write
+_MARKS: Final = "\u201c\u201d\u201e\u201f\xab\xbb\u2018\u2019\u201a\u201b`\xb4"
+"""Quotation marks that editors and languages use, and TOML does not."""
+_CURLY: Final = re.compile(rf"[{_MARKS}][^{_MARKS}\"'\n]*[{_MARKS}]?")
 _BARE: Final = re.compile(r"""[^\s,\]}#"']+""")
 _COMMENT: Final = re.compile(r"[ \t]*(?P<mark>//|;|--|/\*)")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:*-]+")
