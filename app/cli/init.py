@@ -28,6 +28,7 @@ from .upstream_choice import (
     from_provider,
     from_survey,
     nearest,
+    needs_address,
     provider_named,
     usual_key,
 )
@@ -112,7 +113,7 @@ def _given_provider(name: str, key: str, environ: Mapping[str, str]) -> ChosenUp
     provider = provider_named(name)
     if provider is None:
         raise WrongAnswerError(f'--provider: there is no provider "{name[:40]}"{nearest(name)}')
-    if provider.base_url is None and provider.speaks_chat:
+    if needs_address(provider):
         raise WrongAnswerError(f"--provider: the address of {name} is not known: use --upstream")
     return from_provider(provider, key or usual_key(provider), environ)
 

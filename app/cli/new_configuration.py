@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ..options import Effort, Via
-from ..providers.lookup import provider_of
 from ..providers.provider import LEVELS
 from ..upstreams.model_list import ListedModel
 from .given_upstream import PATHS
@@ -59,8 +58,8 @@ def _upstream(chosen: ChosenUpstream) -> Iterator[str]:
     yield f"[upstreams.{chosen.name}]"
     yield _with(f'via = "{chosen.via}"', _about(chosen.via))
     if chosen.provider:
-        known = provider_of(chosen.provider).speaks_chat
-        yield _with(f'provider = "{chosen.provider}"', "see docs/providers.md" if known else "as litellm calls it")
+        about = "as litellm calls it" if chosen.via == "litellm" else "see docs/providers.md"
+        yield _with(f'provider = "{chosen.provider}"', about)
     if chosen.base_url:
         yield f"base_url = {_quoted(chosen.base_url)}"
     if chosen.api_key:
@@ -70,7 +69,7 @@ def _upstream(chosen: ChosenUpstream) -> Iterator[str]:
 def _about(via: Via) -> str:
     if via == "demo":
         return "inside this server, scripted: no key, no network"
-    return f"asked by {PATHS[via]}" if via in PATHS else "asked through litellm"
+    return "asked through litellm" if via == "litellm" else f"asked by {PATHS.get(via, f'/{via}')}"
 
 
 def _models(chosen: ChosenUpstream) -> Iterator[str]:

@@ -68,11 +68,17 @@ def nearest(word: str, *others: str) -> str:
     return did_you_mean(word.strip(), [*BY_NAME, *_OTHER_NAMES, *others])
 
 
+def needs_address(provider: Provider) -> bool:
+    """Whether only the operator knows where this provider's server is."""
+    via = provider.usual_via
+    return via != "litellm" and provider.address_for(via) is None
+
+
 def usual_key(provider: Provider) -> str:
     """Where the key of a provider usually is, as `env:NAME`; empty if it needs none."""
     if provider.key_variable:
         return f"env:{provider.key_variable}"
-    if provider.speaks_chat or provider.litellm.own_credentials:
+    if provider.speaks_chat or needs_address(provider) or provider.litellm.own_credentials:
         return ""
     return f"env:{provider.name.upper()}_API_KEY"
 
@@ -108,7 +114,7 @@ def from_provider(
     name = provider.name
     models: tuple[ListedModel, ...] = ()
     key = _value_of(api_key, environ)
-    if provider.base_url and via != "litellm" and (key or not provider.key_variable):
+    if provider.base_url and via in {"chat", "responses"} and (key or not provider.key_variable):
         models = asyncio.run(list_models(provider.base_url, key, within=WITHIN))
     if via == "responses":  # no setting of a provider matters there
         return ChosenUpstream(name, via, "", provider.base_url or "", api_key, models)

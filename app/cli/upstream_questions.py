@@ -15,6 +15,7 @@ from .upstream_choice import (
     from_provider,
     from_survey,
     nearest,
+    needs_address,
     provider_named,
     usual_key,
 )
@@ -76,7 +77,7 @@ class UpstreamQuestions:
         if provider is None:
             raise WrongAnswerError(f'there is no provider "{name[:40]}"{nearest(name, "demo")}')
         is_here = any(server.found.provider == provider.name for server in self._here)
-        if provider.base_url is None and provider.speaks_chat and not is_here:
+        if needs_address(provider) and not is_here:
             question = f"At which address is {provider.name}? "
             chosen = ask_until_valid(self._ask, question, self._address, how="Please enter its address.")
             return chosen._replace(name=provider.name, provider=provider.name if chosen.via == "chat" else "")

@@ -164,6 +164,11 @@ BIG = {"upstream": "groq", "context_window": 131_072}
             {"gemini": {"via": "litellm", "provider": "gemini", "api_key": "env:MY_KEY"}},
             {"*": {"upstream": "gemini"}},
         ),
+        (
+            ["Claude", "", ""],
+            {"anthropic": {"via": "messages", "provider": "anthropic", "api_key": "env:ANTHROPIC_API_KEY"}},
+            {"*": {"upstream": "anthropic"}},
+        ),
         (["bedrock", "", ""], {"bedrock": {"via": "litellm", "provider": "bedrock"}}, {"*": {"upstream": "bedrock"}}),
     ],
 )
