@@ -201,7 +201,8 @@ def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="am_proxy")
     proxied.set_scripts("refuser", [content])
-    answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "refuser", "input": "hi", "stream": stream})
+    asked = {"model": "refuser", "input": "hi", "stream": stream}
+    answer = httpx.post(f"{proxied.url}/v1/responses", json=asked, headers=FROM_ELSEWHERE)
     body = answer.json()
     assert body["error"].pop("message")
     assert (answer.status_code, body) == (status, {"error": {"type": kind, "code": code, "param": param}})
@@ -209,19 +210,27 @@ def test_what_the_upstream_refuses_is_an_http_error_in_our_words(
     check_nothing_leaks(answer, caplog)
 
 
+FROM_ELSEWHERE = {"x-forwarded-for": "192.0.2.1"}
+"""From another machine, through a proxy on this one."""
+
+
 def check_nothing_leaks(answer: httpx.Response, caplog: pytest.LogCaptureFixture) -> None:
-    ours = [record for record in caplog.records if record.name.startswith("am_proxy")]
+    """The log may name the upstream's address, which only this machine's own user is told besides."""
+    ours = [vars(record) for record in caplog.records if record.name.startswith("am_proxy")]
     assert ours, "every request is logged"
-    reported = f"{answer.headers} {answer.text} {[vars(record) for record in ours]}"
-    for secret in (SECRET, "upstreams-own", "127.0.0.1", "keys.example.com", "Traceback"):
-        assert secret not in reported
+    told = f"{answer.headers} {answer.text}"
+    assert "127.0.0.1" not in told
+    for secret in (SECRET, "upstreams-own", "keys.example.com", "Traceback"):
+        assert secret not in f"{told} {ours}"
 
 
 def test_nobody_at_the_upstreams_address_is_an_upstream_error(
     proxied: ProxiedUpstream, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="am_proxy")
-    answer = httpx.post(f"{proxied.url}/v1/responses", json={"model": "closed", "input": "hi"}, timeout=20)
+    answer = httpx.post(
+        f"{proxied.url}/v1/responses", json={"model": "closed", "input": "hi"}, headers=FROM_ELSEWHERE, timeout=20
+    )
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_error")
     check_nothing_leaks(answer, caplog)
 
