@@ -34,11 +34,14 @@ _LOAD: Final = {
 
 _ADVICE: Final = {
     "Nothing listens": "Start the server there, or correct the address.",
-    "does not resolve": "Correct the address.",
+    "does not resolve": "Check the address, and the network of this machine.",
     "needs an API key": "Give it with --upstream-key env:NAME.",
     "refuses the API key": "Correct it with --upstream-key env:NAME.",
 }
 """What to do about problems of the server of `--upstream`, by words of its survey."""
+
+
+_GIVEN_PROVIDER: Final = frozenset({"--provider", "AM_PROVIDER"})
 
 
 class MissingError(Exception):
@@ -154,6 +157,8 @@ class FoundModels:
         if upstream == GIVEN and self.settings.given_by:
             return f"{self.settings.given_by} {self.settings.upstreams[GIVEN].base_url}"
         configured = self.settings.upstreams.get(upstream)
+        if configured and self.settings.origins.get(f"upstreams.{upstream}.provider") in _GIVEN_PROVIDER:
+            return f"--provider {configured.provider}"
         return f"upstreams.{upstream}" + (f" {configured.base_url}" if configured and configured.base_url else "")
 
 

@@ -51,8 +51,10 @@ def test_the_agent_gets_a_server_and_its_models_and_no_file_of_the_user_is_chang
 
 def test_a_named_model_is_the_one_it_starts_with(home: Home, server: SurveyedServer) -> None:
     home.install()
-    ran = home.launch("codex", "--upstream", server.url, "--model", "seer:30b")
+    flags = ["--upstream", server.url, "--upstream-key", "env:OLLAMA_KEY"]
+    ran = home.launch("codex", *flags, "--model", "seer:30b", environ={"OLLAMA_KEY": "sk-upstream"})
     assert (ran.returncode, home.seen["settings"]["model"]) == (0, "seer:30b")
+    assert {ask.headers.get("authorization") for ask in server.asks} == {"Bearer sk-upstream"}
     ran = home.launch("codex", "--upstream", server.url, "--model", "small:1b")
     assert (ran.returncode, home.seen["settings"]["model"]) == (0, "small:1b")
     assert ran.stderr.splitlines()[0] == (

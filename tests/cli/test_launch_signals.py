@@ -1,6 +1,7 @@
 """`am-proxy launch` and its agent: signals, the terminal, and how each ends with the other."""
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -89,11 +90,29 @@ def test_the_terminal_is_given_back_as_it_was(home: Home, server: SurveyedServer
         "import tty\ntty.setraw(0)\nsys.stdout.write('\\x1b[?1049h\\x1b[?25l\\x1b[?2004h')\nsys.stdout.flush()\n"
         "os.kill(os.getpid(), 9)"
     )
-    launched = " ".join(f"'{word}'" for word in am_proxy("launch", "codex", "--upstream", server.url))
+    launched = shlex.join(am_proxy("launch", "codex", "--upstream", server.url))
     with terminal(["sh", "-c", f"{launched}; stty -a; echo done"], folder=home.work, environ=home.environ) as seen:
         seen.wait_for("done")
     assert " icanon " in seen.text.replace("\n", " ")
     assert (b"\x1b[?1049l" in seen.raw, b"\x1b[?25h" in seen.raw, b"\x1b[?2004l" in seen.raw) == (True, True, True)
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["by the terminal", "alone"])
+def test_a_suspended_agent_gives_the_terminal_to_the_shell_until_it_continues(
+    home: Home, server: SurveyedServer, *, alone: bool
+) -> None:
+    home.install("os.kill(os.getpid(), signal.SIGSTOP)\n" * alone + WAITS)
+    launched = shlex.join(am_proxy("launch", "codex", "--upstream", server.url))
+    script = f"set -m; {launched}; echo suspended with $?; fg > /dev/null; echo ended with $?"
+    with terminal(["bash", "-c", script], folder=home.work, environ=home.environ) as seen:
+        seen.wait_for("the agent is running")
+        if not alone:
+            wait_for(Path(f"{home.seen_file}.waits"))
+            seen.type("\x1a")
+        seen.wait_for("suspended with 1")
+        wait_for(Path(f"{home.seen_file}.waits"))
+        seen.type("\x03")
+        seen.wait_for("ended with 42")
 
 
 def listens(port: int) -> bool:

@@ -197,6 +197,13 @@ reasoning_efforts = ["low"]
     assert found.choose(CODEX, None) == ModelChoice("seer:30b", 65_536)
 
 
+async def test_a_provider_without_a_list_needs_the_name_of_a_model(tmp_path: Path) -> None:
+    found = await look(load({"provider": "bedrock"}, {}, tmp_path))
+    assert found.choose(CODEX, "claude") == ModelChoice("claude", None)
+    with pytest.raises(MissingError, match=r"^--provider bedrock lists no models: name one with --model$"):
+        found.choose(CODEX, None)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 async def test_at_a_provider_no_model_is_chosen_for_its_place_in_a_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
