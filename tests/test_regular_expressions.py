@@ -179,6 +179,7 @@ HOW: Final[dict[str, str]] = {
     "bridges/naming.py _UNNAMEABLE": ANYWHERE,
     "cli/agent_process.py _VERSION": ANYWHERE,
     "cli/banner.py _PLAIN": WHOLE,
+    "cli/turn_line.py _TOOL": HERE,
     "prompt/call_ids.py _NINE": WHOLE,
     "prompt/call_ids.py _PLAIN": HERE,
     "prompt/call_ids.py _UNPLAIN": ANYWHERE,

@@ -13,6 +13,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,99}")
 """Names from elsewhere that can be shown on a terminal and pasted into a shell."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on
 
+STOPPED = "AM Proxy has stopped."
+
 
 def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour: bool = False) -> str:
     """The whole text; in JSON logs one line of JSON, so that every line can be parsed.
@@ -42,6 +44,12 @@ or with an OpenAI SDK:
   from openai import OpenAI
   print(OpenAI(base_url="{url}", api_key="{key}").responses.create(model="{model}", input="Hello!").output_text)
 """
+
+
+def stopping(running: int, seconds: float) -> str:
+    """What is printed if requests run when the server is stopped."""
+    requests = "1 request that still runs" if running == 1 else f"{running} requests that still run"
+    return f"Stopping. Waiting {seconds:g} s at most for {requests}; Ctrl-C again ends this at once."
 
 
 def address(host: str, port: int) -> str:

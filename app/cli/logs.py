@@ -2,11 +2,21 @@
 
 import json
 import logging
+import os
 import sys
+import textwrap
 import time
-from typing import Any, Literal, TextIO
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, Literal, TextIO
 
 from ..observers.redaction import may_hold_secrets, redacted, redacted_line
+from .style import Style, colour_wanted, painted
+from .turn_line import TurnEnd, turn_line
+
+_LEVELS: Final[Mapping[str, tuple[Style, ...]]] = {"WARNING": ("yellow",), "ERROR": ("bold", "red")}
+_NARROWEST: Final = 30
+"""The smallest width of a message, however narrow the terminal is."""
 
 
 def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:
@@ -14,11 +24,22 @@ def configure(form: Literal["auto", "text", "json"], level: str = "info") -> Non
     if form == "auto":
         form = "text" if sys.stderr.isatty() else "json"
     handler = Lines(sys.stderr)
-    handler.setFormatter(TextLines() if form == "text" else JsonLines())
+    text = TextLines(columns=partial(_columns, sys.stderr), colour=colour_wanted(sys.stderr))
+    handler.setFormatter(text if form == "text" else JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     logging.getLogger("am_proxy").setLevel(level.upper())
+
+
+def _columns(stream: TextIO) -> int | None:
+    """The width of the terminal that this stream writes to; None if it is none."""
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
 
 
 class Lines(logging.StreamHandler[TextIO]):
@@ -39,14 +60,37 @@ class Lines(logging.StreamHandler[TextIO]):
 
 
 class TextLines(logging.Formatter):
-    """`12:03:44 INFO turn model=demo finish=completed …`."""
+    """`12:03:44  200  demo → demo  …` for a turn, `12:03:44  WARNING  what happened` for anything else."""
+
+    def __init__(self, columns: Callable[[], int | None] = lambda: None, *, colour: bool = False) -> None:
+        """`columns`: the width of the terminal; None where there is none."""
+        super().__init__()
+        self._columns = columns
+        self._colour = colour
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, with the traceback if there is one."""
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
-        fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
-        line = f"{clock} {record.levelname} {record.getMessage()} {fields}".rstrip()
+        more = getattr(record, "more", None)
+        line = self._message(record, clock) if more is None else self._turn(record, clock, more)
         return redacted_line(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
+
+    def _turn(self, record: logging.LogRecord, clock: str, more: Mapping[str, Any]) -> str:
+        end = TurnEnd(_fields(record), more)
+        return turn_line(end, clock, columns=self._columns(), colour=self._colour)
+
+    def _message(self, record: logging.LogRecord, clock: str) -> str:
+        words = getattr(record, "words", None)
+        if words is None:
+            fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
+            words = f"{record.getMessage()} {fields}".rstrip()
+        head = f"{clock}  {record.levelname}  "
+        columns = self._columns()
+        if columns is not None and not record.exc_info:
+            width = max(columns - len(head), _NARROWEST)
+            words = f"\n{' ' * len(head)}".join(textwrap.wrap(words, width, break_on_hyphens=False)) or words
+        level = painted(record.levelname, *_LEVELS.get(record.levelname, ()), colour=self._colour)
+        return f"{painted(clock, 'dim', colour=self._colour)}  {level}  {words}"
 
 
 class JsonLines(logging.Formatter):

@@ -102,7 +102,8 @@ class _ServerLimits(Table):
     shutdown_grace: float = Field(default=6, ge=0, le=86_400, allow_inf_nan=False)
     """Seconds that running turns then have to finish."""
     log_format: Literal["auto", "text", "json"] = "auto"
-    """auto: text on a terminal, JSON elsewhere."""
+    """auto: text on a terminal, JSON elsewhere. text: one aligned line per turn, for people; json: every field, for
+    programs."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged. The line of a turn is info."""
     log_bodies: bool = False

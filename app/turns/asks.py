@@ -62,6 +62,7 @@ class Asks:
         assert self._request is not None  # noqa: S101 — our own misuse: no ask follows the answer
         self._route, self.turn = route, turn
         self._is_logged = False
+        self._log.explain("")
         self._log.asked(self._request, turn.ask, bounded(turn.warnings), route.entry.upstream_name)
 
     def retried(self, route: Route) -> None:
@@ -73,6 +74,7 @@ class Asks:
         """Called when an upstream that was asked has refused for good. The problem is then the one for the caller."""
         self._upstream_log.failed(asked_of(route), refused.cause, self._log.request_id)
         self._is_logged = True
+        self._log.explain(refused.cause.words if self._may_quote(refused.cause) else refused.cause.words.split(":")[0])
         refused.problem = self._for_caller(refused.problem, refused.cause, route)
         self._log.attempt_failed(route.entry.upstream_name, refused.problem)
 
@@ -84,6 +86,7 @@ class Asks:
     def none_asked(self) -> None:
         """Called when no upstream was asked, because the breakers of all are open."""
         self._is_logged = True
+        self._log.explain("not asked, because it failed again and again")
         self._log.note(left_alone=True)
 
     def accepted(self, route: Route) -> None:
@@ -100,6 +103,10 @@ class Asks:
             cause = of_problem(problem)
             kind: CauseKind = "broke_off" if self._request is None else cause.kind
             self._upstream_log.failed(asked_of(self._route), Cause(kind, cause.words), self._log.request_id)
+
+    def _may_quote(self, cause: Cause) -> bool:
+        """Whether the log may contain these words: of a refused request they may quote what the client wrote."""
+        return self._explains or cause.kind != "request"
 
     def _for_caller(self, problem: Problem, cause: Cause, route: Route) -> Problem:
         if not self._explains:

@@ -34,6 +34,8 @@ class TurnLog:
     def __init__(self, observers: Sequence[Observer] = (), **fields: Any) -> None:
         self._fields: dict[str, Any] = fields
         self._observers = Observers(observers, fields)
+        self._more: dict[str, Any] = {}
+        """What only the line for people has."""
         self._began = time.perf_counter()
         self._first: float | None = None
 
@@ -62,6 +64,10 @@ class TurnLog:
             self.note(warnings=warnings)
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
 
+    def explain(self, cause: str) -> None:
+        """Sets the cause of a failure in words, for the line that people read."""
+        self._more["cause"] = cause
+
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """Called when an upstream that was asked has refused."""
         self._observers.each(lambda observer: observer.attempt_failed(upstream, problem))
@@ -84,6 +90,7 @@ class TurnLog:
         """Records that the client gets this problem instead of an answer."""
         self._observers.each(lambda observer: observer.refused(problem))
         self.note(finish="refused", status=problem.shape.status, error=problem.code)
+        self._more["param"] = problem.param
 
     def failed(self) -> None:
         """Records that the turn failed by a fault of this server, whose details are in the server's own log."""
@@ -95,13 +102,15 @@ class TurnLog:
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
-        log.info("turn", extra={"fields": {name: value for name, value in self._fields.items() if name != "owner"}})
+        fields = {name: value for name, value in self._fields.items() if name != "owner"}
+        log.info("turn", extra={"fields": fields, "more": self._more})
         self._observers.ended(self._fields)
 
     def _note_end(self, response: Response | Ending) -> None:
         self.note(finish=response.status)
         if response.usage is not None:
             self.note(input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens)
+            self._more["cached_tokens"] = response.usage.input_tokens_details.cached_tokens
         if response.incomplete_details is not None:
             self.note(reason=response.incomplete_details.reason)
         if response.error is not None:

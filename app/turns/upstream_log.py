@@ -111,21 +111,24 @@ class UpstreamLog:
 
     def answered(self, asked: Asked) -> None:
         """Ends the outages of this upstream, with a line about those that were logged."""
+        running = [each for each in self._of(asked) if each.lasts and each.count]
+        if not running:
+            return
         now = self._clock()
-        for failures in self._of(asked):
-            if not failures.lasts or not failures.count:
-                continue
-            count, failures.count = failures.count, 0
-            if not failures.is_logged:
-                failures.unlogged += count
-                continue
-            failures.is_logged = False
-            failures.warned_at = now
-            seconds = now - failures.since
-            fields = {"upstream": asked.name, "address": asked.address, "kind": failures.cause.kind}
-            numbers = {"seconds": round(seconds, 1), "requests": count}
-            words = f"upstream {asked.title} answers again after {duration(seconds)}, {_requests(count)} failed"
-            _warn("upstream answers again", fields | numbers, words)
+        count, since, is_logged = 0, now, False
+        for failures in running:
+            if failures.is_logged:
+                count, since, is_logged = count + failures.count, min(since, failures.since), True
+                failures.warned_at = now
+            else:
+                failures.unlogged += failures.count
+            failures.count, failures.is_logged = 0, False
+        if not is_logged:
+            return
+        seconds = now - since
+        fields = {"upstream": asked.name, "address": asked.address, "seconds": round(seconds, 1), "requests": count}
+        words = f"upstream {asked.title} answers again after {duration(seconds)}, {_requests(count)} failed"
+        _warn("upstream answers again", fields, words)
 
     def _of(self, asked: Asked) -> list[_Failures]:
         if not self._failures:  # as nearly always

@@ -51,6 +51,11 @@ OUTAGE_CALLERS: Final = 2
 """The same for outages that a request can cause, on a server with several callers."""
 TRIAL: Final = 5.0
 """Seconds during which a turn that tries keeps its caller from another try."""
+_WORDS: Final[dict[State, str]] = {
+    "open": "failed too often, and is left alone for a while",
+    "half-open": "is asked once, to see whether it answers",
+    "closed": "is asked as usual again",
+}
 
 
 class _Recent(NamedTuple):
@@ -192,4 +197,4 @@ class Breaker:
             self._trials.clear()
             self._failed_trials.clear()
         fields = {"upstream": self._name, "breaker": state, "failures": self._outages.total()}
-        log.warning("upstream", extra={"fields": fields})
+        log.warning("upstream", extra={"fields": fields, "words": f"upstream {self._name} {_WORDS[state]}"})

@@ -22,13 +22,37 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("text")
-    assert printed(capsys)[9:] == 'INFO turn model=demo error="it broke" empty="" request_id=req_1\n'
+    assert printed(capsys)[10:] == 'INFO  turn model=demo error="it broke" empty="" request_id=req_1\n'
+
+
+def test_a_line_in_words_has_no_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("text")
+    logging.getLogger("am_proxy").warning("upstream fails", extra={"fields": {"kind": "key"}, "words": "it fails."})
+    assert capsys.readouterr().err[10:] == "WARNING  it fails.\n"
+
+
+def test_the_line_of_a_turn_is_aligned_in_a_file_too(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("text")
+    fields = {"request_id": "req_1", "model": "demo", "upstream": "there", "status": 502, "finish": "refused"}
+    logging.getLogger("am_proxy.turn").info("turn", extra={"fields": fields, "more": {"cause": "refused it"}})
+    assert capsys.readouterr().err[10:] == f"502   demo → there                 refused it{' ' * 60}req_1\n"
 
 
 def test_what_a_client_wrote_stays_within_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("text")
-    logging.getLogger("am_proxy.turn").info("turn", extra={"fields": {"model": "a\n12:00:00 INFO turn", "key": "b\r"}})
-    assert capsys.readouterr().err[9:] == 'INFO turn model="a\\n12:00:00 INFO turn" key="b\\r"\n'
+    fields = {"model": "a\n12:00:00  200\x1b[31m", "upstream": "b\r"}
+    logging.getLogger("am_proxy").info("turn", extra={"fields": fields})
+    logging.getLogger("am_proxy.turn").info("turn", extra={"fields": fields, "more": {}})
+    first, second = capsys.readouterr().err.splitlines()
+    assert first[10:] == 'INFO  turn model="a\\n12:00:00  200\\u001b[31m" upstream="b\\r"'
+    assert second[10:47] == "200   a 12:00:00 200?[31m → b         "[:37]
+
+
+def test_the_line_for_machines_has_nothing_that_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("json")
+    extra = {"fields": {"model": "demo"}, "more": {"cause": "x"}, "words": "y"}
+    logging.getLogger("am_proxy.turn").info("turn", extra=extra)
+    assert list(json.loads(capsys.readouterr().err)) == ["time", "level", "message", "model"]
 
 
 def test_a_line_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +90,7 @@ def test_a_line_that_takes_long_holds_up_no_other(
     other.join(10)
     go_on.set()
     thread.join()
-    assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["short", "long"]
+    assert [line.split()[-1] for line in capsys.readouterr().err.splitlines()] == ["short", "long"]
 
 
 @pytest.mark.parametrize(("terminal", "first"), [(True, "1"), (False, "{")])
@@ -75,6 +99,7 @@ def test_auto_looks_where_it_writes(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr("time.strftime", lambda *_: "12:00:00")
+    monkeypatch.setenv("NO_COLOR", "1")
     logs.configure("auto")
     assert printed(capsys)[0] == first
 

@@ -44,6 +44,7 @@ TABLE: Final = (
     Row("docs/how-it-works.md", ("text",), r"^AM Proxy: any", "shown"),
     # Made from transcripts by tests/docs/http_reference.py.
     Row("docs/http.md", ("text",), r"^response\.created", "shown"),
+    Row("docs/watching.md", ("text",), r"^18:46:41  200 ", "shown"),
     # `make conformance` runs these clients, each in an environment of its own.
     Row("docs/clients.md", ("python",), r"import ChatOpenAI|from pydantic_ai import", "compile"),
     Row("*", ("python",), "", "python"),
