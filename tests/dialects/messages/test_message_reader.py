@@ -1,0 +1,209 @@
+"""Each event of the Messages API, what it becomes, and that the blocks come back as they were."""
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.chat_requests import output, user
+from tests.support.messages_blocks import by_model, by_user, gave, words
+from tests.support.messages_requests import ASKING, HI, answered, asked, events_of, turn
+from tests.support.servers.anthropic import begins, block, ends, text, thinking, tool_use
+
+Json = dict[str, Any]
+
+SUMMARY: Final = "summary_text"
+
+
+def item_of(item: Json) -> Any:
+    """What matters of an output item."""
+    match item["type"]:
+        case "message":
+            return [part.get("text") or part.get("refusal") for part in item["content"]]
+        case "reasoning":
+            return ["".join(part["text"] for part in item["summary"]), "encrypted_content" in item]
+        case _:
+            return (item["name"], item["call_id"], item["arguments"])
+
+
+def closed(index: int, kind: str, **start: Any) -> list[Json]:
+    """A block that is complete when it begins."""
+    return block(index, kind, **start)
+
+
+TABLE: Final[dict[str, tuple[list[Json], list[Any]]]] = {
+    "text": ([*text(0, "Hi", " there")], [["Hi there"]]),
+    "text that comes with the beginning": ([*closed(0, "text", text="Hi")], [["Hi"]]),
+    "adjacent text": ([*text(0, "Hi"), *text(1, " there")], [["Hi there"]]),
+    "half characters": ([*text(0, "a\ud83d", "\ude00b")], [["a\U0001f600b"]]),
+    "empty text": ([*text(0, ""), *text(1, "Hi")], [["Hi"]]),
+    "a thought and text": ([*thinking(0, "hm"), *text(1, "Hi")], [["hm", True], ["Hi"]]),
+    "two thoughts": ([*thinking(0, "a"), *thinking(1, "b"), *text(2, "c")], [["a", True], ["b", True], ["c"]]),
+    "a thought without text": ([*thinking(0), *text(1, "Hi")], [["", True], ["Hi"]]),
+    "text around a hidden thought": (
+        [*text(0, "Hi"), *closed(1, "redacted_thinking", data="x"), *text(2, "there")],
+        [["Hi"], ["", True], ["there"]],
+    ),
+    "a call": ([*tool_use(0, "f", "t1", '{"a"', ": 1}")], [("f", "t1", '{"a": 1}')]),
+    "a call without arguments": ([*tool_use(0, "f", "t1")], [("f", "t1", "{}")]),
+    "a call that comes whole": (
+        [*closed(0, "tool_use", id="t1", name="f", input={"a": 1})],
+        [("f", "t1", '{"a":1}')],
+    ),
+    "a thought between calls": (
+        [*tool_use(0, "f", "t1", "{}"), *thinking(1, "hm"), *tool_use(2, "g", "t2", "{}")],
+        [("f", "t1", "{}"), ["hm", True], ("g", "t2", "{}")],
+    ),
+    "blocks of the future": ([*closed(0, "dream", of="sheep"), *text(1, "Hi")], [["Hi"]]),
+    "deltas of the future": (
+        [*block(0, "text", {"type": "text_delta", "text": "Hi"}, {"type": "mood_delta", "mood": 1}, text="")],
+        [["Hi"]],
+    ),
+    "a ping within": ([text(0, "Hi")[0], {"type": "ping"}, *text(0, "Hi")[1:]], [["Hi"]]),
+    "a delta of no block": ([{"type": "content_block_delta", "index": 7, "delta": {}}, *text(0, "Hi")], [["Hi"]]),
+    "no index": ([{**event, "index": None} for event in text(0, "Hi")], [["Hi"]]),
+}
+
+
+@pytest.mark.parametrize(("events", "items"), TABLE.values(), ids=TABLE)
+def test_blocks_become_items(events: list[Json], items: list[Any]) -> None:
+    response = answered([*begins(), *events, *ends()])
+    assert [item_of(item) for item in response["output"]] == items
+    assert response["status"] == "completed"
+
+
+REASONS: Final = {
+    "end_turn": ("completed", None),
+    "stop_sequence": ("completed", None),
+    "pause_turn": ("completed", None),
+    "of_the_future": ("completed", None),
+    "max_tokens": ("incomplete", "max_output_tokens"),
+    "model_context_window_exceeded": ("incomplete", "max_output_tokens"),
+    "refusal": ("incomplete", "content_filter"),
+}
+
+
+@pytest.mark.parametrize(("reason", "ending"), REASONS.items())
+def test_an_answer_ends_for_its_reason(reason: str, ending: tuple[str, str | None]) -> None:
+    response = answered([*begins(), *text(0, "Hi"), *ends(reason)])
+    details = response["incomplete_details"]
+    assert (response["status"], details and details["reason"]) == ending
+
+
+def test_a_refusal_is_explained() -> None:
+    delta = {"stop_reason": "refusal", "stop_details": {"type": "refusal", "explanation": "No poison."}}
+    response = answered([*begins(), {"type": "message_delta", "delta": delta}, {"type": "message_stop"}])
+    assert [item_of(item) for item in response["output"]] == [["No poison."]]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [*begins(), *text(0, "Hi")],
+        [*begins(), *text(0, "Hi"), {"type": "error", "error": {"type": "overloaded_error"}}],
+        [*begins(), *closed(0, "tool_use", id="t1", input={})],
+        [*begins(), "nonsense"],
+        [],
+    ],
+    ids=["cut", "an error within", "a call without a name", "no object", "nothing"],
+)
+def test_an_answer_that_breaks_fails(events: list[Any]) -> None:
+    assert answered(events)["status"] == "failed"
+
+
+def test_what_is_passed_over_is_said() -> None:
+    told = turn(ASKING)
+    events_of(told, [*begins(), *closed(0, "dream"), *text(1, "Hi"), {"type": "aside"}, *ends()])
+    assert [warning.details for warning in told.late_warnings] == [
+        "Parts of the answer that no client could be shown were left out: dream, aside."
+    ]
+    assert told.notes["parts_left_out"] == "dream, aside"
+
+
+USAGES: Final[list[tuple[Json, Json, tuple[int, int, int, int, int]]]] = [
+    # at the beginning, at the end -> input, cached, written to the cache, output, reasoning
+    ({"input_tokens": 5}, {"output_tokens": 7}, (5, 0, 0, 7, 0)),
+    (
+        {"input_tokens": 5, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 3},
+        {"output_tokens": 7, "output_tokens_details": {"thinking_tokens": 4}},
+        (28, 20, 3, 7, 4),
+    ),
+    (
+        {
+            "input_tokens": 5,
+            "cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4},
+        },
+        {"output_tokens": 7},
+        (12, 0, 7, 7, 0),
+    ),
+    ({"input_tokens": 5}, {"input_tokens": 9, "output_tokens": 7, "cache_read_input_tokens": None}, (9, 0, 0, 7, 0)),
+    ({"input_tokens": -1, "output_tokens": "many"}, {"input_tokens": 1e99, "output_tokens": 7}, (0, 0, 0, 7, 0)),
+]
+
+
+@pytest.mark.parametrize(("first", "last", "usage"), USAGES)
+def test_tokens_are_counted(first: Json, last: Json, usage: tuple[int, int, int, int, int]) -> None:
+    start: Json = {"type": "message_start", "message": {"usage": first}}
+    stop: Json = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": last}
+    told = answered([start, *text(0, "Hi"), stop])["usage"]
+    details = told["input_tokens_details"]
+    assert (
+        told["input_tokens"],
+        details["cached_tokens"],
+        details["cache_write_tokens"],
+        told["output_tokens"],
+        told["output_tokens_details"]["reasoning_tokens"],
+    ) == usage
+    assert told["total_tokens"] == told["input_tokens"] + told["output_tokens"]
+
+
+def test_without_usage_it_is_estimated() -> None:
+    silent = [
+        {"type": "message_start", "message": {}},
+        *text(0, "Hi"),
+        {"type": "message_delta", "delta": {"stop_reason": "x"}},
+    ]
+    assert answered(silent)["usage"]["estimated"] is True
+
+
+KINDS: Final = ("text", "thinking", "silent", "redacted_thinking", "tool_use")
+
+
+def sent(kind: str, index: int) -> tuple[list[Json], Json]:
+    """The events of a block, and the block as it must come back."""
+    signature = f"s{index}+/="
+    match kind:
+        case "text":
+            return text(index, f"t{index}", " \u2028"), words(f"t{index} \u2028")
+        case "thinking" | "silent":
+            thought = f" {index}\n" if kind == "thinking" else ""
+            whole = {"type": "thinking", "thinking": thought, "signature": signature}
+            return thinking(index, *thought, signature=signature), whole
+        case "redacted_thinking":
+            return closed(index, kind, data=signature), {"type": kind, "data": signature}
+        case _:
+            whole = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {"n": index}}
+            return tool_use(index, "f", f"toolu_{index}", f'{{"n": {index}}}'), whole
+
+
+@given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=12))
+def test_any_sequence_of_blocks_comes_back_as_it_was(kinds: list[str]) -> None:
+    """Only adjacent texts are joined. An answer of thoughts alone is left out: the API wants none of them back."""
+    kinds = [*kinds, "text"]
+    events, blocks = zip(*(sent(kind, index) for index, kind in enumerate(kinds)), strict=True)
+    response = answered([*begins(), *[event for each in events for event in each], *ends()])
+    calls = [held["id"] for held in blocks if held["type"] == "tool_use"]
+    items = [{key: value for key, value in item.items() if key not in {"id", "status"}} for item in response["output"]]
+    again = asked(
+        {"input": [HI, *items, *[output(call) for call in calls], user("Go")], "reasoning": {"effort": "low"}}
+    )
+    joined: list[Json] = []
+    for held in blocks:
+        if joined and joined[-1]["type"] == held["type"] == "text":
+            joined[-1] = words(joined[-1]["text"] + held["text"])
+        else:
+            joined.append(held)
+    results = [gave(call, words("done")) for call in calls]
+    assert again.body["messages"] == [by_user(words("Hi")), by_model(*joined), by_user(*results, words("Go"))]
+    assert again.warnings == []
