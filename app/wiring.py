@@ -90,9 +90,16 @@ def lists_of(settings: Settings) -> dict[str, ListedModels]:
         address = upstream.base_url
         if address is None and (key is not None or upstream.auth == "passthrough"):
             address = provider_of(upstream.provider).base_url
-        if address is not None:
+        if address is not None and upstream.via == "messages":
+            lists[name] = ListedModels(messages_address(address), key, key_header=upstream.key_header)
+        elif address is not None:
             lists[name] = ListedModels(address, key)
     return lists
+
+
+def messages_address(base_url: str) -> str:
+    """The address below which a server of the Messages API has its paths. It may be configured without its version."""
+    return f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
 
 
 def _shown_address(upstream: Upstream) -> str:
@@ -224,7 +231,7 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
             from .upstreams.http_messages import HttpMessages  # noqa: PLC0415 — as above
 
             return HttpMessages(
-                upstream.base_url or "",
+                messages_address(upstream.base_url or ""),
                 api_key=api_key,
                 key_header=upstream.key_header,
                 betas=upstream.betas,

@@ -141,7 +141,7 @@ async def _not_the_server(problem: Problem, probed: ProbedUpstream, found: Surve
         advice = f"Write https:// instead of http:// in {probed.address_setting}."
         return Step("error", "answers", f"port {port} of {parts.hostname} speaks https, not plain http", advice)
     tried = [path for via, path in PATHS.items() if via in found.lacks]
-    is_nowhere = {"chat", "responses"} <= found.lacks
+    is_nowhere = {"chat", "responses"} <= found.lacks and probed.upstream.via != "messages"
     if is_nowhere and not _is_page(reply) and reply.status not in KEY_REFUSED:
         reply = await _glance(f"{parts.scheme}://{parts.netloc}/", None)
     if _is_page(reply):

@@ -23,6 +23,7 @@ from .rows import Step, show
 _TITLES: Final[dict[Via, str]] = {
     "chat": "chat completions",
     "responses": "Responses",
+    "messages": "Messages API",
     "litellm": "through litellm",
 }
 _CUSTOM_TOOL: Final = "answer"
@@ -94,7 +95,9 @@ async def _report(settings: Settings, name: str) -> Report:
         rows.append(_row("address", f"did you mean {upstream.base_url}? That one answers, and is used"))
     if upstream.via == "litellm":
         await asyncio.to_thread(load)  # loading takes seconds, which must not count as the server's
-    tried = [via for via in PREFERRED if via != "litellm" or upstream.via == "litellm"]
+    tried: list[Via] = [via for via in PREFERRED if via != "litellm" or upstream.via == "litellm"]
+    if upstream.via == "messages":  # the key may be meant for no other header
+        tried = ["messages"]
     answers = {via: await _answer(via, probed) for via in tried}
     configured = answers[upstream.via]
     rows += [_row("reachable", "yes"), _row("asked for", f"{probed.model[:100]} ({probed.why})")]
@@ -145,7 +148,7 @@ async def _without_answer(via: Via, problem: Problem, probed: ProbedUpstream) ->
 
 
 def _suits(answers: dict[Via, ProbeAnswer]) -> str:
-    working = [via for via in PREFERRED if via in answers and answers[via].state == "works"]
+    working = [via for via in (*PREFERRED, "messages") if via in answers and answers[via].state == "works"]
     right = [via for via in working if not answers[via].faults]
     if {"chat", "responses"} <= {*right}:
         return 'via = "chat"; or via = "responses", for tools that it runs itself'

@@ -115,7 +115,8 @@ def _server(settings: Settings, probed: ProbedUpstream, given: str | None) -> It
         if upstream.base_url != given:
             message = f"no API is at {given}; did you mean {upstream.base_url}? That one answers, and is used"
             yield Step("warning", "address", message, but="is at another address")
-        has = " and ".join(path for via, path in PATHS.items() if via not in found.lacks)
+        asked_for = [via for via in PATHS if (via == "messages") == (upstream.via == "messages")]
+        has = " and ".join(PATHS[via] for via in asked_for if via not in found.lacks)
         if not found.problem:
             yield Step("ok", "server", f"{title_of(found.server)}, with {has}" if found.server else f"has {has}")
         if found.models:

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 WITHIN: Final = 2
 """Seconds that looking at the server may take."""
-PATHS: Final[Mapping[Via, str]] = {"chat": "/chat/completions", "responses": "/responses"}
+PATHS: Final[Mapping[Via, str]] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/v1/messages"}
 """The path of each way to ask a server directly."""
-_NAMES: Final[Mapping[Via, str]] = {"chat": "chat completions", "responses": "the Responses API"}
+_NAMES: Final[Mapping[Via, str]] = {
+    "chat": "chat completions",
+    "responses": "the Responses API",
+    "messages": "the Messages API",
+}
 
 
 class Remark(NamedTuple):

@@ -10,16 +10,18 @@ from typing import Any, Final, NamedTuple
 
 from ..dialects.chat.chat_options import ChatOptions
 from ..dialects.chat.turn import ChatTurn
+from ..dialects.messages.messages_options import MessagesOptions
+from ..dialects.messages.messages_turn import MessagesTurn
 from ..options import Via
 from ..parsing.request_body import parse_object
 from ..protocol.problems import Problem
 from ..protocol.response import Identity
 from ..settings import GIVEN, Model, Settings, Upstream
 from ..upstreams.port import UpstreamBroke, UpstreamRefused
-from ..upstreams.survey import Survey, survey
-from ..wiring import upstream_of
+from ..upstreams.survey import Survey, list_models, server_at, survey
+from ..wiring import messages_address, upstream_of
 from .given_upstream import completed
-from .probe_answers import ProbeAnswer, read_chunks, read_events
+from .probe_answers import ProbeAnswer, read_chunks, read_events, read_messages
 
 Json = dict[str, Any]
 
@@ -70,13 +72,25 @@ def probed_upstream(settings: Settings, name: str) -> ProbedUpstream:
 async def looked_at(settings: Settings, probed: ProbedUpstream) -> ProbedUpstream:
     """The same with what is behind its address, and the model to ask for."""
     found = None
-    if probed.upstream.base_url is not None:
+    if probed.upstream.base_url is not None and probed.upstream.via == "messages":
+        found = await _messages_server(probed.upstream)
+    elif probed.upstream.base_url is not None:
         key = probed.upstream.api_key
         found = await survey(probed.upstream.base_url, None if key is None else key.reveal(), within=SURVEY_WITHIN)
         if probed.flag and settings.given_by:
             probed = probed._replace(upstream=completed(settings, found).upstreams[GIVEN])
     model, why = model_for(settings, probed.name, found)
     return probed._replace(found=found, model=model, why=why)
+
+
+async def _messages_server(upstream: Upstream) -> Survey:
+    """What a server of the Messages API lists. Its other paths are not looked for: they may want another header."""
+    address, key = messages_address(upstream.base_url or ""), upstream.api_key
+    models = await list_models(
+        address, None if key is None else key.reveal(), within=SURVEY_WITHIN, key_header=upstream.key_header
+    )
+    others: frozenset[Via] = frozenset({"chat", "responses"})
+    return Survey(upstream.base_url or "", server_at(address), models, "messages", "", others)
 
 
 def model_for(settings: Settings, name: str, found: Survey | None) -> tuple[str, str]:
@@ -105,11 +119,7 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
         upstream = upstream.model_copy(update={"via": via, "provider": None})
     body: Json = {"model": model, "stream": True, "store": False, **question}
     if via != "responses":
-        identity = Identity("resp_probe", 0)
-        turn = ChatTurn(
-            parse_object(body), model=model, options=ChatOptions(), identity=identity, new_id=str, now=lambda: 0
-        )
-        body = turn.ask
+        body = _body(via, body, model)
     opened = upstream_of(upstream)
     began = time.perf_counter()
     times: list[float] = []
@@ -129,4 +139,13 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json) -> Probe
     whole = time.perf_counter() - began
     if problem is not None:
         return ProbeAnswer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
-    return (read_events if via == "responses" else read_chunks)(payloads, times)._replace(whole=whole)
+    read = {"responses": read_events, "messages": read_messages}.get(via, read_chunks)
+    return read(payloads, times)._replace(whole=whole)
+
+
+def _body(via: Via, request: Json, model: str) -> Json:
+    """The body for this request in the dialect of this `via`."""
+    facts: dict[str, Any] = {"model": model, "identity": Identity("resp_probe", 0), "new_id": str, "now": lambda: 0}
+    if via == "messages":
+        return MessagesTurn(parse_object(request), options=MessagesOptions(), **facts).ask
+    return ChatTurn(parse_object(request), options=ChatOptions(), **facts).ask

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from ..dialects.chat.decode import STOPPED, ChunkReader
-from ..emitter.deltas import CallOpened, Stopped, TextDelta, UsageReported
+from ..dialects.messages.message_reader import MessageReader
+from ..emitter.deltas import CallArguments, CallOpened, ReasoningDelta, Stopped, TextDelta, UsageReported
 from ..protocol.problems import Problem
 
 Json = dict[str, Any]
@@ -76,6 +77,31 @@ def read_chunks(chunks: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
         spent=usages[-1].get("completion_tokens") if usages else None,
         text="".join(delta.text for delta in deltas if isinstance(delta, TextDelta)),
         cut=STOPPED.get(str(finish).lower()) == Stopped("length"),
+        calls=frozenset(("function_call", delta.name) for delta in deltas if isinstance(delta, CallOpened)),
+    )
+
+
+def read_messages(events: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
+    """Reads an answer of the Messages API."""
+    reader = MessageReader()
+    read = [(when, reader.read(event)) for when, event in zip(times, events, strict=True)]
+    deltas = [delta for _, each in read for delta in each] + reader.rest()
+    shown = (TextDelta, ReasoningDelta, CallOpened, CallArguments)
+    content = [when for when, each in read if any(isinstance(delta, shown) for delta in each)]
+    stops = [delta for delta in deltas if isinstance(delta, Stopped)]
+    usages = [delta.usage for delta in deltas if isinstance(delta, UsageReported)]
+    if not stops:
+        return ProbeAnswer("unclear", "no: it never says why it ends (stop_reason), so every answer counts as cut off")
+    usage = "with usage" if usages else "without usage, which is then estimated"
+    return ProbeAnswer(
+        "works",
+        f"yes: {len(events)} events, {usage}",
+        first=content[0] if content else 0,
+        pieces=len(content),
+        counted=bool(usages),
+        spent=usages[-1].output_tokens if usages else None,
+        text="".join(delta.text for delta in deltas if isinstance(delta, TextDelta)),
+        cut=stops[-1] == Stopped("length"),
         calls=frozenset(("function_call", delta.name) for delta in deltas if isinstance(delta, CallOpened)),
     )
 

@@ -15,12 +15,10 @@ from .faults import ReportedError, invalid_answer, problem_in_stream
 from .http_server import CONNECT, TROUBLE, HttpServer
 from .message_events import MessageEvents, NotMessageEventsError
 from .port import KEEP, Counted, Keep, UpstreamBroke
+from .short_question import VERSION_HEADERS
 
 Json = dict[str, Any]
 
-VERSION: Final = "2023-06-01"
-"""The only version of this API."""
-V1: Final = "/v1"
 BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 """The beta feature of `thinking.block_binding`."""
 OTHERS: Final = Capabilities(audio=False, structured_output=(), strict_tools=False, verbosity=False)
@@ -30,7 +28,7 @@ _COUNTED: Final = ("model", "messages", "system", "tools", "tool_choice", "think
 
 
 class HttpMessages:
-    """A server at `base_url` with the Messages API. The key goes nowhere but to it."""
+    """A server at `base_url`, which ends with the version, with the Messages API. The key goes nowhere but to it."""
 
     def __init__(  # noqa: PLR0913 — each is a setting of the upstream
         self,
@@ -45,9 +43,9 @@ class HttpMessages:
     ) -> None:
         server_at = partial(
             HttpServer, api_key=api_key, key_header=key_header, timeout=timeout, connect=connect, keep=keep,
-            headers={"anthropic-version": VERSION},
+            headers=VERSION_HEADERS,
         )  # fmt: skip
-        url = f"{base_url.rstrip('/').removesuffix(V1)}{V1}/messages"
+        url = f"{base_url.rstrip('/')}/messages"
         self._betas = tuple(betas)
         self._server = server_at(url)
         self._counter = CountingAddress(server_at(f"{url}/count_tokens"), "input_tokens")

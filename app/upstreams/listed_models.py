@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
+from ..options import KeyHeader
 from .model_list import ListedModel
 
 WITHIN: Final = 1.5
@@ -30,8 +31,16 @@ class _Answer(NamedTuple):
 class ListedModels:
     """The lists of one server. A server that cannot say what it has lists no models: that is no error."""
 
-    def __init__(self, base_url: str, api_key: str | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None,
+        *,
+        key_header: KeyHeader = "authorization",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._base_url = base_url
+        self._key_header = key_header
         self._api_key = api_key
         self._clock = clock
         self._answers: OrderedDict[str, asyncio.Task[_Answer]] = OrderedDict()
@@ -73,7 +82,7 @@ class ListedModels:
     async def _answer(self, key: str | None) -> _Answer:
         from .survey import list_models  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
 
-        models = await list_models(self._base_url, key, within=WITHIN)
+        models = await list_models(self._base_url, key, within=WITHIN, key_header=self._key_header)
         return _Answer(models, self._clock() + (FRESH if models else EMPTY))
 
 

@@ -6,10 +6,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from ..options import KeyHeader
 from .http_server import NOT_THERE, TROUBLE, HttpRefusedError, HttpServer
 
 LONGEST_REPLY: Final = 2 * 1024 * 1024
 """Bytes of an answer that are read. A longer one counts as none."""
+VERSION_HEADERS: Final = {"anthropic-version": "2023-06-01"}
+"""The version of the Messages API, which its servers want with each request, and others ignore."""
 _LONGEST_URL: Final = 200
 _PATIENCE: Final = 60
 """Seconds for which a server may send nothing, if the caller waits for so long."""
@@ -39,11 +42,13 @@ class Reply(NamedTuple):
         return self.status not in _NOT_THERE and not unknown
 
 
-async def reply_of(url: str, api_key: str | None, body: bytes | None = None) -> Reply:
+async def reply_of(
+    url: str, api_key: str | None, body: bytes | None = None, *, key_header: KeyHeader = "authorization"
+) -> Reply:
     """The answer to a GET, or to a POST of this body. It never raises."""
     server = None
     try:
-        server = HttpServer(url, api_key=api_key, timeout=_PATIENCE)
+        server = HttpServer(url, api_key=api_key, timeout=_PATIENCE, key_header=key_header, headers=VERSION_HEADERS)
         answer = await server.ask(body)
         received = bytearray()
         try:

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ..options import Via
+from ..options import KeyHeader, Via
 from ..providers.lookup import PROVIDERS, provider_of
 from ..providers.provider import Provider
 from .model_list import (
@@ -90,11 +90,15 @@ class Survey(NamedTuple):
         return name if name and provider_of(name).speaks_chat else None
 
 
-async def list_models(base_url: str, api_key: str | None, *, within: float) -> tuple[ListedModel, ...]:
+async def list_models(
+    base_url: str, api_key: str | None, *, within: float, key_header: KeyHeader = "authorization"
+) -> tuple[ListedModel, ...]:
     """The models for chat that `GET /models` lists: one request. Empty on any failure, and if there is no such list."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within):
-            return models_of(model_entries((await reply_of(f"{base_url}/models", api_key)).body) or ())
+            return models_of(
+                model_entries((await reply_of(f"{base_url}/models", api_key, key_header=key_header)).body) or ()
+            )
     return ()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.upstreams.http_messages import BINDING_BETA, HttpMessages
 from app.upstreams.port import Counted, UpstreamRefused
-from tests.support.servers import AnthropicUpstream, Cut, Script, Status
+from tests.support.servers import AnthropicUpstream, Ask, Cut, Script, Status
 from tests.support.servers.anthropic import begins, ends, text
 from tests.support.upstream_asks import KEY, answers
 
@@ -23,6 +23,17 @@ ASK: Final[Json] = {
 }
 HI: Final = [*begins(), *text(0, "Hi"), *ends()]
 OVERLOADED: Final = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+
+COUNTED: Final = {"model", "messages", "system", "tools", "tool_choice", "thinking"}
+
+
+class CountingUpstream(AnthropicUpstream):
+    """The same server at the address at which it counts: there it wants nothing that is about the answer."""
+
+    def faults(self, ask: Ask) -> list[str]:
+        """Say what it would refuse."""
+        return [f"unknown parameter {key}" for key in ask.body if key not in COUNTED]
 
 
 @asynccontextmanager
@@ -146,9 +157,7 @@ async def test_an_answer_that_is_cut_ends_without_its_end() -> None:
 
 async def test_tokens_are_counted_by_the_server() -> None:
     ask = {**ASK, "system": [{"type": "text", "text": "A."}], "temperature": 0, "metadata": {"user_id": "u"}}
-    with AnthropicUpstream([Status(200, {"input_tokens": 42})], [Status(404, {})]) as upstream:
-        upstream.may_violate = True  # it expects to be asked for an answer
-        upstream.faults = lambda _: []  # type: ignore[method-assign]
+    with CountingUpstream([Status(200, {"input_tokens": 42})], [Status(404, {})]) as upstream:
         async with direct(upstream) as client:
             counted = [await client.count(ask) for _ in range(3)]
         [first, second] = upstream.asks

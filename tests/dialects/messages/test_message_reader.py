@@ -183,8 +183,8 @@ def sent(kind: str, index: int) -> tuple[list[Json], Json]:
         case "redacted_thinking":
             return closed(index, kind, data=signature), {"type": kind, "data": signature}
         case _:
-            whole = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {"n": index}}
-            return tool_use(index, "f", f"toolu_{index}", f'{{"n": {index}}}'), whole
+            call = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {"n": index}}
+            return tool_use(index, "f", f"toolu_{index}", f'{{"n": {index}}}'), call
 
 
 @given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=12))
