@@ -103,6 +103,7 @@ def terminal(
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     env = surroundings({"TERM": "xterm-256color"} | dict(environ or {}))
+    env.pop("COLUMNS", None)  # it would be believed more than the terminal
     with subprocess.Popen(
         [sys.executable, "-c", _OWNER, *command], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
     ) as process:
