@@ -160,6 +160,7 @@ def test_a_given_via_is_kept_with_a_warning_where_it_does_not_suit(tmp_path: Pat
         assert upstream.paths[-1] == "/v1/responses"
         assert served.said() == [
             ("warning", f"--upstream {upstream.url}: The server has no /responses. Use --via chat."),
+            ("warning", "upstream fails"),
         ]
 
 

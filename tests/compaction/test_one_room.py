@@ -7,6 +7,7 @@ OUTSIDE = {
     "app/catalogue.py": "begins a turn with a summary",
     "app/protocol/request/summaries.py": "the nouns",
     "app/transports/openapi.py": "the path",
+    "app/transports/wrong_paths.py": "the path",
     "app/turns/service.py": "the endpoint's request and answer",
     "app/turns/summary_first.py": "the two steps",
 }
