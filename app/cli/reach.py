@@ -62,6 +62,8 @@ def _is_address(host: str) -> bool:
 def _unresolved(host: str, error: Exception, setting: str) -> tuple[str, str]:
     if isinstance(error, TimeoutError) or (isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN):
         return f"no DNS server answers about {host}", "Is this machine online? Look at its DNS settings."
+    if host in _HOSTS:
+        return f"no DNS server here knows {host}", "Is this machine online? Look at its DNS settings."
     if near := did_you_mean(host, _HOSTS):
         return f"there is no host {host}{near}", f"Correct the name in {setting}."
     if host == "host.docker.internal":

@@ -186,6 +186,7 @@ def test_a_port_without_a_server_is_an_error(
     ("host", "printed", "advice"),
     [
         ("nowhere.invalid", "✗ there is no host nowhere.invalid", "Look at --upstream: is the name right"),
+        ("api.groq.com", "✗ no DNS server here knows api.groq.com", "Is this machine online?"),
         ("api.gorq.com", "✗ there is no host api.gorq.com (did you mean api.groq.com?)", "Correct the name"),
     ],
 )
