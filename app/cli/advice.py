@@ -107,9 +107,9 @@ def _not_there(problem: Problem, probed: ProbedUpstream, found: Survey) -> Step:
         return Step("error", "answers", message, f"It has {PATHS[found.via]}: use {via_there}.")
     if probed.model == DEFAULT_MODEL and not names:
         advice = f"Name a model in a [models] table; this server lists none at {found.base_url}/models."
-        return Step("error", "answers", f"it does not know the model {probed.model!r}", advice)
+        return Step("error", "answers", f'it does not know the model "{probed.model}"', advice)
     if names and probed.model not in names:
-        return Step("error", "answers", f"it has no model {probed.model[:_LONGEST]!r}", other_models(probed, found))
+        return Step("error", "answers", f'it has no model "{probed.model[:_LONGEST]}"', other_models(probed, found))
     return _plainly(problem, probed)
 
 

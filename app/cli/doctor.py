@@ -133,8 +133,8 @@ def _unlisted(settings: Settings, probed: ProbedUpstream, found: Survey) -> Iter
     unlisted = [(public, name) for public, name in names if name != probed.model and not _listed(name, found)]
     for public, name in unlisted[:_MOST_UNLISTED]:
         advice = other_models(probed._replace(model=name), found)
-        message = f"[models] {public[:60]}: the server lists no {name[:60]!r}"
-        yield Step("warning", "models", message, advice, but=f"may not have {name[:60]!r}")
+        message = f'[models] {public[:60]}: the server lists no "{name[:60]}"'
+        yield Step("warning", "models", message, advice, but=f'may not have "{name[:60]}"')
     if (more := len(unlisted) - _MOST_UNLISTED) > 0:
         yield Step("warning", "models", f"{more} more of [models] are not listed", but=f"may not have {more} others")
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
+from .excerpt_lines import printable
+
 _PREFIX = "am-"
 """Scanners for leaked keys, and our own log, recognize a key by it."""
 _BYTES = 32
@@ -16,9 +18,8 @@ def create(name: str, models: Sequence[str], *, token: Callable[[int], str] = se
     """Print a new key and its table for the configuration. Nothing is stored. Returns 2 for a bad name."""
     for word in (name, *models):
         if not word or word != word.strip() or not word.isprintable():
-            print(
-                f"am-proxy: {word!r} is not a name: it is empty, or has characters that cannot be seen", file=sys.stderr
-            )
+            message = f'"{printable(word)}" is not a name: it is empty, or has characters that cannot be seen'
+            print(f"am-proxy: {message}", file=sys.stderr)
             return 2
     key = f"{_PREFIX}{token(_BYTES)}"
     print(f"""\

@@ -104,7 +104,7 @@ class FoundModels:
                 raise MissingError(problem)
             listed = self.surveys.get(wildcard.upstream) if wildcard else None
             if wildcard is None or (listed is not None and listed.models):
-                raise MissingError(f"there is no model {wanted!r}{did_you_mean(wanted, names)}: {_some(names)}")
+                raise MissingError(f'there is no model "{wanted}"{did_you_mean(wanted, names)}: {_some(names)}')
             return ModelChoice(wanted, None)
         if fatal := self._problem(self.settings.models[wanted].upstream) or self._without_tools(agent, wanted):
             raise MissingError(fatal)

@@ -34,22 +34,22 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
         application = build_app(new, current.application.shared)
     except ConfigMistakesError as error:
         for mistake in error.mistakes:
-            log.error("the new configuration has errors, and the running configuration is kept: %s", mistake)  # noqa: TRY400 — as below
+            log.error("configuration not reloaded, keeping the old one: %s", mistake)  # noqa: TRY400 — as below
         return settings
     except TracingUnavailableError as error:
-        log.error("the new configuration cannot be used, and the running configuration is kept: %s", error)  # noqa: TRY400 — the message is enough
+        log.error("configuration not reloaded, keeping the old one: %s", error)  # noqa: TRY400 — the message is enough
         return settings
     except Exception:
-        log.exception("the new configuration cannot be used, and the running configuration is kept")
+        log.exception("configuration not reloaded, keeping the old one")
         return settings
     for remark in remarks:
         log.log(logging.WARNING if remark.is_warning else logging.INFO, remark.message)
     await current.swap(application)
     configure(new.server.log_format, new.server.log_level)
     if waiting := _waiting(settings.server, new.server):
-        log.warning("the configuration was reloaded; %s only after a restart", waiting)
+        log.warning("configuration reloaded; %s only after a restart", waiting)
     else:
-        log.info("the configuration was reloaded")
+        log.info("configuration reloaded")
     return new
 
 

@@ -64,6 +64,8 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
         ReloadingServer(application, settings, listener, read).run(sockets=[listener])
+    if settings.server.log_format != "json" and sys.stderr.isatty():
+        print("\rstopped", file=sys.stderr)  # over the ^C that the terminal shows
     return 0
 
 

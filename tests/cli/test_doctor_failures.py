@@ -74,12 +74,12 @@ base_url = "{url}"
     [
         (
             '"qwen3:8g".upstream = "near"',
-            "✗ it has no model 'qwen3:8g'",
+            '✗ it has no model "qwen3:8g"',
             "It lists qwen3:8b (did you mean qwen3:8b?): correct the name in [models], or run `ollama pull qwen3:8g`.",
         ),
         (
             'q = {upstream = "near", name = "llama9"}',
-            "✗ it has no model 'llama9'",
+            '✗ it has no model "llama9"',
             "It lists qwen3:8b: correct the name in [models], or run `ollama pull llama9`.",
         ),
     ],
@@ -107,9 +107,9 @@ def test_other_models_that_the_server_does_not_list_are_named(folder: Path, caps
         code = main(["doctor", "near"])
     found = examined(code, capsys.readouterr().out)
     assert found.code == 0
-    assert found.steps["models"] == "! [models] qwen3:80b: the server lists no 'qwen3:80b'"
+    assert found.steps["models"] == '! [models] qwen3:80b: the server lists no "qwen3:80b"'
     assert "did you mean qwen3:8b?" in found.advice["models"]
-    assert found.verdict == "works, but may not have 'qwen3:80b': needs attention"
+    assert found.verdict == 'works, but may not have "qwen3:80b": needs attention'
 
 
 @pytest.mark.parametrize("via", ["chat", "responses"])

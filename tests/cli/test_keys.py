@@ -43,5 +43,5 @@ def test_no_two_keys_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_name_with_invisible_characters_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main(["keys", "create", "--name", name]) == 2
     printed = capsys.readouterr()
-    assert "is not a name" in printed.err
+    assert '" is not a name' in printed.err
     assert printed.out == ""

@@ -61,7 +61,7 @@ async def test_a_model_is_chosen(
         (
             ollama(MODELS),
             "coder:7b",
-            "there is no model 'coder:7b' (did you mean coder:8b?): words:4b, small:1b, coder:8b, seer:30b",
+            'there is no model "coder:7b" (did you mean coder:8b?): words:4b, small:1b, coder:8b, seer:30b',
         ),
         (
             ollama(MODELS),

@@ -19,3 +19,4 @@ def test_serve_says_that_it_is_ready_and_ends_at_ctrl_c(columns: int, tmp_path: 
         assert re.match(r"AM Proxy \S+ is ready: http://127\.0\.0\.1:\d+/v1$", shown.lines[0])
         shown.type("\x03")
         assert shown.wait() == 0
+    assert shown.lines[-1] == "stopped"

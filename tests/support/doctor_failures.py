@@ -142,9 +142,9 @@ FAILURES: Final[dict[str, FailureCase]] = {
     "no list, and no such model": FailureCase(
         chats(),
         "answers",
-        "✗ it does not know the model 'default'",
+        '✗ it does not know the model "default"',
         "Name a model in a [models] table; this server lists none at",
-        "does not work: it does not know the model 'default'",
+        'does not work: it does not know the model "default"',
         [refusing(404, "no", code="model_not_found")],
     ),
     "quota": FailureCase(
