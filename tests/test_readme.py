@@ -81,8 +81,8 @@ def test_the_python_program_counts_sums_up_and_goes_on(server: Running, tmp_path
 
 def test_what_the_banner_offers_to_copy_works(server: Running, tmp_path: Path) -> None:
     lines = [line.strip() for line in server.banner.splitlines()]
-    curl = next(line for line in lines if line.startswith("curl "))
-    assert "completed" in shell(curl)
+    start = lines.index("Try it with curl:") + 1
+    assert "completed" in shell("\n".join(lines[start : lines.index("", start)]))
     snippet = lines[lines.index("or with an OpenAI SDK:") + 1 :]
     assert python("\n".join(snippet), tmp_path).startswith("I am demo, a scripted model")
 

@@ -27,7 +27,7 @@ def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour:
         ready = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
         return json.dumps(ready | {"keys": len(settings.keys), "config": settings.file})
     model = next(iter([*_configured(settings), *listed]), "YOUR-MODEL")
-    header = ' -H "Authorization: Bearer $AM_KEY"' if settings.keys else ""
+    header = '\n    -H "Authorization: Bearer $AM_KEY" \\' if settings.keys else ""
     key = "YOUR_KEY" if settings.keys else "none"
     body = json.dumps({"model": model, "input": "Hello!"})
     title = painted(f"AM Proxy {VERSION} is ready: {url}", "bold", "green", colour=colour)
@@ -38,11 +38,14 @@ def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour:
   config  {settings.file or "no file: defaults, environment and flags"}{_page(settings, url)}
 
 Try it with curl:
-  curl {url}/responses{header} -H "Content-Type: application/json" -d '{body}'
+  curl {url}/responses \\{header}
+    -H "Content-Type: application/json" \\
+    -d '{body}'
 
 or with an OpenAI SDK:
   from openai import OpenAI
-  print(OpenAI(base_url="{url}", api_key="{key}").responses.create(model="{model}", input="Hello!").output_text)
+  client = OpenAI(base_url="{url}", api_key="{key}")
+  print(client.responses.create(model="{model}", input="Hello!").output_text)
 """
 
 
@@ -73,7 +76,7 @@ def _models(settings: Settings, listed: Sequence[str]) -> str:
     if len(names) > _SHOWN_MODELS:
         text += f" and {len(names) - _SHOWN_MODELS} more"
     if settings.models.keys() == {"demo"} and settings.upstreams[settings.models["demo"].upstream].via == "demo":
-        text += " (embedded and scripted: no key, no network; --upstream URL serves a real one)"
+        text += " (scripted, without network; --upstream URL serves real ones)"
     if other := settings.models.get("*"):
         upstream = settings.upstreams[other.upstream]
         where = upstream.base_url or upstream.provider or other.upstream

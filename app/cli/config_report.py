@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import textwrap
 from typing import Final
 
 from ..observers.redaction import redacted_line
@@ -26,11 +27,14 @@ def verdict(settings: Settings) -> str:
 def print_mistakes(error: ConfigMistakesError) -> None:
     """Print every mistake with its line, and how many there are, on stderr."""
     colour = colour_wanted(sys.stderr)
-    columns = shutil.get_terminal_size((_ELSEWHERE, 24)).columns
+    columns = shutil.get_terminal_size((_ELSEWHERE, 24)).columns - 1
     for mistake in error.mistakes[:_MOST]:
-        words = filter(None, (mistake.path, mistake.message))
-        location = painted(printable(mistake.location), "bold", colour=colour)
-        print(f"{location}: {printable(redacted_line(': '.join(words)))}", file=sys.stderr)
+        location = printable(mistake.location)
+        text = f"{location}: {printable(redacted_line(': '.join(filter(None, (mistake.path, mistake.message)))))}"
+        if sys.stderr.isatty():
+            text = textwrap.fill(text, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        start = len(location) if text.startswith(location) else 0
+        print(painted(text[:start], "bold", colour=colour) + text[start:], file=sys.stderr)
         if mistake.excerpt is not None:
             print(*excerpt_lines(mistake.excerpt, columns, colour=colour), "", sep="\n", file=sys.stderr)
     if len(error.mistakes) > _MOST:

@@ -194,7 +194,7 @@ def _add_source_flags(parser: CommandParser) -> None:
     """The flags that say which configuration and which upstream. Their names are those of `settings.load`."""
     add = parser.add_argument
     add("--config", metavar="FILE", help=f"the configuration (default: {FILE}, here or in ~/.config/am-proxy)")
-    add("--upstream", metavar="URL", help="a chat-completions server that gets every model name")
+    add("--upstream", metavar="URL", help="address of the server that runs your models")
     add("--provider", metavar="NAME", help="a provider by its name, such as groq; its key is in its usual variable")
     add("--via", metavar="VIA", help="API to use: chat, responses, messages, litellm (default: what suits the server)")
     add("--upstream-key", metavar="KEY", help="its key: env:NAME or file:PATH hides it from `ps`")

@@ -16,18 +16,21 @@ from tests.support.surveyed_server import SurveyedServer, chats, listing
 
 DEMO = f"""\
 AM Proxy {VERSION} is ready: http://127.0.0.1:8080/v1
-  models  demo (embedded and scripted: no key, no network; --upstream URL serves a real one)
+  models  demo (scripted, without network; --upstream URL serves real ones)
   keys    none needed: only this machine can reach it
   config  no file: defaults, environment and flags
   look    http://127.0.0.1:8080/ shows answers event by event
 
 Try it with curl:
-  curl http://127.0.0.1:8080/v1/responses -H "Content-Type: application/json" -d '{{"model": "demo", "input": "Hello!"}}'
+  curl http://127.0.0.1:8080/v1/responses \\
+    -H "Content-Type: application/json" \\
+    -d '{{"model": "demo", "input": "Hello!"}}'
 
 or with an OpenAI SDK:
   from openai import OpenAI
-  print(OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="none").responses.create(model="demo", input="Hello!").output_text)
-"""  # noqa: E501 — a snippet to be copied has no line breaks
+  client = OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="none")
+  print(client.responses.create(model="demo", input="Hello!").output_text)
+"""
 
 
 def test_without_configuration_it_shows_the_demo_and_how_to_try_it() -> None:
@@ -45,7 +48,7 @@ def test_with_keys_the_examples_send_one_and_the_keys_go_by_name() -> None:
     printed = banner(Settings(keys=keys, file="proxy.toml"), 1)
     assert "  keys    needed: key0, key1, key2, key3, key4, key5, key6, key7 and others\n" in printed
     assert "  config  proxy.toml\n" in printed
-    assert '/responses -H "Authorization: Bearer $AM_KEY" -H "Content-Type' in printed
+    assert '/responses \\\n    -H "Authorization: Bearer $AM_KEY" \\\n    -H "Content-Type' in printed
     assert 'api_key="YOUR_KEY"' in printed
 
 
@@ -64,9 +67,9 @@ UPSTREAMS = {"x": Upstream(base_url="http://x.test/v1"), "y": Upstream(provider=
 )
 def test_the_models_are_named_and_the_first_is_the_example(models: dict[str, str], printed: str, example: str) -> None:
     entries = {name: Model(upstream=upstream) for name, upstream in models.items()}
-    lines = banner(Settings(upstreams=UPSTREAMS, models=entries), 1).splitlines()
-    assert lines[1] == f"  models  {printed}"
-    assert f'"model": "{example}"' in lines[7]
+    text = banner(Settings(upstreams=UPSTREAMS, models=entries), 1)
+    assert text.splitlines()[1] == f"  models  {printed}"
+    assert f'"model": "{example}"' in text
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_the_curl_command_of_the_banner_works_when_pasted(tmp_path: Path, config
             (tmp_path / "config.toml").write_text(tables)
         flags = [] if configuration == "file" else ["--upstream", address]
         with running(*flags, folder=tmp_path) as server:
-            [command] = re.findall(r"^  (curl .*)$", server.banner, re.MULTILINE)
+            [command] = re.findall(r"^  (curl .*?)\n\n", server.banner, re.MULTILINE | re.DOTALL)
             asked = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)  # noqa: S607 — the reader's shell
             assert server.stop() == 0
     if configuration == "down":

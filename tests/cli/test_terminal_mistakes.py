@@ -1,0 +1,150 @@
+"""What a person sees on a terminal of 80 and of 120 columns: help, mistakes, and the verdict."""
+
+from pathlib import Path
+
+import pytest
+
+from app.cli.parser import build_parser
+from tests.support.terminal import Terminal, am_proxy, terminal
+
+COLUMNS = (80, 120)
+COMMANDS = [name for name in build_parser().commands if name not in {"help", "version"}]
+BAD = """\
+[server]
+port = "8080"
+strict = "yes"
+allowed_hosts = ["first.example", "second.example", "third.example", "https://fourth.example", "fifth", "sixth", "last"]
+
+[[keys]]
+name = "alice"
+value = "env:ALICE_KEY"
+
+[upstreams.ollama]
+via = "chat"
+base_url = "localhost:11434"
+apikey = "sk-let-nobody-see-this"
+
+[models.gpt-4.1]
+upstream = "ollama"
+"""
+AT_80 = """\
+am-proxy.toml:2:8: server.port: must be a whole number, without quotes
+   2 | port = "8080"
+     |        ^^^^^^
+
+am-proxy.toml:3:10: server.strict: must be true or false
+   3 | strict = "yes"
+     |          ^^^^^
+
+am-proxy.toml:4:70: server.allowed_hosts[3]: must be a host name or address
+  without a port, or "*"
+   4 | …ond.example", "third.example", "https://fourth.example", "fifth", "six…
+     |                                 ^^^^^^^^^^^^^^^^^^^^^^^^
+
+am-proxy.toml:8:9: keys[0].value: the environment variable ALICE_KEY is not set
+   8 | value = "env:ALICE_KEY"
+     |         ^^^^^^^^^^^^^^^
+
+am-proxy.toml:12:12: upstreams.ollama.base_url: must be an address that starts
+  with http:// or https:// (did you mean http://localhost:11434/v1?)
+  12 | base_url = "localhost:11434"
+     |            ^^^^^^^^^^^^^^^^^
+
+am-proxy.toml:13:1: upstreams.ollama.apikey: is not a setting here (did you
+  mean api_key?)
+  13 | apikey = ***
+     | ^^^^^^
+
+am-proxy.toml:15:1: a name with a dot needs quotes: [models."gpt-4.1"]
+  15 | [models.gpt-4.1]
+     | ^^^^^^^^^^^^^^^^
+
+7 errors in am-proxy.toml"""
+GOOD = '[[keys]]\nname = "a"\nvalue = "b"\n[upstreams.u]\nvia = "demo"\n[models.m]\nupstream = "u"\n'
+
+
+def seen(shown: Terminal, columns: int, code: int) -> list[str]:
+    """The lines after the command has ended. None has been broken by the terminal."""
+    assert shown.wait() == code
+    assert [line for line in shown.lines if len(line) >= columns] == []
+    return shown.lines
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("words", [[], *([name, "--help"] for name in COMMANDS), ["keys", "create", "--help"]])
+def test_help_fits(words: list[str], columns: int, tmp_path: Path) -> None:
+    with terminal(am_proxy(*words), folder=tmp_path, columns=columns) as shown:
+        lines = seen(shown, columns, 0 if words else 2)
+    assert lines[0].startswith(" ".join(["usage: am-proxy", *words[:-1]]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "environ"),
+    [(80, {}), (120, {}), (80, {"NO_COLOR": "1"}), (120, {"NO_COLOR": "1"})],
+)
+def test_every_mistake_is_shown_in_its_line(columns: int, environ: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "am-proxy.toml").write_text(BAD)
+    with terminal(am_proxy("check"), folder=tmp_path, columns=columns, environ=environ) as shown:
+        lines = seen(shown, columns, 2)
+        colours = (shown.colours("^^^^^^"), shown.colours("   2"), shown.colours("7 errors"), shown.colours("must be"))
+    if columns == 80:
+        assert "\n".join(lines) == AT_80
+    else:
+        assert [line for line in lines if line and not line.startswith(" ")][2] == (
+            'am-proxy.toml:4:70: server.allowed_hosts[3]: must be a host name or address without a port, or "*"'
+        )
+        assert "third.example" in lines[9]
+        assert lines[10].index("^") == lines[9].index('"https:')
+    plain = {"default"}
+    assert colours == ((plain,) * 4 if environ else ({"red"}, {"blue"}, {"red"}, plain))
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize(
+    ("words", "file", "expected"),
+    [
+        (["serv"], "", ['error: unknown command "serv" (did you mean serve?)']),
+        (["serve", "--prot", "1"], "", ["error: unknown flag --prot (did you mean --port?)"]),
+        (["serve", "--port", "99999"], "", ["--port: must be at most 65535"]),
+        (["check"], "[server]\nstrict = 'yes'", ["am-proxy.toml:2:10: server.strict: must be true or false"]),
+        (
+            ["check"],
+            "[server]\nhost = 127.0.0.1",
+            [
+                'am-proxy.toml:2:8: text needs quotes: host = "127.0.0.1"',
+                "   2 | host = 127.0.0.1",
+                "     |        ^^^^^^^^^",
+                "",
+                "1 error in am-proxy.toml",
+            ],
+        ),
+        (["serve"], "server:\n  port: 1", ["am-proxy.toml:1:1: is YAML, and the configuration is TOML: see"]),
+        (["check", "--config", "gone.toml"], "", ["gone.toml: cannot be read: there is no such file"]),
+    ],
+)
+def test_a_mistake_of_a_newcomer(
+    words: list[str], file: str, expected: list[str], columns: int, tmp_path: Path
+) -> None:
+    (tmp_path / "am-proxy.toml").write_text(file)
+    with terminal(am_proxy(*words), folder=tmp_path, columns=columns) as shown:
+        lines = seen(shown, columns, 2)
+    assert lines[0].startswith(expected[0])
+    assert lines[1 : len(expected)] == expected[1:]
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize(("environ", "dim"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_the_verdict_is_the_last_line(columns: int, environ: dict[str, str], *, dim: bool, tmp_path: Path) -> None:
+    (tmp_path / "am-proxy.toml").write_text(GOOD)
+    with terminal(am_proxy("check"), folder=tmp_path, columns=columns, environ=environ) as shown:
+        lines = seen(shown, columns, 0)
+    assert lines[-1] == "am-proxy.toml is valid: 1 upstream, 1 model, 1 key"
+    assert (b"\x1b[" in shown.raw) is dim
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_the_banner_fits(columns: int, tmp_path: Path) -> None:
+    with terminal(am_proxy("serve", "--port", "0"), folder=tmp_path, columns=columns) as shown:
+        shown.wait_for("output_text")
+        shown.type("\x03")
+        assert seen(shown, columns, 0)[-1] == "stopped"
