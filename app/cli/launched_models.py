@@ -17,6 +17,7 @@ WITHIN: Final = 5
 ANY: Final = "*"
 _SHOWN: Final = 6
 _MOST_UNNAMED: Final = 30
+_MOST_UNNAMED_AT_PROVIDER: Final = 4
 _LONGER: Final = {
     "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH={tokens}",
     "llama.cpp": "start llama-server with --ctx-size {tokens}",
@@ -91,9 +92,9 @@ class FoundModels:
         return ModelChoice(suitable[0], self.settings.models[suitable[0]].context_window)
 
     def _most_unnamed(self, name: str) -> int:
-        """Of how many models the first may be chosen: at a provider, they have different prices."""
+        """Of how many models the first may be chosen: at a provider, they have very different prices."""
         found = self.surveys.get(self.settings.models[name].upstream)
-        return 1 if found and server_at(found.base_url) else _MOST_UNNAMED
+        return _MOST_UNNAMED_AT_PROVIDER if found and server_at(found.base_url) else _MOST_UNNAMED
 
     def _wanted(self, agent: Agent, wanted: str, names: list[str]) -> ModelChoice:
         """A model that the user named. A short context is the user's decision."""

@@ -204,17 +204,17 @@ async def test_a_provider_without_a_list_needs_the_name_of_a_model(tmp_path: Pat
         found.choose(CODEX, None)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-async def test_at_a_provider_no_model_is_chosen_for_its_place_in_a_list(
+@pytest.mark.parametrize("count", [4, 5])
+async def test_of_many_models_of_a_provider_none_is_chosen_for_its_place_in_a_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """They have different prices."""
+    """They have very different prices."""
     provider: Callable[[str], str] = lambda _: "openrouter"  # noqa: E731 — one line is enough
     monkeypatch.setattr("app.cli.launched_models.server_at", provider)
-    with SurveyedServer(chats(models=listing(*["dear", "cheap"][:count]))) as server:
+    with SurveyedServer(chats(models=listing(*"abcde"[:count]))) as server:
         found = await found_at(server, tmp_path)
-        if count == 1:
-            assert found.choose(CODEX, None).name == "dear"
+        if count == 4:
+            assert found.choose(CODEX, None).name == "a"
         else:
-            with pytest.raises(MissingError, match=r"^there are 2 models: choose one with --model: dear, cheap$"):
+            with pytest.raises(MissingError, match=r"^there are 5 models: choose one with --model: a, b, c, d, e$"):
                 found.choose(CODEX, None)

@@ -66,4 +66,4 @@ class Agent:
     menu_since: tuple[int, ...] = ()
     """The first version whose menu shows the models of this server."""
     least_context: int = 32_000
-    """Tokens of context that it needs: its instructions and tools alone take about 15,000."""
+    """Tokens of context that it needs: its instructions and tools alone take more than 10,000."""
