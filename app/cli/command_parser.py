@@ -15,6 +15,7 @@ _ANOTHER_WORD: Final = {
     **dict.fromkeys(("test", "probe", "diagnose", "status"), "doctor"),
     **dict.fromkeys(("setup", "configure", "new"), "init"),
     **dict.fromkeys(("key", "token", "tokens"), "keys"),
+    **dict.fromkeys(("codex", "opencode", "agent", "agents"), "launch"),
     "completions": "completion",
 }
 """What other programs call these commands."""

@@ -52,6 +52,9 @@ class Launch:
             found, reported = asyncio.run(self._look(settings, program, running))
             self._check_version(reported)
             choice = found.choose(self._agent, self._flags["model"])
+            if running is None:
+                named = self._flags["model"] is not None
+                found, choice = asyncio.run(found.loaded(self._agent, choice, named=named, say=self._say))
             for remark in [*(each.message for each in found.remarks if each.is_warning), choice.warning]:
                 if remark:
                     self._say(remark, "yellow")

@@ -1,19 +1,22 @@
 """What `am-proxy launch` can serve: asks the servers of the configuration for their models, and chooses one."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from ..options import Can
 from ..providers.lookup import provider_of
 from ..settings import GIVEN, Model, Settings, did_you_mean
+from ..upstreams.ollama_context import loaded_window
 from ..upstreams.survey import ListedModel, Survey, list_models, server_at, suits, survey
 from .agents import Agent
 from .given_upstream import Remark, completed, remarks_about
 
 WITHIN: Final = 5
 """Seconds that looking at a server may take."""
+_LOADED_WITHIN: Final = 60
+"""Seconds that loading a model may take."""
 ANY: Final = "*"
 _SHOWN: Final = 6
 _MOST_UNNAMED: Final = 30
@@ -90,6 +93,33 @@ class FoundModels:
         if suitable[0] in self.listed and len(suitable) > self._most_unnamed(suitable[0]):
             raise MissingError(f"there are {len(suitable)} models: choose one with --model: {_some(suitable)}")
         return ModelChoice(suitable[0], self.settings.models[suitable[0]].context_window)
+
+    async def loaded(
+        self, agent: Agent, choice: ModelChoice, *, named: bool, say: Callable[[str], None]
+    ) -> tuple["FoundModels", ModelChoice]:
+        """Load the chosen model if its server is an Ollama, which only then says how much context the model gets.
+
+        Raises `MissingError` if that is too little, unless the user named the model.
+        """
+        model = self.settings.models.get(choice.name)
+        found = self.surveys.get(model.upstream) if model else None
+        if model is None or found is None or found.server != "ollama":
+            return self, choice
+        key = self.settings.upstreams[model.upstream].api_key
+        name = model.names.get(model.upstream, model.name) or choice.name
+        waiting = asyncio.get_running_loop().call_later(1, say, f"Ollama loads {name} …")
+        secret = None if key is None else key.reveal()
+        window = await loaded_window(found.base_url, secret, name, within=_LOADED_WITHIN)
+        waiting.cancel()
+        if window is None:
+            return self, choice
+        window = min(window, model.context_window or window)
+        models = {**self.settings.models, choice.name: model.model_copy(update={"context_window": window})}
+        known = replace(self, settings=replace(self.settings, models=models))
+        short = known._short_context(agent, choice.name)  # noqa: SLF001 — of the same class
+        if short and not named:
+            raise MissingError(f"{short}; --model {choice.name} tries it all the same.")
+        return known, ModelChoice(choice.name, window, short and f"{short}.")
 
     def _most_unnamed(self, name: str) -> int:
         """Of how many models the first may be chosen: at a provider, they have very different prices."""

@@ -186,7 +186,7 @@ class _Visit:
     async def _find_facts(self, entries: Sequence[Json]) -> None:
         owners = {str(entry.get("owned_by")) for entry in entries}
         self._server = self._server or next((_OWNERS[owner] for owner in owners if owner in _OWNERS), "")
-        root = _AT_THE_END.sub("", self._listed_at)
+        root = root_of(self._listed_at)
         match self._server:
             case "llama.cpp" if len(self._models) == 1:  # with several it starts one when it is asked for it
                 props = (await self._ask(f"{root}/props")).body
@@ -241,9 +241,14 @@ def _known(base_url: str) -> Provider | None:
         return None
 
 
+def root_of(base_url: str) -> str:
+    """The address of a server that has several APIs, without the path of one of them."""
+    return _AT_THE_END.sub("", base_url)
+
+
 def candidates(base_url: str) -> list[str]:
     """The addresses that may be meant: the given one first."""
     found = [base_url]
     if not _VERSIONED.search(base_url):
-        found.append(f"{_AT_THE_END.sub('', base_url)}/v1")
+        found.append(f"{root_of(base_url)}/v1")
     return found

@@ -78,6 +78,7 @@ def test_only_what_a_command_uses_is_in_its_help(capsys: pytest.CaptureFixture[s
         ("serv", 'unknown command "serv" (did you mean serve?)', "COMMAND [FLAGS]"),
         ("start --port 1", 'unknown command "start" (did you mean serve?)', "COMMAND [FLAGS]"),
         ("sing", 'unknown command "sing"', "COMMAND [FLAGS]"),
+        ("codex --model x", 'unknown command "codex" (did you mean launch?)', "COMMAND [FLAGS]"),
         ("help serv", 'unknown command "serv" (did you mean serve?)', "COMMAND [FLAGS]"),
         ("help keys create it", 'unexpected argument "it"', "keys create [--name NAME] [--models PATTERN ...]"),
         (

@@ -18,6 +18,7 @@ from tests.support.surveyed_server import (
     listing,
     llama_cpp,
     lm_studio,
+    loading,
     ollama,
     shown,
     vllm,
@@ -152,6 +153,42 @@ async def test_a_short_context_is_the_decision_of_who_names_the_model(tmp_path: 
         "the context of small:1b is 8,192 tokens, and Codex needs about 32,000: "
         "start Ollama with OLLAMA_CONTEXT_LENGTH=32768.",
     )
+
+
+@pytest.mark.parametrize(
+    ("window", "known"),
+    [(65_536, 40_960), (32_768, 32_768), (4096, 4096)],
+    ids=["more than the model can have", "enough", "too little"],
+)
+async def test_an_ollama_says_how_much_context_a_model_gets_when_it_is_loaded(
+    tmp_path: Path, window: int, known: int
+) -> None:
+    short = (
+        "the context of coder:8b is 4,096 tokens, and Codex needs about 32,000: "
+        "start Ollama with OLLAMA_CONTEXT_LENGTH=32768"
+    )
+    with SurveyedServer(loading(ollama(MODELS), window)) as server:
+        found = await found_at(server, tmp_path)
+        chosen = found.choose(CODEX, None)
+        assert chosen == ModelChoice("coder:8b", 40_960)
+        named, choice = await found.loaded(CODEX, chosen, named=True, say=print)
+        assert choice == ModelChoice("coder:8b", known, f"{short}." if window == 4096 else "")
+        assert named.settings.models["coder:8b"].context_window == known
+        if window == 4096:
+            with pytest.raises(MissingError) as caught:
+                await found.loaded(CODEX, chosen, named=False, say=print)
+            assert str(caught.value) == f"{short}; --model coder:8b tries it all the same."
+        else:
+            assert (await found.loaded(CODEX, chosen, named=False, say=print))[1].context_window == known
+    assert [ask.body["model"] for ask in server.asks if ask.path == "/api/generate"] == ["coder:8b"] * 2
+
+
+async def test_another_server_is_not_asked_to_load_anything(tmp_path: Path) -> None:
+    with SurveyedServer(vllm("qwen", 131_072)) as server:
+        found = await found_at(server, tmp_path)
+        choice = found.choose(CODEX, None)
+        assert await found.loaded(CODEX, choice, named=False, say=print) == (found, choice)
+    assert "/api/generate" not in server.paths
 
 
 async def test_what_servers_say_about_models_completes_the_configuration(tmp_path: Path) -> None:

@@ -78,6 +78,18 @@ def ollama(shown: Mapping[str, Json], *, loaded: Mapping[str, int] = {}, respons
     }
 
 
+def loading(pages: Mapping[str, Page], window: int) -> dict[str, Page]:
+    """The same Ollama, which gives so much context to each model that it loads."""
+    loaded: list[Json] = []
+
+    def load(ask: Ask) -> Status:
+        name = ask.body["model"]
+        loaded.append({"name": name, "model": name, "context_length": window})
+        return Status(200, {"model": name, "response": "", "done": True, "done_reason": "load"})
+
+    return {**pages, "/api/generate": load, "/api/ps": lambda _: Status(200, {"models": loaded})}
+
+
 def shown(architecture: str, window: int, *capabilities: str, parameters: str = "") -> Json:
     """What Ollama's `/api/show` says of a model."""
     return {
