@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -11,15 +12,18 @@ from app.protocol.problems import Problem
 from app.upstreams.causes import Cause, explained, of_connection, of_problem, shown_address
 from app.upstreams.error_keys import without_keys
 from app.upstreams.faults import BROKE_OFF, NOT_HTTP, UNREACHABLE
-from app.upstreams.port import UpstreamRefused
+from app.upstreams.http_messages import HttpMessages
+from app.upstreams.port import UpstreamPort, UpstreamRefused
 from tests.support.script import breaks
-from tests.support.servers import Hang, Status, Step
+from tests.support.servers import AnthropicUpstream, Hang, ScriptedUpstream, Status, Step
 from tests.support.upstream_asks import KEY
 from tests.support.upstream_lanes import client, server
 from tests.support.upstream_refusals import error
 
+Json = dict[str, Any]
+
 pytestmark = pytest.mark.xdist_group("litellm")
-LANES = ["chat", "responses", "as is"]
+LANES = ["chat", "responses", "messages", "as is"]
 ADDRESS = "https://user:hunter2@10.0.0.7:8000/v1?key=AIzaSyA1234567890"
 LEAKY = f"Incorrect API key provided: {KEY} (sent to {ADDRESS} with Bearer {KEY})"
 TOO_LONG = "This model's maximum context length is 8192 tokens. However, you requested 20311 tokens."
@@ -34,9 +38,25 @@ REFUSALS: list[tuple[Step, Cause]] = [
 ]
 
 
+def server_of(lane: str, step: Step) -> ScriptedUpstream:
+    """A server that answers so."""
+    return AnthropicUpstream([step]) if lane == "messages" else server(lane, [step])
+
+
+@asynccontextmanager
+async def messages_client(url: str, patience: float) -> AsyncIterator[tuple[UpstreamPort[Json, Json], Json]]:
+    """The same as `client`, for the Messages API."""
+    upstream = HttpMessages(url.removesuffix("/v1") + "/v1", api_key=KEY, timeout=patience)
+    try:
+        yield upstream, {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+    finally:
+        await upstream.close()
+
+
 async def cause_of(lane: str, url: str, *, patience: float = 5) -> Cause:
     """The cause of a refusal or a break."""
-    async with client(lane, url, timeout=patience) as (upstream, ask), aclosing(upstream.open(ask)) as payloads:
+    asking = messages_client(url, patience) if lane == "messages" else client(lane, url, timeout=patience)
+    async with asking as (upstream, ask), aclosing(upstream.open(ask)) as payloads:
         try:
             async for _ in payloads:
                 pass
@@ -48,7 +68,7 @@ async def cause_of(lane: str, url: str, *, patience: float = 5) -> Cause:
 @pytest.mark.parametrize("lane", LANES)
 async def test_what_an_upstream_answers_is_the_cause_without_keys_and_addresses(lane: str) -> None:
     for step, expected in REFUSALS:
-        with server(lane, [step]) as upstream:
+        with server_of(lane, step) as upstream:
             cause = await cause_of(lane, upstream.url, patience=0.5 if isinstance(step, Hang) else 5)
         if lane == "as is":  # litellm's errors of this kind have no body
             cause = cause._replace(words=cause.words.replace("failed with status", "answered"))
@@ -57,7 +77,7 @@ async def test_what_an_upstream_answers_is_the_cause_without_keys_and_addresses(
 
 @pytest.mark.parametrize("lane", LANES)
 async def test_an_unknown_model_is_reported_in_the_upstreams_words(lane: str) -> None:
-    with server(lane, [Status(404, error("model 'm' not found, try pulling it first"))]) as upstream:
+    with server_of(lane, Status(404, error("model 'm' not found, try pulling it first"))) as upstream:
         cause = await cause_of(lane, upstream.url)
     assert cause == Cause("model", "answered 404: model 'm' not found, try pulling it first")
 
