@@ -58,6 +58,10 @@ def test_the_curl_command_answers(server: Running) -> None:
     assert '"status":"completed"' in shell(command.replace(URL, server.url)).replace(" ", "")
 
 
+def test_each_python_program_of_the_page_is_run_here() -> None:
+    assert len(blocks("python")) == 3
+
+
 def test_the_python_program_prints_an_answer_and_streams_a_story(server: Running, tmp_path: Path) -> None:
     program, *_ = blocks("python")
     assert URL in program

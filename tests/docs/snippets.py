@@ -49,6 +49,8 @@ TABLE: Final = (
     Row("docs/watching.md", ("text",), r"^18:46:41  200 ", "shown"),
     # `make conformance` runs these clients, each in an environment of its own.
     Row("docs/clients.md", ("python",), r"import ChatOpenAI|from pydantic_ai import", "compile"),
+    # Run by tests/test_readme.py, which also compares what they print.
+    Row("README.md", ("python",), "", "readme"),
     Row("*", ("python",), "", "python"),
     Row("*", ("js",), "", "node"),
     Row("*", SHELL, "", "shell"),
