@@ -54,6 +54,14 @@ class ImageWritten(msgspec.Struct, frozen=True):
     format: str = ""
 
 
+class SearchMade(msgspec.Struct, frozen=True):
+    """A search of the web that the upstream has made itself, with the URLs of the pages that it found."""
+
+    query: str
+    urls: tuple[str, ...] = ()
+    failed: bool = False
+
+
 class ProviderStateAdded(msgspec.Struct, frozen=True):
     """Provider state: fields that the upstream must get back in the next turn, such as a signature.
 
@@ -117,6 +125,7 @@ Delta = (
     | AnnotationAdded
     | ProviderStateAdded
     | ImageWritten
+    | SearchMade
     | ItemWritten
     | CallOpened
     | CallArguments

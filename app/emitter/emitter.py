@@ -8,7 +8,6 @@ Three things wait outside: white space that opens no item (`white_space.py`), pr
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import assert_never
 
 from ..protocol import events as e
@@ -25,7 +24,7 @@ from .lifecycle_events import Lifecycle, used_together
 from .open_items import ItemPosition, OpenItem, OpenMessage
 from .open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
 from .white_space import WaitingSpace
-from .whole_items import image, whole_item
+from .whole_items import as_whole
 
 
 class Emitter:
@@ -160,10 +159,8 @@ class Emitter:
                 return self._make_room(delta)
             case d.ProviderStateAdded():
                 return self._add_state(delta)
-            case d.ImageWritten():
-                return self._make_room(delta) + self._add("ig", partial(image, delta=delta))
-            case d.ItemWritten():
-                return self._make_room(delta) + self._add(delta.id_prefix, partial(whole_item, delta=delta))
+            case d.ImageWritten() | d.SearchMade() | d.ItemWritten():
+                return self._make_room(delta) + self._add(*as_whole(delta))
             case d.UsageReported():
                 self._usage = delta.usage
                 return []

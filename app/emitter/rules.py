@@ -71,15 +71,18 @@ CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
     d.ThoughtEnded: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
     d.CallOpened: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
     d.ImageWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
+    d.SearchMade: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
     d.ItemWritten: frozenset({MESSAGE, REASONING, WHOLE_CALL}),
 }
 """The kinds of items that a delta closes when it opens one. A delta without a row opens no item. The end of a thought
 opens one only for provider state that waits."""
 
-DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.ItemWritten})
+DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.SearchMade, d.ItemWritten})
 """Deltas that drop white space which waits for text."""
 
-STATE_COMES_FIRST: Final = frozenset({d.TextDelta, d.RefusalTextDelta, d.AnnotationAdded, d.CallOpened, d.ThoughtEnded})
+STATE_COMES_FIRST: Final = frozenset(
+    {d.TextDelta, d.RefusalTextDelta, d.AnnotationAdded, d.CallOpened, d.ThoughtEnded, d.SearchMade}
+)
 """Deltas before whose item the waiting provider state is sent in a reasoning item of its own."""
 
 Reason = Literal["end", "length", "content_filter", "failure"]

@@ -1,12 +1,46 @@
-"""Output items without deltas: an image, and an item that no model wrote."""
+"""Output items without deltas: an image, a search of the web, and an item that no model wrote."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..protocol import events as e
-from ..protocol.output_items import ImageGenerationCall, OutputItem
-from .deltas import ImageWritten, ItemWritten
+from ..protocol.output_items import ImageGenerationCall, OutputItem, WebSearchCall
+from .deltas import ImageWritten, ItemWritten, SearchMade
 from .open_items import ItemPosition
+
+Make = Callable[[ItemPosition], tuple[OutputItem, list[e.Event]]]
+"""Makes an item and all of its events."""
+
+
+def as_whole(delta: ImageWritten | SearchMade | ItemWritten) -> tuple[str, Make]:
+    """The prefix of the id of the item that this delta holds, and the function that makes it."""
+    match delta:
+        case ImageWritten():
+            return "ig", partial(image, delta=delta)
+        case SearchMade():
+            return "ws", partial(search, delta=delta)
+        case ItemWritten():
+            return delta.id_prefix, partial(whole_item, delta=delta)
+
+
+def search(position: ItemPosition, delta: SearchMade) -> tuple[WebSearchCall, list[e.Event]]:
+    """A search as a call of OpenAI's web search, which clients know how to show."""
+    action: dict[str, Any] = {"type": "search", "query": delta.query, "queries": [delta.query]}
+    added = WebSearchCall(id=position.id, status="in_progress", action=action)
+    if delta.urls:
+        action = {**action, "sources": [{"type": "url", "url": url} for url in delta.urls]}
+    item = WebSearchCall(id=position.id, status="failed" if delta.failed else "completed", action=action)
+    return item, [
+        position.item(e.OutputItemAdded, item=added),
+        position.within(e.WebSearchInProgress),
+        position.within(e.WebSearchSearching),
+        position.within(e.WebSearchCompleted),
+        position.item(e.OutputItemDone, item=item),
+    ]
 
 
 def image(position: ItemPosition, delta: ImageWritten) -> tuple[ImageGenerationCall, list[e.Event]]:

@@ -159,7 +159,10 @@ def _web_search(tool: Tool) -> WebSearch:
     size, location = extras.get("search_context_size"), extras.get("user_location")
     if isinstance(location, dict):
         location = {key: value for key, value in location.items() if key != "type" and value is not None}
+    filters = extras.get("filters")
+    domains = filters.get("allowed_domains") if isinstance(filters, dict) else None
     return WebSearch(
+        domains=tuple(map(str, domains)) if isinstance(domains, list) else (),
         context_size=size if isinstance(size, str) else None,
         location=location if isinstance(location, dict) else None,
     )

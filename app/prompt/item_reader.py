@@ -34,6 +34,7 @@ from .nouns import (
     User,
 )
 from .prompt_rules import PromptRules
+from .sealed_state import SEARCHES
 
 SHOWN: Final = "The image that you made:"
 CONTEXT_LENGTH: Final = 8_000
@@ -125,6 +126,8 @@ class _ItemReader:
         self._signed_reasoning = rules.signed_reasoning
         self._parts = PartReader(rules)
         self._history = History(rules.call_ids)
+        self._known_searches = 0
+        """How many of the next items are searches that the state before them holds."""
         self._head: list[str] = []
         """System messages that were merged into one."""
 
@@ -227,10 +230,14 @@ class _ItemReader:
             self._history.add_reasoning(PastThought(text, continued=True), path)
         if opened.fields:
             self._history.add_reasoning(ProviderState(opened.fields), path)
+            self._known_searches = opened.fields.get(SEARCHES, 0)
         self._history.add_state_of_calls(opened.calls)
 
     def _read_unknown(self, item: UnknownItem, path: str) -> list[ClientWarning]:
         kind = item.type
+        if kind == "web_search_call" and self._known_searches:
+            self._known_searches -= 1
+            return []
         if kind == "image_generation_call":
             return self._read_image(item, path)
         if kind in CALLS_AS_TEXT:

@@ -186,6 +186,8 @@ class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
     """The web search that the model's own server is to run."""
 
     context_size: str | None = None
+    domains: tuple[str, ...] = ()
+    """The only domains of which pages are wanted; empty for all."""
     location: dict[str, Any] | None = None
     """Where the user is, roughly: members such as `country` and `city`."""
 

@@ -13,6 +13,8 @@ Fields = dict[str, Any]
 
 HIDDEN: Final = "hidden"
 """The field of a state piece that holds reasoning which the client is not shown."""
+SEARCHES: Final = "searches"
+"""The field of a state piece that holds how many searches it holds: so many items of searches follow it."""
 _LEVELS: Final = 16
 """Levels of nested objects that are merged key by key; of deeper objects the last one is kept."""
 

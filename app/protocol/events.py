@@ -170,6 +170,18 @@ class ShellCallCommandDone(CommandEvent, frozen=True, kw_only=True, tag="respons
     command: str
 
 
+class WebSearchInProgress(CallEvent, frozen=True, kw_only=True, tag="response.web_search_call.in_progress"):
+    """A search begins."""
+
+
+class WebSearchSearching(CallEvent, frozen=True, kw_only=True, tag="response.web_search_call.searching"):
+    """It searches."""
+
+
+class WebSearchCompleted(CallEvent, frozen=True, kw_only=True, tag="response.web_search_call.completed"):
+    """It has found what it will find."""
+
+
 class ImageGenerationInProgress(CallEvent, frozen=True, kw_only=True, tag="response.image_generation_call.in_progress"):
     """An image has begun."""
 

@@ -68,6 +68,14 @@ class ImageGenerationCall(OutputItem, frozen=True, kw_only=True, tag="image_gene
     """`png`, `jpeg`, `webp` or `gif`, where it is known."""
 
 
+class WebSearchCall(OutputItem, frozen=True, kw_only=True, tag="web_search_call"):
+    """A search of the web by the model's own server."""
+
+    status: Literal["in_progress", "completed", "failed"]
+    action: dict[str, Any]
+    """`type` is `search`; then the query, and the pages that were found."""
+
+
 class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
     """The reasoning of the model. `summary` is always present: Codex drops an item without it."""
 

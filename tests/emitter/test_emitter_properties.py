@@ -18,6 +18,7 @@ from app.emitter.deltas import (
     ProviderStateAdded,
     ReasoningDelta,
     RefusalTextDelta,
+    SearchMade,
     Stopped,
     TextDelta,
     ThoughtEnded,
@@ -50,6 +51,7 @@ deltas_of_all_kinds = st.one_of(
     st.builds(ProviderStateAdded, fields, st.none() | keys),
     st.builds(CallArguments, keys, texts),
     st.just(ThoughtEnded()),
+    st.builds(SearchMade, st.just("who"), st.sampled_from([(), ("https://a.example",)]), st.booleans()),
     st.just(UsageReported(USAGE)),
 )
 endings: st.SearchStrategy[Delta | None] = st.one_of(

@@ -87,7 +87,7 @@ class Consumer:
         elif kind in ("function_call_arguments.done", "custom_tool_call_input.done"):
             item = self._buffers[event["output_index"]].item
             self._run(item["call_id"], event.get("name", item["name"]), event[TEXTS[item["type"]]])
-        elif kind.startswith(("shell_call_command.", "image_generation_call.")):
+        elif kind.startswith(("shell_call_command.", "image_generation_call.", "web_search_call.")):
             pass  # for those who watch; the done item is what counts
         elif kind.endswith(".delta"):
             self._delta(event)
@@ -124,6 +124,8 @@ class Consumer:
         buffer.done = True
         only_in_done = ("status", "encrypted_content", "result", "output_format")
         buffer.item |= {key: item[key] for key in only_in_done if key in item}
+        if item["type"] == "web_search_call":
+            buffer.item["action"] = item["action"]
         if (field := ACTIONS.get(item["type"])) is not None:
             buffer.item[field] = item[field]
             if item["status"] == "completed":

@@ -145,7 +145,8 @@ class _Reading:
             require(item.get(key) == added[key], f"{key} of an item never changes")
         status = item.get("status")
         require(
-            status in ("completed", "incomplete") or isinstance(kind.shape, Sealed),
+            status in (kind.shape.ends if isinstance(kind.shape, Image) else ("completed", "incomplete"))
+            or isinstance(kind.shape, Sealed),
             "a done item is completed or incomplete",
         )
         require(open_item.part is None, "an item is done only when its parts are")
@@ -157,7 +158,7 @@ class _Reading:
             require(bool(item[kind.shape.field]), "what is sealed is there when it is done")
         elif isinstance(kind.shape, Image):
             require(open_item.said == list(kind.shape.steps), "an image is done once it is completed")
-            require(item["status"] == "completed" and bool(item.get("result")), "a done image is there")
+            require(item["status"] in kind.shape.ends and bool(item.get(kind.shape.result)), "a done image is there")
         else:
             for field, parts in open_item.parts.items():
                 require(item.get(field, []) == parts, f"{field} of a done item equals its done parts")

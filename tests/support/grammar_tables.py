@@ -121,9 +121,13 @@ class Action(NamedTuple):
 
 
 class Image(NamedTuple):
-    """An item that is told whole, with signs of its making in this order."""
+    """An item that is told whole, with signs of its making in this order: an image, a search."""
 
     steps: tuple[str, ...]
+    result: str
+    """The key of what was made."""
+    ends: frozenset[str] = frozenset({"completed"})
+    """The statuses with which it may end."""
 
 
 class Sealed(NamedTuple):
@@ -161,18 +165,17 @@ class Kind(NamedTuple):
         require(re.fullmatch(self.prefix + r"_AM-[a-z0-9]+", item["id"]) is not None, "ids have our prefixes")
 
 
-IMAGE: Final = tuple(f"response.image_generation_call.{verb}" for verb in ("in_progress", "generating", "completed"))
-"""Events about an image, in the order of its making."""
+def _steps(kind: str, verb: str) -> tuple[str, ...]:
+    return tuple(f"response.{kind}.{each}" for each in ("in_progress", verb, "completed"))
+
+
+IMAGE: Final = Image(_steps("image_generation_call", "generating"), "result")
+SEARCH: Final = Image(_steps("web_search_call", "searching"), "action", frozenset({"completed", "failed"}))
+_OF_IMAGES: Final = frozenset({"result", "output_format"})
 
 KINDS: Final = {
-    "image_generation_call": Kind(
-        "ig",
-        Image(IMAGE),
-        {},
-        {},
-        frozenset({"result", "output_format"}),
-        frozenset({"result", "output_format"}),
-    ),
+    "image_generation_call": Kind("ig", IMAGE, {}, {}, _OF_IMAGES, _OF_IMAGES),
+    "web_search_call": Kind("ws", SEARCH, {"action": is_object}, {}, frozenset({"action"}), frozenset()),
     "compaction": Kind(
         "cmp",
         Sealed("encrypted_content"),
@@ -280,7 +283,7 @@ for _kind in KINDS.values():
         EVENTS[_kind.shape.delta] = _WITHIN | {"delta": is_text}
         EVENTS[_kind.shape.done] = _WITHIN | {_kind.shape.field: is_text}
 
-for _step in IMAGE:
+for _step in (*IMAGE.steps, *SEARCH.steps):
     EVENTS[_step] = _WITHIN
 
 COMMAND: Final = {verb: f"response.shell_call_command.{verb}" for verb in ("added", "delta", "done")}

@@ -32,13 +32,18 @@ ITEMS_OPEN_RESPONSES_DOES_NOT_KNOW: Final = {
     "apply_patch_call",
     "custom_tool_call",
     "image_generation_call",
+    "web_search_call",
     "local_shell_call",
     "shell_call",
     "tool_search_call",
 }
 """Items of OpenAI's API that the schema has no word for; the `openai` types judge them alone."""
 
-EVENTS_OPEN_RESPONSES_DOES_NOT_KNOW: Final = ("response.custom_tool_call_input.", "response.image_generation_call.")
+EVENTS_OPEN_RESPONSES_DOES_NOT_KNOW: Final = (
+    "response.custom_tool_call_input.",
+    "response.image_generation_call.",
+    "response.web_search_call.",
+)
 """As above."""
 
 EVENTS_NEITHER_KNOWS: Final = "response.shell_call_command."

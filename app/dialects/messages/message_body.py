@@ -118,6 +118,8 @@ def _web_search(search: WebSearch | None) -> list[Json]:
     if search is None:
         return []
     tool: Json = {"type": WEB_SEARCH, "name": "web_search"}
+    if search.domains:
+        tool["allowed_domains"] = list(search.domains)
     if search.location is not None:
         tool["user_location"] = {"type": "approximate", **search.location}
     return [tool]
@@ -157,6 +159,8 @@ def _hints(hints: Hints) -> Json:
 def _lost(prompt: Prompt) -> list[ClientWarning]:
     """Warnings about settings that this API does not have."""
     lost = [no_effect(name) for name in _WITHOUT_EFFECT if getattr(prompt.sampling, name) is not None]
+    if prompt.web_search is not None and prompt.web_search.context_size is not None:
+        lost.append(no_effect("tools.search_context_size", "search_context_size"))
     if prompt.verbosity is not None:
         lost.append(no_effect("text.verbosity", "verbosity"))
     if prompt.hints.service_tier is not None and prompt.hints.service_tier not in _TIERS:

@@ -27,6 +27,7 @@ from .open_blocks import (
     OpenToolUseBlock,
     UnknownBlock,
 )
+from .server_searches import SEARCH, OpenSearchCall, OpenSearchResult
 
 Json = dict[str, Any]
 
@@ -58,6 +59,9 @@ class MessageReader:
         self._open: dict[int, OpenBlock] = {}
         self._count = 0
         self._ended_written = self._ended_size = 0
+        self._citations_left_out = 0
+        self._searches: dict[str, OpenSearchCall] = {}
+        """Searches whose results have not come yet, by their ids."""
         self._usage = MessageUsage()
         self._unknown: dict[str, None] = {}
         """The names of what was passed over."""
@@ -75,7 +79,8 @@ class MessageReader:
     @property
     def citations_left_out(self) -> int:
         """Citations that cannot be sent."""
-        return 0
+        open_texts = [block for block in self._open.values() if isinstance(block, OpenTextBlock)]
+        return self._citations_left_out + sum([block.citations_left_out for block in open_texts])
 
     @property
     def left_out(self) -> Sequence[LeftOut]:
@@ -140,7 +145,7 @@ class MessageReader:
         self._open[index] = block
         return [*deltas, *block.begin()]
 
-    def _block(self, content: Json) -> OpenBlock:
+    def _block(self, content: Json) -> OpenBlock:  # noqa: PLR0911 — one for each type of block
         match content.get("type"):
             case "text":
                 return OpenTextBlock(content)
@@ -150,6 +155,12 @@ class MessageReader:
                 return OpenRedactedBlock(content, keeps_state=self._keeps_state)
             case "tool_use":
                 return OpenToolUseBlock(content, self._count)
+            case "server_tool_use" if content.get("name") == SEARCH:
+                search = OpenSearchCall(content)
+                self._searches[search.id] = search
+                return search
+            case "web_search_tool_result" if call := self._searches.pop(str(content.get("tool_use_id")), None):
+                return OpenSearchResult(content, call, keeps_state=self._keeps_state)
             case kind:
                 self._pass_over(kind)
                 return UnknownBlock()
@@ -159,6 +170,8 @@ class MessageReader:
         if block is None:
             return []
         deltas = block.end()
+        if isinstance(block, OpenTextBlock):
+            self._citations_left_out += block.citations_left_out
         self._ended_written += block.written
         self._ended_size += block.size + _BLOCK_SIZE
         return deltas

@@ -1,10 +1,11 @@
 """The content blocks of an answer while they stream: one class for each type."""
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from ...emitter.deltas import (
+    AnnotationAdded,
     CallArguments,
     CallOpened,
     Delta,
@@ -15,8 +16,13 @@ from ...emitter.deltas import (
 )
 from ..surrogates import SurrogateJoiner, mended, mended_all
 from .block_state import BLOCKS
+from .server_searches import cited_page
 
 Json = dict[str, Any]
+
+
+MOST_CITATIONS: Final = 2048
+"""Citations of one block. Any more are left out and counted."""
 
 
 class OpenBlock(Protocol):
@@ -62,21 +68,40 @@ class OpenTextBlock(_OpenPart):
     def __init__(self, block: Json) -> None:
         super().__init__()
         self._first = block.get("text")
+        self._length = 0
+        """Characters that were passed on."""
+        self._pages: list[Json] = []
+        self.citations_left_out = 0
 
     def begin(self) -> list[Delta]:
         """The text that came with the beginning: most servers send none."""
         text = self._joined(self._first)
+        self._length = len(text)
         return [TextDelta(text)] if text else []
 
     def add(self, delta: Json) -> list[Delta] | None:
-        """More text."""
-        if delta.get("type") != "text_delta":
-            return None
-        return [TextDelta(self._joined(delta.get("text")))]
+        """More text, or a page that the whole block cites."""
+        match delta.get("type"):
+            case "text_delta":
+                text = self._joined(delta.get("text"))
+                self._length += len(text)
+                return [TextDelta(text)]
+            case "citations_delta":
+                page = cited_page(delta.get("citation"))
+                if page is None or len(self._pages) >= MOST_CITATIONS:
+                    self.citations_left_out += 1
+                else:
+                    self._pages.append(page)
+                return []
+            case _:
+                return None
 
     def end(self) -> list[Delta]:
-        """What was held back."""
-        return [TextDelta(rest)] if (rest := self._joiner.rest()) else []
+        """What was held back, and the citations: each is about the whole block."""
+        rest = self._joiner.rest()
+        length = self._length + len(rest)
+        deltas: list[Delta] = [TextDelta(rest)] if rest else []
+        return [*deltas, *(AnnotationAdded(page, from_start=length) for page in self._pages)]
 
 
 class OpenThinkingBlock(_OpenPart):
