@@ -14,13 +14,16 @@ from ..upstreams.local_servers import TITLES
 from ..upstreams.proxies import proxy_for
 from ..upstreams.short_question import KEY_REFUSED, Reply, reply_of
 from ..upstreams.survey import Survey
+from .agents.agent import Agent
 from .given_upstream import PATHS
+from .launched_models import LONGER
 from .probe import DEFAULT_MODEL, ProbedUpstream
 from .reach import speaks_tls
 from .rows import Step
 
-ENOUGH: Final = 32_768
+LEAST: Final = Agent.least_context
 """Tokens of context that a coding agent needs: its instructions and tools alone take more than 10,000."""
+_ROUND: Final = 1 << (LEAST - 1).bit_length()
 
 _SHOWN: Final = 3
 """Models that are named."""
@@ -45,13 +48,6 @@ _TOOLS: Final = {
     "vllm": "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
     "sglang": "Start SGLang with the --tool-call-parser of this model.",
     "llama.cpp": "Start llama.cpp with --jinja, and with a model whose template has tools.",
-}
-_WINDOW: Final = {
-    "ollama": f"Start Ollama with OLLAMA_CONTEXT_LENGTH={ENOUGH} or more.",
-    "vllm": f"Start vLLM with --max-model-len {ENOUGH} or more.",
-    "sglang": f"Start SGLang with --context-length {ENOUGH} or more.",
-    "llama.cpp": f"Start llama.cpp with -c {ENOUGH} or more.",
-    "lmstudio": f"Load the model in LM Studio with a context of {ENOUGH} or more.",
 }
 
 
@@ -191,9 +187,9 @@ def no_tools(probed: ProbedUpstream, reason: str, otherwise: str) -> Step:
 def small_window(probed: ProbedUpstream, window: int) -> Step:
     """The step of a context that is too small for agents."""
     server = probed.found.server if probed.found is not None else ""
-    advice = _WINDOW.get(server, f"Set it to {ENOUGH} or more where the model is served.")
+    longer = LONGER.get(server, "set it to {tokens} where the model is served").format(tokens=_ROUND)
     message = f"{window} tokens, which is too little for coding agents"
-    return Step("warning", "context", message, advice, but="has a small context")
+    return Step("warning", "context", message, f"{longer[0].upper()}{longer[1:]}, or more.", but="has a small context")
 
 
 def title_of(server: str) -> str:

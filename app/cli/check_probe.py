@@ -75,7 +75,7 @@ async def _probe(settings: Settings, only: str | None) -> int:
 
 async def _report(settings: Settings, name: str) -> Report:
     probed = probed_upstream(settings, name)
-    base_url, title = probed.upstream.base_url, probed.flag or f"upstreams.{name}"
+    base_url, title = probed.upstream.base_url, probed.title
     if base_url is None:
         why = (
             "it runs inside this server"

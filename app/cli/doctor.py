@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..settings import Settings, did_you_mean
 from ..upstreams.litellm_chat import close_connections, load
 from ..upstreams.survey import ListedModel, Survey
-from .advice import ENOUGH, named, no_tools, other_models, refused, small_window, title_of
+from .advice import LEAST, named, no_tools, other_models, refused, small_window, title_of
 from .given_upstream import PATHS
 from .probe import ProbedUpstream, ask, configured_names, looked_at, probed_upstream
 from .probe_answers import ProbeAnswer
@@ -56,9 +56,9 @@ async def _check(settings: Settings, names: Sequence[str]) -> int:
         probed = probed_upstream(settings, name)
         upstream = probed.upstream
         where = upstream.base_url or upstream.provider or "inside this server"
-        title = painted(probed.flag or f"upstreams.{name}", "bold", colour=colour_wanted(sys.stdout))
+        title = painted(probed.title, "bold", colour=colour_wanted(sys.stdout))
         print(f"{title} {where}", flush=True)
-        verdicts[probed.flag or name] = _verdict(await print_steps(_steps(settings, probed), [upstream]))
+        verdicts[probed.title] = _verdict(await print_steps(_steps(settings, probed), [upstream]))
         print()
     await close_connections()
     failed = [verdict.startswith("does not") for verdict in verdicts.values()]
@@ -178,7 +178,7 @@ def _context(settings: Settings, probed: ProbedUpstream) -> Iterable[Step]:
     names = configured_names(settings, probed.name).items()
     configured = [settings.models[public].context_window for public, name in names if name == probed.model]
     most = max((each for each in configured if each is not None), default=0)
-    if window < ENOUGH:
+    if window < LEAST:
         yield small_window(probed, window)
     elif most > window:
         message = f"{window} tokens, but context_window in [models] says {most}"

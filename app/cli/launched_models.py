@@ -21,7 +21,7 @@ ANY: Final = "*"
 _SHOWN: Final = 6
 _MOST_UNNAMED: Final = 30
 _MOST_UNNAMED_AT_PROVIDER: Final = 4
-_LONGER: Final = {
+LONGER: Final = {
     "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH={tokens}",
     "llama.cpp": "start llama-server with --ctx-size {tokens}",
     "vllm": "start vLLM with --max-model-len {tokens}",
@@ -179,7 +179,7 @@ class FoundModels:
         if window is None or window >= agent.least_context:
             return ""
         found = self.surveys.get(self.settings.models[name].upstream)
-        longer = _LONGER.get(found.server if found else "", "give it a longer one at its server")
+        longer = LONGER.get(found.server if found else "", "give it a longer one at its server")
         advice = longer.format(tokens=1 << (agent.least_context - 1).bit_length())
         short = f"the context of {name} is {window:,} tokens, and {agent.title} needs about {agent.least_context:,}"
         return f"{short}: {advice}"

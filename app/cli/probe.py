@@ -52,6 +52,12 @@ class ProbedUpstream(NamedTuple):
     """Where its key comes from, such as `env:NAME`; empty if it has none."""
 
     @property
+    def title(self) -> str:
+        """What the operator calls it: `upstreams.NAME`, `--upstream`, `--provider NAME`."""
+        named = self.flag in {"--provider", "AM_PROVIDER"} and self.upstream.provider
+        return f"{self.flag} {self.upstream.provider}" if named else self.flag or f"upstreams.{self.name}"
+
+    @property
     def address_setting(self) -> str:
         """What the operator writes its address into."""
         return self.in_file_or("base_url", "--upstream", "AM_UPSTREAM")

@@ -5,13 +5,14 @@ import socket
 import ssl
 import time
 from contextlib import suppress
+from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from ..providers.lookup import PROVIDERS
-from ..settings import did_you_mean, is_loopback
+from ..settings import is_loopback
 from ..upstreams.http_server import CONNECT
 from ..upstreams.local_servers import find_local_servers, servers_on
 from ..upstreams.proxies import proxy_for
@@ -22,7 +23,14 @@ _SOON: Final = 14
 """Days before its end at which a certificate gets a warning."""
 _NO_PROXY: Final = "Look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment."
 _CONTAINER: Final = Path("/.dockerenv")
-_HOSTS: Final = [host for provider in PROVIDERS if (host := urlsplit(provider.base_url or "").hostname)]
+_HOSTS: Final = {
+    host: provider.name
+    for provider in PROVIDERS
+    for url in (provider.base_url, provider.messages_url)
+    if (host := urlsplit(url or "").hostname)
+}
+_SIMILAR: Final = 0.85
+"""How much a host must be like a known one to be a typing error."""
 _ANSWER: Final = b"HTTP/"
 _GUESS: Final = 2
 """Seconds for finding out whether a port speaks the other of http and https. Some servers just wait then."""
@@ -64,8 +72,8 @@ def _unresolved(host: str, error: Exception, setting: str) -> tuple[str, str]:
         return f"no DNS server answers about {host}", "Is this machine online? Look at its DNS settings."
     if host in _HOSTS:
         return f"no DNS server here knows {host}", "Is this machine online? Look at its DNS settings."
-    if near := did_you_mean(host, _HOSTS):
-        return f"there is no host {host}{near}", f"Correct the name in {setting}."
+    if near := get_close_matches(host, _HOSTS, n=1, cutoff=_SIMILAR):
+        return f"there is no host {host} (did you mean {near[0]}?)", f"Correct the name in {setting}."
     if host == "host.docker.internal":
         how = "--add-host host.docker.internal:host-gateway"
         return f"there is no host {host}", f"Only containers know this name; on Linux, start them with {how}."

@@ -187,6 +187,8 @@ def test_a_port_without_a_server_is_an_error(
     [
         ("nowhere.invalid", "✗ there is no host nowhere.invalid", "Look at --upstream: is the name right"),
         ("api.groq.com", "✗ no DNS server here knows api.groq.com", "Is this machine online?"),
+        ("api.anthropic.com", "✗ no DNS server here knows api.anthropic.com", "Is this machine online?"),
+        ("api.example.com", "✗ there is no host api.example.com", "Look at --upstream"),
         ("api.gorq.com", "✗ there is no host api.gorq.com (did you mean api.groq.com?)", "Correct the name"),
     ],
 )
@@ -220,3 +222,14 @@ def test_https_where_there_is_none_is_reported(capsys: pytest.CaptureFixture[str
     port = url.rpartition(":")[2]
     assert found.steps == {"TLS": f"✗ port {port} speaks plain http, not https"}
     assert found.advice["TLS"] == "Write http:// instead of https:// in --upstream."
+
+
+def test_a_provider_of_a_flag_has_its_name(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object, **__: object) -> object:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    monkeypatch.setenv("GROQ_API_KEY", KEY)
+    code = main(["doctor", "--provider", "groq"])
+    found = examined(code, capsys.readouterr().out)
+    assert (found.code, found.title) == (1, "--provider groq https://api.groq.com/openai/v1")

@@ -31,7 +31,7 @@ def test_lines_fit_the_terminal_and_have_their_colours(columns: int, environ: di
         assert seen.wait() == 0
     assert max(map(len, seen.lines)) <= columns
     words = {word for line in seen.lines for word in line.split()}
-    assert {"registry.ollama.ai/library/tinyllama:latest", "OLLAMA_CONTEXT_LENGTH=32768", "qwen3:8b."} <= words
+    assert {"registry.ollama.ai/library/tinyllama:latest", "OLLAMA_CONTEXT_LENGTH=32768,", "qwen3:8b."} <= words
     advice = next(line for line in seen.lines if "→" in line)
     assert advice.startswith(f"{'':<20}→ ")
     verdict = "works, but calls no tools and has a small context: needs attention"
