@@ -34,6 +34,7 @@ ALLOWED: Final = {
     "upstreams/litellm_chat.py": "OpenAI's library, which litellm imports late",
     "upstreams/litellm_chunks.py": "OpenAI's library, whose streams are recognised",
     "upstreams/local_servers.py": "the ports on which servers usually listen, and how they are started",
+    "upstreams/short_question.py": "names of headers of the Messages API",
     "upstreams/survey.py": "servers that are recognised by what they list and by paths of their own",
 }
 """Files in which a name stands all the same, and why."""
