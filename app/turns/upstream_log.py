@@ -41,8 +41,9 @@ class Asked(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name and the address."""
-        return f"{self.name} at {self.address}" if self.address else self.name
+        """The word "upstream", its name if it has one of its own, and its address."""
+        named = "upstream" if self.name == "upstream" else f"upstream {self.name}"  # that of `--upstream` has none
+        return f"{named} at {self.address}" if self.address else named
 
 
 @dataclass
@@ -95,7 +96,7 @@ class UpstreamLog:
             failures.count = 0
         fields: dict[str, Any] = {"upstream": asked.name, "address": asked.address, "kind": cause.kind}
         fields["cause"] = cause.words
-        words = f"upstream {asked.title} {cause.sentence}"
+        words = f"{asked.title} {cause.sentence}"
         if more:
             fields["more"] = more
             words += f" ({_requests(more)} more failed so since the last warning)"
@@ -127,7 +128,7 @@ class UpstreamLog:
             return
         seconds = now - since
         fields = {"upstream": asked.name, "address": asked.address, "seconds": round(seconds, 1), "requests": count}
-        words = f"upstream {asked.title} answers again after {duration(seconds)}, {_requests(count)} failed"
+        words = f"{asked.title} answers again after {duration(seconds)}, {_requests(count)} failed"
         _warn("upstream answers again", fields, words)
 
     def _of(self, asked: Asked) -> list[_Failures]:

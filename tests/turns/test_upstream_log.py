@@ -114,3 +114,8 @@ def test_nothing_is_known_of_an_upstream_that_is_not_configured_any_more(lines: 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (180, "3 min"), (7440, "2 h 4 min")])
 def test_a_duration_is_for_people(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_the_upstream_of_the_flag_has_no_name_of_its_own(lines: Lines) -> None:
+    given = Asked("upstream", "http://127.0.0.1:1/v1")
+    assert lines.after(0, REFUSED, asked=given) == [STARTS.replace("upstream there", "upstream")]
