@@ -13,8 +13,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,99}")
 """Names from elsewhere that can be shown on a terminal and pasted into a shell."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on
 
-STOPPED = "AM Proxy has stopped."
-
 
 def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour: bool = False) -> str:
     """The whole text; in JSON logs one line of JSON, so that every line can be parsed.

@@ -18,7 +18,7 @@ from ..main import TracingUnavailableError, build_app, build_http_guard
 from ..observers.body_log import WARNING
 from ..settings import Settings
 from ..transports.websocket_guard import WebSocketGuard, socket_options
-from .banner import STOPPED, banner, shows_listed, stopping
+from .banner import banner, shows_listed, stopping
 from .given_upstream import settled
 from .logs import configure
 from .reload import reload
@@ -183,8 +183,9 @@ class ReloadingServer(uvicorn.Server):
         ending = loop.call_later(self._settings.server.shutdown_grace, self._limits.end)
         cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut_stalled)
         insisting = loop.create_task(self._insist())
-        if running := len(self._limits.slots):
-            self._say(stopping(running, self._settings.server.shutdown_grace))
+        is_read = self._ready is None and self._settings.server.log_format != "json" and sys.stderr.isatty()
+        if is_read and (running := len(self._limits.slots)):
+            print(f"\r{stopping(running, self._settings.server.shutdown_grace)}", file=sys.stderr)  # over the ^C
         await self._stop_listening()
         try:
             await super().shutdown(sockets)
@@ -196,12 +197,6 @@ class ReloadingServer(uvicorn.Server):
                 self._cut()
                 if self.server_state.tasks:  # they end in a moment
                     await asyncio.wait(set(self.server_state.tasks), timeout=_LAST)
-            self._say(STOPPED)
-
-    def _say(self, text: str) -> None:
-        """Print this if a person may read it. It replaces the `^C` that a terminal shows."""
-        if self._ready is None and self._settings.server.log_format != "json" and sys.stdout.isatty():
-            print(f"\r{text}", flush=True)
 
     async def _stop_listening(self) -> None:
         """Accept the connections that exist by now, and no others: those in the system's queue would be reset."""
