@@ -52,7 +52,7 @@ PATHS = {
 NOT_THERE = [
     "/v1/../v1/models", "//v1/models", "/V1/models", "/v1/models;a=b", "/health/live/../../v1/models", "/v1/models%00",
     "/v1\\models", "/v1/./models", "/health/../v1/models", "/v1/chat/completions", "/metrics/../v1/models", "/.env",
-    "/config.toml", "/v1/responses/../../config.toml", "/%2e%2e/config.toml", "/..%2fconfig.toml", "/docs", "/redoc",
+    "/config.toml", "/v1/responses/../../config.toml", "/%2e%2e/config.toml", "/..%2fconfig.toml", "/docs/", "/redoc",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ pytestmark = [
     # litellm makes a coroutine in a thread, and drops it unused where it is cancelled just then
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning"),
 ]
-SILENCE = 0.5
+SILENCE = 1.0
 """Seconds for which upstreams may be silent here."""
 HTML = b"<html><head><title>nginx</title></head><body><h1>Sorry</h1></body></html>"
 BEGUN: list[Step] = [opens(), says("Once")]
