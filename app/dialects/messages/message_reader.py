@@ -45,6 +45,11 @@ STOPPED: Final = {
     "refusal": Stopped("content_filter"),
 }
 """Any other reason is a regular end: `end_turn`, `tool_use`, `stop_sequence`, `pause_turn`."""
+PAUSED: Final = LeftOut(
+    "paused",
+    True,  # noqa: FBT003 — the note's value
+    ClientWarning("output", "pause", "The model's server paused a long answer: send the output back to continue it."),
+)
 _BLOCK_SIZE: Final = 64
 """Bytes that a block counts as in addition to its content."""
 _MOST_NAMES: Final = 20
@@ -60,6 +65,7 @@ class MessageReader:
         self._count = 0
         self._ended_written = self._ended_size = 0
         self._citations_left_out = 0
+        self._is_paused = False
         self._searches: dict[str, OpenSearchCall] = {}
         """Searches whose results have not come yet, by their ids."""
         self._usage = MessageUsage()
@@ -84,12 +90,13 @@ class MessageReader:
 
     @property
     def left_out(self) -> Sequence[LeftOut]:
-        """Blocks and deltas of types that are not known."""
+        """Blocks and deltas of types that are not known, and the rest of an answer that was paused."""
+        paused = (PAUSED,) if self._is_paused else ()
         if not self._unknown:
-            return ()
+            return paused
         names = ", ".join(self._unknown)
         details = f"Parts of the answer that no client could be shown were left out: {names}."
-        return (LeftOut("parts_left_out", names, ClientWarning("output", "unknown parts", details)),)
+        return (LeftOut("parts_left_out", names, ClientWarning("output", "unknown parts", details)), *paused)
 
     def read(self, event: Any) -> list[Delta]:  # noqa: PLR0911 — one for each kind of event
         """The deltas in one event."""
@@ -183,6 +190,7 @@ class MessageReader:
         if not isinstance(reason, str) or not isinstance(delta, dict):
             return deltas
         deltas += self.rest()
+        self._is_paused = reason == "pause_turn"
         details = delta.get("stop_details")
         if reason == "refusal" and isinstance(details, dict) and isinstance(why := details.get("explanation"), str):
             deltas.append(RefusalTextDelta(mended(why)))

@@ -121,6 +121,12 @@ def test_what_is_passed_over_is_said() -> None:
     assert told.notes["parts_left_out"] == "dream, aside"
 
 
+def test_an_answer_that_was_paused_says_so() -> None:
+    told = turn(ASKING)
+    events_of(told, [*begins(), *text(0, "Hi"), *ends("pause_turn")])
+    assert [warning.feature for warning in told.late_warnings] == ["pause"]
+
+
 USAGES: Final[list[tuple[Json, Json, tuple[int, int, int, int, int]]]] = [
     # at the beginning, at the end -> input, cached, written to the cache, output, reasoning
     ({"input_tokens": 5}, {"output_tokens": 7}, (5, 0, 0, 7, 0)),
