@@ -8,7 +8,7 @@ time. A turn that failed has no tokens and no times worth reading: its cause tak
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from unicodedata import category, east_asian_width
 
@@ -224,7 +224,7 @@ def _times(number: int) -> str:
     return "twice" if number == 2 else f"{number} times"  # noqa: PLR2004 — the word for it
 
 
-def _left_out(warnings: list[str]) -> str:
+def _left_out(warnings: Sequence[str]) -> str:
     """What the warnings are about: the types of tools that were left out, or the first warning."""
     found = [_TOOL.match(warning) for warning in warnings[:_SEARCHED]]
     tools = list(dict.fromkeys(tool[1] for tool in found if tool))
