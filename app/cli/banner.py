@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from collections.abc import Sequence
 
 from ..settings import Settings, is_loopback
@@ -14,10 +15,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,99}")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the address is printed, not listened on
 
 
-def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour: bool = False) -> str:
+def banner(
+    settings: Settings, port: int, listed: Sequence[str] = (), *, colour: bool = False, columns: int | None = None
+) -> str:
     """The whole text; in JSON logs one line of JSON, so that every line can be parsed.
 
-    `listed` are models that only the upstream names.
+    `listed` are models that only the upstream names. On a terminal of so many columns, facts are wrapped at words.
     """
     listed = [name for name in listed if _PLAIN.fullmatch(name)]
     url = address(settings.server.host, port)
@@ -29,11 +32,16 @@ def banner(settings: Settings, port: int, listed: Sequence[str] = (), *, colour:
     key = "YOUR_KEY" if settings.keys else "none"
     body = json.dumps({"model": model, "input": "Hello!"})
     title = painted(f"AM Proxy {VERSION} is ready: {url}", "bold", "green", colour=colour)
+    facts = {
+        "models": _models(settings, listed),
+        "keys": _keys(settings),
+        "config": settings.file or "no file: defaults, environment and flags",
+        "look": f"{url.removesuffix('v1')} shows answers event by event" if settings.serves_page else "",
+    }
+    shown = "\n".join(_fact(name, text, columns) for name, text in facts.items() if text)
     return f"""\
 {title}
-  models  {_models(settings, listed)}
-  keys    {_keys(settings)}
-  config  {settings.file or "no file: defaults, environment and flags"}{_page(settings, url)}
+{shown}
 
 Try it with curl:
   curl {url}/responses \\{header}
@@ -91,5 +99,15 @@ def _keys(settings: Settings) -> str:
     return "NONE NEEDED: everyone who can reach this address can use it (--insecure-no-auth)"
 
 
-def _page(settings: Settings, url: str) -> str:
-    return f"\n  look    {url.removesuffix('v1')} shows answers event by event" if settings.serves_page else ""
+def _fact(name: str, text: str, columns: int | None) -> str:
+    head = f"  {name:<8}"
+    if columns is None:
+        return head + text
+    return textwrap.fill(
+        text,
+        columns,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,5 +1,6 @@
 """Runs the command that the arguments name. Each command is in the module of its name."""
 
+import os
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -12,6 +13,17 @@ from .parser import parse
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code: 0 success, 1 failure, 2 wrong configuration or flags."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the program that read the output has ended, such as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
+        return 1
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     flags = vars(parse(arguments))
     match flags.pop("command"):
         case "init":

@@ -24,7 +24,7 @@ def configure(form: Literal["auto", "text", "json"], level: str = "info") -> Non
     if form == "auto":
         form = "text" if sys.stderr.isatty() else "json"
     handler = Lines(sys.stderr)
-    text = TextLines(columns=partial(_columns, sys.stderr), colour=colour_wanted(sys.stderr))
+    text = TextLines(columns=partial(columns_of, sys.stderr), colour=colour_wanted(sys.stderr))
     handler.setFormatter(text if form == "text" else JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
@@ -32,7 +32,7 @@ def configure(form: Literal["auto", "text", "json"], level: str = "info") -> Non
     logging.getLogger("am_proxy").setLevel(level.upper())
 
 
-def _columns(stream: TextIO) -> int | None:
+def columns_of(stream: TextIO) -> int | None:
     """The width of the terminal that this stream writes to; None if it is none."""
     if not stream.isatty():
         return None

@@ -20,7 +20,7 @@ from ..settings import Settings
 from ..transports.websocket_guard import WebSocketGuard, socket_options
 from .banner import banner, shows_listed, stopping
 from .given_upstream import settled
-from .logs import configure
+from .logs import columns_of, configure
 from .reload import reload
 from .style import colour_wanted
 
@@ -144,7 +144,8 @@ class ReloadingServer(uvicorn.Server):
             self._ready()
         elif self.started:
             listed = await self._current.application.listed() if shows_listed(self._settings) else []
-            print(banner(self._settings, self._port, listed, colour=colour_wanted(sys.stdout)), flush=True)
+            colour, columns = colour_wanted(sys.stdout), columns_of(sys.stdout)
+            print(banner(self._settings, self._port, listed, colour=colour, columns=columns), flush=True)
 
     def stop_now(self) -> None:
         """Stop at once, without waiting for turns. For other threads."""

@@ -144,3 +144,13 @@ def test_json_logs_get_one_line_of_json() -> None:
         "keys": 0,
         "config": None,
     }
+
+
+def test_on_a_terminal_its_facts_are_wrapped_at_words() -> None:
+    models = {name: Model(upstream="x") for name in ("a-model-of-thirty-two-characters", "another-such-model:30b", "*")}
+    text = banner(Settings(upstreams=UPSTREAMS, models=models), 1, columns=80)
+    assert text.splitlines()[1:4] == [
+        "  models  a-model-of-thirty-two-characters, another-such-model:30b; any other",
+        "          name, sent to http://x.test/v1",
+        "  keys    none needed: only this machine can reach it",
+    ]

@@ -1,12 +1,16 @@
 """What the command line says of itself, and of words it does not know."""
 
+import os
+import subprocess
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from app.__main__ import main
 from app.cli.parser import build_parser
 from app.version import VERSION
+from tests.support.running import surroundings
 from tests.support.terminal import am_proxy, terminal
 
 HELP = """\
@@ -147,3 +151,16 @@ def test_an_error_is_red_on_a_terminal(columns: int, tmp_path: Path) -> None:
         "`am-proxy --help` lists the commands.",
     ]
     assert (shown.colours("error:"), shown.colours("unknown command")) == ({"red"}, {"default"})
+
+
+@pytest.mark.parametrize("words", ["check", "check --all", "completion bash"])
+def test_a_reader_of_its_output_that_ends_early_is_no_error(words: str, tmp_path: Path) -> None:
+    """As in `am-proxy check | head -1`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = am_proxy(*words.split())
+        ran = subprocess.run(command, cwd=tmp_path, env=surroundings(), stdout=writing, stderr=PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert (ran.returncode, ran.stderr) == (1, b"")
