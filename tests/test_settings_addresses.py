@@ -139,6 +139,38 @@ def test_every_command_says_so_of_the_flag(command: str, given: str, said: str, 
     assert ended.stderr.startswith("--upstream: ")
 
 
+@pytest.mark.parametrize(
+    ("given", "more", "meant"),
+    [
+        ("http://127.0.0.1:11434", 'via = "chat"', "http://127.0.0.1:11434/v1"),
+        ("http://localhost:8000/", 'via = "responses"', "http://localhost:8000/v1"),
+        ("http://ollama:11434", 'via = "chat"', "http://ollama:11434/v1"),
+        ("http://[::1]:8000", 'via = "chat"', "http://[::1]:8000/v1"),
+        ("http://192.168.1.5:1234", 'via = "chat"\nprovider = "ollama"', "http://192.168.1.5:1234/v1"),
+        ("http://127.0.0.1:11434/v1", 'via = "chat"', ""),
+        ("http://127.0.0.1:11434/x", 'via = "chat"', ""),
+        ("https://api.deepseek.com", 'via = "chat"', ""),  # right without /v1
+        ("http://127.0.0.1:11434", 'via = "messages"', ""),
+        ("http://127.0.0.1:11434", 'provider = "ollama"', ""),
+    ],
+)
+def test_an_address_without_a_path_gets_a_note(given: str, more: str, meant: str, tmp_path: Path) -> None:
+    """It may be right: llama.cpp answers there too."""
+    lines = more.split("\n")
+    table = "\n".join(['[upstreams."a.b"]', *lines, f'base_url = "{given}"', '[models."*"]', 'upstream = "a.b"'])
+    (tmp_path / "am-proxy.toml").write_text(table)
+    place = f'am-proxy.toml:{len(lines) + 2}: upstreams."a.b".base_url'
+    note = f"{place} has no path (did you mean {meant}?); am-proxy doctor tests it"
+    assert load({}, {}, tmp_path).notes == ((note,) if meant else ())
+
+
+def test_check_names_the_address_that_serve_would_try(tmp_path: Path) -> None:
+    """`serve` asks the server, `check` asks nobody."""
+    said = "# --upstream has no path: serve also tries http://127.0.0.1:9/v1\n"
+    assert said in run("check", "--upstream", "http://127.0.0.1:9", folder=tmp_path).stdout
+    assert "has no path" not in run("check", "--upstream", "http://127.0.0.1:9/v1", folder=tmp_path).stdout
+
+
 def test_a_collector_may_have_any_path(tmp_path: Path) -> None:
     assert load({}, {"AM_TRACES": "http://x:4318/v1/chat/completions"}, tmp_path).server.traces.endswith("/completions")
 

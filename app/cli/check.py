@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
-from ..settings import Model, Secret, Settings, Upstream
+from ..settings import GIVEN, Model, Secret, Settings, Upstream, with_version
 from .config_report import verdict
 from .style import colour_wanted, painted
 
@@ -69,6 +69,8 @@ def _remarks(settings: Settings, hidden: int) -> Iterator[str]:
     for name, upstream in settings.upstreams.items():
         if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
             yield f"upstreams.{_key(name)}: no api_key is set"
+        if name == GIVEN and (meant := with_version(upstream.base_url or "")):
+            yield f"--upstream has no path: serve also tries {meant}"
     if hidden:
         yield f"{hidden} settings have their default values: am-proxy check --all shows them"
 

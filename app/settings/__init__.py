@@ -3,6 +3,7 @@
 `load` reads them; it raises `ConfigMistakesError` with all mistakes of a configuration at once.
 """
 
+from .base_urls import with_version
 from .configuration import Model, Settings
 from .files import FILE
 from .load import load
@@ -29,4 +30,5 @@ __all__ = [
     "did_you_mean",
     "is_loopback",
     "load",
+    "with_version",
 ]

@@ -49,6 +49,15 @@ def _is_local(name: str) -> bool:
         return "." not in name or name.endswith((".local", ".internal", ".lan"))
 
 
+def with_version(url: str) -> str:
+    """The same address with `/v1` if it has no path, and is that of a machine nearby; otherwise empty.
+
+    Most model servers that people run have their API there. Providers may have it anywhere.
+    """
+    parts = urlsplit(url)
+    return f"{url.rstrip('/')}/v1" if not parts.path.strip("/") and _is_local(parts.hostname or "") else ""
+
+
 def base_of(url: str) -> tuple[str, str]:
     """The base of an address that ends with the path of one request, and this path; empty for any other address."""
     for path in (*_OLLAMA_PATHS, *_PATHS):

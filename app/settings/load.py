@@ -8,11 +8,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..providers.lookup import provider_of
+from .base_urls import with_version
 from .configuration import DEMO_MODELS, DEMO_UPSTREAMS, Settings, Tables
 from .invalid_values import invalid
 from .mistakes import ConfigMistakesError, Mistake, did_you_mean, spelled
 from .references import mistakes_between_tables, split_names
-from .sources import Sources
+from .sources import GIVEN, Sources
 from .values import is_loopback
 
 _OPEN_TO_ALL = (
@@ -84,8 +85,17 @@ def load(
         origins={spelled(path): origin for path, origin in sources.origins.items()},
         given_by=sources.given_by,
         via_is_open=sources.via_is_open,
-        notes=tuple(sources.notes),
+        notes=(*sources.notes, *_notes_on_addresses(sources, tables)),
     )
+
+
+def _notes_on_addresses(sources: Sources, tables: Tables) -> Iterable[str]:
+    """Addresses that may be wrong, which only their servers know. That of `--upstream` is completed by asking."""
+    for name, upstream in tables.upstreams.items():
+        meant = with_version(upstream.base_url or "") if upstream.via in ("chat", "responses") else ""
+        if meant and name != GIVEN:
+            place, path = sources.origins["upstreams", name, "base_url"], spelled(("upstreams", name, "base_url"))
+            yield f"{place}: {path} has no path (did you mean {meant}?); am-proxy doctor tests it"
 
 
 def _complete_upstreams(sources: Sources) -> None:
