@@ -199,7 +199,6 @@ HOW: Final[dict[str, str]] = {
     "settings/base_urls.py _PLAIN": WHOLE,
     "settings/base_urls.py _SCHEME": HERE,
     "settings/base_urls.py v[0-9][0-9a-z]{0,9}": WHOLE,
-    "cli/excerpt_lines.py _MARKS_OF_DIRECTION": ANYWHERE,
     "settings/excerpts.py \n": HERE,
     "settings/excerpts.py _HEADER": HERE,
     "settings/excerpts.py _HELD": ANYWHERE,

@@ -7,8 +7,8 @@ from typing import Final
 
 from ..observers.redaction import redacted_line
 from ..settings import ConfigMistakesError, Settings
-from .excerpt_lines import excerpt_lines, printable
-from .style import colour_wanted, painted
+from .excerpt_lines import excerpt_lines
+from .style import colour_wanted, harmless, painted
 
 _MOST: Final = 50
 """Mistakes that are printed; a file that is something else can have thousands."""
@@ -29,8 +29,8 @@ def print_mistakes(error: ConfigMistakesError) -> None:
     colour = colour_wanted(sys.stderr)
     columns = shutil.get_terminal_size((_ELSEWHERE, 24)).columns - 1
     for mistake in error.mistakes[:_MOST]:
-        location = printable(mistake.location)
-        text = f"{location}: {printable(redacted_line(': '.join(filter(None, (mistake.path, mistake.message)))))}"
+        location = harmless(mistake.location)
+        text = f"{location}: {harmless(redacted_line(': '.join(filter(None, (mistake.path, mistake.message)))))}"
         if sys.stderr.isatty():
             text = textwrap.fill(text, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         start = len(location) if text.startswith(location) else 0

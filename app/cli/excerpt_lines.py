@@ -1,18 +1,16 @@
 """Prints the line of the configuration that a mistake is in, with marks under what is wrong."""
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
 from ..observers.redaction import redacted_line
 from ..settings import Excerpt
-from .style import painted
+from .style import harmless, painted
 
 _CUT: Final = "…"
 _LONGEST: Final = 1000
 """Characters beside the mistake that are looked at: more than a terminal has columns."""
-_MARKS_OF_DIRECTION: Final = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def excerpt_lines(excerpt: Excerpt, columns: int, *, colour: bool = False) -> Iterator[str]:
@@ -33,13 +31,8 @@ def excerpt_lines(excerpt: Excerpt, columns: int, *, colour: bool = False) -> It
     yield f"{'':{len(number)}} {bar} {'':{_width(before)}}{marks}"
 
 
-def printable(text: str) -> str:
-    """The text with `?` for what a terminal does not print: it could move the cursor, or turn the direction."""
-    return "".join(letter if letter.isprintable() else "?" for letter in _MARKS_OF_DIRECTION.sub("?", text))
-
-
 def _shown(text: str) -> str:
-    return redacted_line(printable(text.replace("\t", " ")))
+    return redacted_line(harmless(text.replace("\t", " ")))
 
 
 def _width(text: str) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
-from .excerpt_lines import printable
+from .style import harmless
 
 _PREFIX = "am-"
 """Scanners for leaked keys, and our own log, recognize a key by it."""
@@ -18,7 +18,7 @@ def create(name: str, models: Sequence[str], *, token: Callable[[int], str] = se
     """Print a new key and its table for the configuration. Nothing is stored. Returns 2 for a bad name."""
     for word in (name, *models):
         if not word or word != word.strip() or not word.isprintable():
-            message = f'"{printable(word)}" is not a name: it is empty, or has characters that cannot be seen'
+            message = f'"{harmless(word)}" is not a name: it is empty, or has characters that cannot be seen'
             print(f"am-proxy: {message}", file=sys.stderr)
             return 2
     key = f"{_PREFIX}{token(_BYTES)}"

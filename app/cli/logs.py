@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, Literal, TextIO
 
 from ..observers.redaction import may_hold_secrets, redacted, redacted_line
-from .style import Style, colour_wanted, painted
+from .style import Style, colour_wanted, harmless, painted
 from .turn_line import TurnEnd, turn_line
 
 _LEVELS: Final[Mapping[str, tuple[Style, ...]]] = {"WARNING": ("yellow",), "ERROR": ("bold", "red")}
@@ -73,7 +73,9 @@ class TextLines(logging.Formatter):
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         more = getattr(record, "more", None)
         line = self._message(record, clock) if more is None else self._turn(record, clock, more)
-        return redacted_line(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
+        if record.exc_info:
+            line = "\n".join((line, *map(harmless, self.formatException(record.exc_info).split("\n"))))
+        return redacted_line(line)
 
     def _turn(self, record: logging.LogRecord, clock: str, more: Mapping[str, Any]) -> str:
         end = TurnEnd(_fields(record), more)
@@ -83,7 +85,8 @@ class TextLines(logging.Formatter):
         words = getattr(record, "words", None)
         if words is None:
             fields = " ".join(f"{name}={_short(value)}" for name, value in _fields(record).items())
-            words = f"{record.getMessage()} {fields}".rstrip()
+            words = f"{record.getMessage()} {fields}"
+        words = harmless(" ".join(words.splitlines())).rstrip()
         head = f"{clock}  {record.levelname}  "
         columns = self._columns()
         if columns is not None and not record.exc_info:

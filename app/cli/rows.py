@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from typing import Final, Literal, NamedTuple
 
 from ..settings import Upstream
-from .style import Style, colour_wanted, painted
+from .style import Style, colour_wanted, harmless, painted
 
 State = Literal["ok", "warning", "error", "note", "waiting"]
 
@@ -122,4 +122,4 @@ def _clean(text: str, upstreams: Iterable[Upstream]) -> str:
         key = "" if upstream.api_key is None else upstream.api_key.reveal()
         if len(key) >= _SHORTEST_KEY:
             text = text.replace(key, "…")
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    return harmless(text)

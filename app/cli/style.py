@@ -1,4 +1,4 @@
-"""Colours on a terminal: when they are wanted, and how a text gets them."""
+"""Text for a terminal: colours, when they are wanted, and no characters that it would obey."""
 
 import os
 from collections.abc import Mapping
@@ -29,6 +29,16 @@ def colour_wanted(stream: TextIO, environ: Mapping[str, str] | None = None) -> b
     if environ.get("FORCE_COLOR"):
         return environ["FORCE_COLOR"] != "0"
     return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def plain(text: str) -> str:
+    """The text in one line, without characters that a terminal would obey."""
+    return harmless(" ".join(text.split()))
+
+
+def harmless(line: str) -> str:
+    """The line with `?` for characters that a terminal would obey."""
+    return line if line.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def painted(text: str, *styles: Style, colour: bool = True) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from unicodedata import category, east_asian_width
 
-from .style import Style, painted
+from .style import Style, painted, plain
 
 _GAP: Final = "  "
 _WIDE: Final = 120
@@ -137,7 +137,7 @@ def turn_line(end: TurnEnd, clock: str, *, columns: int | None, colour: bool) ->
     text = end.cause if end.has_failed else end.note
     used = sum(cells_of(cell) + len(_GAP) for cell, _ in cells)
     free = width - used - (len(_GAP) + len(last) if last else 0)
-    text = _plain(text[:_SPAN])
+    text = plain(text[:_SPAN])
     if columns is not None:
         text = _cut(text, max(free, 0))
     cells.append((_padded(text, max(free, 0)) if last else text, ("yellow",) if end.has_failed else ()))
@@ -178,14 +178,9 @@ def _padded(text: str, room: int) -> str:
     return text + " " * (room - cells_of(text))
 
 
-def _plain(text: str) -> str:
-    """The text in one line, without characters that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
-
-
 def _route(model: str, upstream: str, room: int) -> str:
     """`model → upstream`, in which the longer one is cut."""
-    model, upstream = _plain(model), _plain(upstream)
+    model, upstream = plain(model), plain(upstream)
     if not upstream:
         return _cut(model, room)
     left = room - len(" → ")

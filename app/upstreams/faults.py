@@ -249,6 +249,7 @@ def _clean(text: str, secret: str | None) -> str:
         text = text.replace(secret, "…")
     text = _TRACE.split(text, maxsplit=1)[0][:_LONGEST_SEARCHED]
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # half characters have no UTF-8
+    text = "".join(letter for letter in text if letter.isprintable() or letter.isspace())  # a terminal may show it
     text = without_keys(_ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", text)))
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -31,6 +31,29 @@ def test_a_line_in_words_has_no_fields(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err[10:] == "WARNING  it fails.\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("it answered 500: \x1b[2J\x1b]0;title\x07 gone", "it answered 500: ?[2J?]0;title? gone"),
+        ("one\n12:00:00  INFO  two\r\nthree\u2028four\b", "one 12:00:00  INFO  two three four?"),
+        ("left \u202eto right", "left ?to right"),
+        ("Zoë 你好", "Zoë 你好"),
+    ],
+)
+def test_no_terminal_obeys_what_a_server_wrote(capsys: pytest.CaptureFixture[str], words: str, expected: str) -> None:
+    logs.configure("text")
+    log = logging.getLogger("am_proxy")
+    log.warning("upstream fails", extra={"words": words})
+    log.warning(words)
+    assert [line[10:] for line in capsys.readouterr().err.splitlines()] == [f"WARNING  {expected}"] * 2
+
+
+def test_nor_what_is_in_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("text")
+    logging.getLogger("am_proxy").error("it failed", exc_info=ValueError("a\x1b[2J\nb\rc"))
+    assert capsys.readouterr().err[10:] == "ERROR  it failed\nValueError: a?[2J\nb?c\n"
+
+
 def test_the_line_of_a_turn_is_aligned_in_a_file_too(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("text")
     fields = {"request_id": "req_1", "model": "demo", "upstream": "there", "status": 502, "finish": "refused"}

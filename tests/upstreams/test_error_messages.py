@@ -69,6 +69,13 @@ async def test_a_message_is_quoted_whole(lane: str, message: str) -> None:
     assert await refused(lane, Status(400, body)) == invalid(start + message)
 
 
+@pytest.mark.parametrize("lane", LANES)
+async def test_no_clients_terminal_obeys_a_message(lane: str) -> None:
+    body = {"error": {"message": "Too \x1b[2J\x1b]0;hot\x07\u202e: 你好 \n\x9b31m"}}
+    start = "" if lane == "responses" else "The upstream refused the request: "
+    assert await refused(lane, Status(400, body)) == invalid(f"{start}Too [2J]0;hot: 你好 31m")
+
+
 @pytest.mark.parametrize("message", ["Invalid schema: {'type': 5}", "expected { at 3", '{"a": 1}'])
 async def test_the_message_of_a_failed_response_is_quoted_whole(message: str) -> None:
     failed = ends(status="failed", error={"code": "server_error", "message": message})
