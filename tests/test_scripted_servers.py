@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.support.servers import (
-    AnthropicUpstream,
     ChatUpstream,
     Cut,
     End,
@@ -136,42 +135,6 @@ def test_a_strict_chat_server_wants_system_messages_first_and_tools_for_calls() 
         "a system message stands behind another message",
         "there are past calls but no tools",
     ]
-
-
-CLAUDE: Json = {"model": "m", "max_tokens": 9, "stream": True, "messages": [HELLO]}
-USES = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]}
-RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "1"}]}
-CLAUDE_TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ({}, None),
-        ({"messages": [HELLO, USES, RESULT], "tools": CLAUDE_TOOLS}, None),
-        ({"messages": [HELLO, USES, RESULT]}, "past calls need tools"),
-        ({"messages": [HELLO, USES], "tools": CLAUDE_TOOLS}, "the calls ['t1'] have no results"),
-        ({"messages": [HELLO, USES, HELLO], "tools": CLAUDE_TOOLS}, "messages[2] answers []"),
-        ({"messages": [USES]}, "the first message must be the user's"),
-        ({"messages": [HELLO, HELLO | {"role": "system"}]}, "messages[1].role system is not known"),
-        ({"messages": [{"role": "user", "content": " "}]}, "messages[0]: a text block is blank"),
-        ({"messages": [{"role": "user", "content": [{"type": "thinking"}]}]}, "block thinking is not allowed for user"),
-        ({"messages": [HELLO, {"role": "assistant", "content": []}]}, "messages[1].content is empty"),
-        ({"max_tokens": None}, "max_tokens is required"),
-        ({"stream": False}, "stream must be true"),
-        ({"extra_body": {}}, "unknown parameter extra_body"),
-        ({"tools": []}, "tools must not be empty"),
-        ({"tool_choice": {"type": "auto"}}, "tool_choice without tools"),
-        ({"tools": [{"name": "a b", "input_schema": {"type": "object"}}]}, "tool name a b is malformed"),
-        ({"tools": [{"name": "f"}]}, "tool f has no input_schema of an object"),
-        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "thinking.budget_tokens must be"),
-    ],
-)
-def test_a_claude_server_refuses_what_claude_refuses(change: Json, fault: str | None) -> None:
-    with AnthropicUpstream() as upstream:
-        post(upstream, "/v1/messages", CLAUDE | change, **{"x-api-key": "k", "anthropic-version": "1"})
-        upstream.may_violate = True
-    assert any(fault in entry for entry in upstream.violations) if fault else upstream.violations == []
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """A server of Anthropic's Messages API that refuses what the real one refuses, and the events of its streams."""
 
 import json
-import re
 from typing import Any, Final
 
+from tests.support.servers.anthropic_rules import THOUGHTS, body_faults, thinks
+from tests.support.servers.anthropic_types import event_faults, message_faults
 from tests.support.servers.model import (
     CACHED,
     COMPLETION,
@@ -23,20 +24,6 @@ from tests.support.servers.model import (
     shortened,
 )
 from tests.support.servers.steps import Ask, Json, Step
-
-_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
-_ID: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")
-_SETTINGS: Final = frozenset(
-    {
-        "max_tokens", "messages", "metadata", "model", "output_config", "output_format", "service_tier",
-        "stop_sequences", "stream", "system", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_p",
-    }
-)  # fmt: skip
-_BLOCKS: Final = {
-    "user": {"text", "image", "document", "tool_result"},
-    "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
-}
-_THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 class AnthropicUpstream(ModelUpstream):
@@ -73,7 +60,7 @@ class AnthropicUpstream(ModelUpstream):
 
     def whole(self, answer: Answer) -> Json:
         """Say it in one body."""
-        return {
+        message = {
             "id": "msg_scripted",
             "type": "message",
             "role": "assistant",
@@ -83,6 +70,8 @@ class AnthropicUpstream(ModelUpstream):
             "stop_sequence": None,
             "usage": {**_READ, **_WROTE},
         }
+        self.violations += message_faults(message)
+        return message
 
     def _blocks(self, answer: Answer) -> list[Json]:
         blocks = [self._block(word) for word in answer]
@@ -106,23 +95,16 @@ class AnthropicUpstream(ModelUpstream):
         if ask.path != "/v1/messages":
             return [f"there is no {ask.path}"]
         body = ask.body
-        found = [f"unknown parameter {key}" for key in body if key not in _SETTINGS]
-        found += [f"header {name} is missing" for name in ("x-api-key", "anthropic-version") if name not in ask.headers]
-        if not isinstance(body.get("max_tokens"), int):
-            found.append("max_tokens is required")
+        found = [f"header {name} is missing" for name in ("x-api-key", "anthropic-version") if name not in ask.headers]
         if body.get("stream") is not True and not self.speaks_whole:
             found.append("stream must be true")
-        thinking = body.get("thinking") or {}
-        if thinking.get("type") == "enabled" and not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
-            found.append("thinking.budget_tokens must be at least 1024 and less than max_tokens")
-        found += _tool_faults(body)
-        found += _message_faults(body.get("messages") or [])
+        found += body_faults(body)
         return found + self._memory_faults(body) if self.plays_model else found
 
     def _memory_faults(self, body: Json) -> list[str]:
         """Refuse thoughts that were altered, and calls without the thoughts before them."""
         found: list[str] = []
-        thoughts = [held for blocks in self.said for held in blocks if held["type"] in _THOUGHTS]
+        thoughts = [held for blocks in self.said for held in blocks if held["type"] in THOUGHTS]
         turns = [blocks for blocks in self.said if any(held["type"] == "tool_use" for held in blocks)]
         by_call = {held["id"]: blocks for blocks in turns for held in blocks if held["type"] == "tool_use"}
         for position, message in enumerate(body.get("messages") or []):
@@ -133,22 +115,21 @@ class AnthropicUpstream(ModelUpstream):
             found += [
                 f"messages.{position}.content.{place}: Invalid `signature` in `thinking` block: {shortened(held)}"
                 for place, held in enumerate(received)
-                if held["type"] in _THOUGHTS and held not in thoughts
+                if held["type"] in THOUGHTS and held not in thoughts
             ]
             calls = [held["id"] for held in received if held["type"] == "tool_use"]
             items = next((by_call[call] for call in calls if call in by_call), received)
-            if not _thinks(body):
-                items = [held for held in items if held["type"] not in _THOUGHTS]
+            if not thinks(body):
+                items = [held for held in items if held["type"] not in THOUGHTS]
             if items != received and not self.forgives:
                 found.append(f"messages.{position} was said otherwise: {shortened(items)}, not {shortened(received)}")
-        if fault := _last_turn_fault(body):
-            found.append(fault)
         return found
 
     def frame(self, step: Json, ask: Ask) -> bytes:
         """Frame one event."""
         if step.get("type") == "message_start":
             step["message"].setdefault("model", ask.body["model"])
+        self.violations += event_faults(step)
         return f"event: {step['type']}\ndata: {json.dumps(step)}\n\n".encode()
 
     def error_body(self, status: int, message: str) -> Json:
@@ -200,83 +181,9 @@ def ends(reason: str = "end_turn", **usage: Any) -> list[Json]:
     ]
 
 
-def _tool_faults(body: Json) -> list[str]:
-    if "tools" not in body:
-        blocks = [block for message in body.get("messages") or [] for block in _blocks(message)]
-        used = any(block.get("type") in {"tool_use", "tool_result"} for block in blocks)
-        found = ["tool_choice without tools"] if "tool_choice" in body else []
-        return [*found, "past calls need tools"] if used else found
-    if not body["tools"]:
-        return ["tools must not be empty"]
-    found = [f"tool name {tool.get('name')} is malformed" for tool in body["tools"] if not _NAME.match(tool["name"])]
-    return found + [
-        f"tool {tool['name']} has no input_schema of an object"
-        for tool in body["tools"]
-        if (tool.get("input_schema") or {}).get("type") != "object"
-    ]
-
-
-def _blocks(message: Json) -> list[Json]:
-    content = message.get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
-
-
-def _message_faults(messages: list[Json]) -> list[str]:
-    if not messages or messages[0].get("role") != "user":
-        return ["the first message must be the user's"]
-    found = []
-    waiting: set[str] = set()
-    for position, message in enumerate(messages):
-        role = str(message.get("role"))
-        blocks = _blocks(message)
-        if role not in _BLOCKS:
-            found.append(f"messages[{position}].role {role} is not known")
-            continue
-        if not blocks:
-            found.append(f"messages[{position}].content is empty")
-        for held in blocks:
-            if held.get("type") not in _BLOCKS[role]:
-                found.append(f"messages[{position}]: block {held.get('type')} is not allowed for {role}")
-            if held.get("type") == "text" and not held["text"].strip():
-                found.append(f"messages[{position}]: a text block is blank")
-            if held.get("type") == "tool_use" and not (_ID.match(held["id"]) and isinstance(held["input"], dict)):
-                found.append(f"messages[{position}]: a tool_use block is malformed")
-        answered = {held["tool_use_id"] for held in blocks if held.get("type") == "tool_result"}
-        if answered != waiting:
-            found.append(f"messages[{position}] answers {sorted(answered)}, but the open calls are {sorted(waiting)}")
-        waiting = {held["id"] for held in blocks if held.get("type") == "tool_use"}
-    return [*found, f"the calls {sorted(waiting)} have no results"] if waiting else found
-
-
 _READ: Final = {"input_tokens": PROMPT - CACHED, "cache_read_input_tokens": CACHED, "cache_creation_input_tokens": 0}
 _WROTE: Final = {"output_tokens": COMPLETION, "output_tokens_details": {"thinking_tokens": REASONING}}
 
 
 def _reason(answer: Answer) -> str:
     return "tool_use" if any(isinstance(word, Calls) for word in answer) else "end_turn"
-
-
-def _thinks(body: Json) -> bool:
-    return (body.get("thinking") or {}).get("type") in {"enabled", "adaptive"}
-
-
-def _last_turn_fault(body: Json) -> str:
-    """Say what Anthropic says of a tool loop that began with thoughts and goes on without, or the other way round."""
-    turns: list[list[Json]] = []
-    for message in body.get("messages") or []:
-        blocks = message["content"] if isinstance(message["content"], list) else []
-        if message["role"] == "user" and not any(held["type"] == "tool_result" for held in blocks):
-            turns = []  # a loop ends where the user speaks
-        elif message["role"] == "assistant":
-            turns.append(blocks)
-    blocks = turns[-1] if turns else []
-    if not any(held["type"] == "tool_use" for held in blocks):
-        return ""
-    first = turns[0][0]["type"] if turns[0] else "text"
-    if _thinks(body) and first not in _THOUGHTS and blocks[0]["type"] not in _THOUGHTS:
-        return (
-            f"Expected `thinking` or `redacted_thinking`, but found `{first}`, which a final assistant message begins."
-        )
-    if not _thinks(body) and any(held["type"] in _THOUGHTS for held in blocks):
-        return "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
-    return ""
