@@ -20,12 +20,14 @@ from tests.support.running import surroundings
 _ROWS = 200
 """Lines that are kept: more than any command prints."""
 _OWNER = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
-"""Becomes the command, after it has made the terminal its own: only then Ctrl-C reaches it."""
+"""Becomes the command, after it has made the terminal its own: only then Ctrl-C reaches it. Tests may run in the
+background of a shell, which lets them ignore Ctrl-C; a person's shell does not."""
 
 
 class Terminal:
