@@ -99,10 +99,11 @@ class ModelOptions(Table):
     """True: the upstream searches the web itself if the client offers `web_search`."""
     cache_control: Literal["off", "auto"] | None = None
     """auto: marks the part of a prompt to cache (tools, system message, and the conversation so far), for Claude at any
-    provider; off: no marks. By default auto for Claude with `via = "messages"`, off for others."""
+    provider; off: no marks. By default auto for Claude with `via = "messages"`, and over litellm at Anthropic, Bedrock
+    and Vertex AI; off for others."""
     cache_ttl: Literal["5m", "1h"] = "5m"
-    """How long a prompt stays in the cache after its last use, with `via = "messages"`. Anthropic charges more for
-    prompts that it keeps for an hour."""
+    """How long a prompt stays in the cache after its last use. Anthropic charges more for prompts that it keeps for an
+    hour."""
     image_output: bool = False
     """True: the model can create images, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)

@@ -179,6 +179,7 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         call_ids=known.call_ids if model.call_ids == "auto" else model.call_ids,
         named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
         declare_past_tools=known.needs_tools,
+        marks_claude=upstream.via == "litellm" and known.translation_of("claude").cached_to_marks,
         **common,
     )
 

@@ -109,6 +109,7 @@ def _address(base_url: str) -> str:
 
 
 CLAUDE: Final = Translation(
+    cached_to_marks=True,
     lost_parts=frozenset({"input_audio"}),
     refuses_blank=True,
     formats=("json_schema",),  # it drops a plain `json_object`

@@ -89,6 +89,8 @@ class Translation:
     """How many tokens an effort costs, where that must be less than the limit of the whole answer."""
     whole_with_format: bool = False
     """litellm wants a whole answer when there is a format, and does not take back `stream_options`."""
+    cached_to_marks: bool = False
+    """Prompts are cached up to marks, which litellm passes on at parts, tools and whole outputs of calls."""
     needs_most_tokens: bool = False
     """The longest answer of the model must be known to make the request."""
     prepare: Callable[[Json, AskFacts], Json] | None = None

@@ -166,6 +166,8 @@ def output(answer: httpx.Response) -> list[Json]:
     return [event["item"] for event in events if event["type"] == "response.output_item.done"]
 
 
+MARK: Final = ', "cache_control": {"type": "ephemeral"}'
+"""What marks a place for Claude's cache. It moves on with the conversation, and the model does not read it."""
 Lane = tuple[type[ScriptedUpstream], Callable[[Pieces], Sequence[Json]], dict[str, Any], str]
 LANES: Final[dict[str, Lane]] = {
     "chat": (ChatUpstream, as_chunks, {"via": "chat"}, "messages"),
@@ -189,7 +191,7 @@ def held_session(lane: Lane) -> list[Ask]:
 def parted(ask: Ask, key: str) -> tuple[str, str]:
     """What was said so far, without the bracket that closes it; and everything else. As they were sent."""
     body = json.loads(ask.raw)
-    result = json.dumps(body.pop(key), ensure_ascii=False)
+    result = json.dumps(body.pop(key), ensure_ascii=False).replace(MARK, "")
     return result[:-1], json.dumps(body, ensure_ascii=False)
 
 

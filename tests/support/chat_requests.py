@@ -23,11 +23,11 @@ class Asked(NamedTuple):
     warnings: list[str]
 
 
-def ask(options: ChatOptions = DEFAULT, **fields: object) -> Asked:
+def ask(options: ChatOptions = DEFAULT, *, of_model: str = "m", **fields: object) -> Asked:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
-    prompt, _, warnings = build(request, rules=options, model="m", state_form=FORM)
-    asked = encode(prompt, model="m", options=options)
+    prompt, _, warnings = build(request, rules=options, model=of_model, state_form=FORM)
+    asked = encode(prompt, model=of_model, options=options)
     return Asked(asked.body, sentences([*warnings, *asked.warnings]))
 
 

@@ -24,13 +24,16 @@ from ...prompt.nouns import (
     text_of,
 )
 from ...prompt.sealed_state import merged
+from ..cached_ends import MARKED
 
 Json = dict[str, Any]
 ChatMessage = dict[str, Any]
 
 
-def to_messages(entries: Iterable[Entry], *, give_back_reasoning: bool) -> list[ChatMessage]:
+def to_messages(entries: Iterable[Entry], *, give_back_reasoning: bool, keep_marks: bool = False) -> list[ChatMessage]:
     """The chat messages for these entries.
+
+    `keep_marks`: parts stay apart, and those that the client marked for the cache, and whole outputs, are `MARKED`.
 
     A `tool` message can hold only text: images, files and audio of outputs are sent in a user message after the last
     output of an assistant's calls.
@@ -45,19 +48,21 @@ def to_messages(entries: Iterable[Entry], *, give_back_reasoning: bool) -> list[
             case System():
                 messages.append({"role": "system", "content": entry.text})
             case User():
-                messages.append({"role": "user", "content": _content(entry.parts)})
+                messages.append({"role": "user", "content": _content(entry.parts, keep_marks=keep_marks)})
             case Assistant():
                 messages.append(_assistant(entry, give_back_reasoning=give_back_reasoning))
             case ToolOutput():
-                messages.append(_output(entry))
+                messages.append(_output(entry, keep_marks=keep_marks))
                 if in_output := media_of(entry.parts):
                     title = f"From the output of the call '{entry.call_id}':"
                     media += [{"type": "text", "text": title}, *map(_part, in_output)]
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
-def _content(parts: Parts) -> str | list[Json]:
+def _content(parts: Parts, *, keep_marks: bool) -> str | list[Json]:
     """Text alone is a string: some servers read nothing else."""
+    if keep_marks and (len(parts) > 1 or any(part.ends_cached for part in parts)):
+        return [{**_part(part), MARKED: True} if part.ends_cached else _part(part) for part in parts]
     return [_part(part) for part in parts] if media_of(parts) else text_of(parts)
 
 
@@ -105,6 +110,9 @@ def _assistant(entry: Assistant, *, give_back_reasoning: bool) -> ChatMessage:
     return message
 
 
-def _output(entry: ToolOutput) -> ChatMessage:
+def _output(entry: ToolOutput, *, keep_marks: bool) -> ChatMessage:
     content = text_of(entry.parts) or (OUTPUT_BELOW if entry.parts else EMPTY_OUTPUT)
-    return {"role": "tool", "tool_call_id": entry.call_id, "content": content}
+    message: ChatMessage = {"role": "tool", "tool_call_id": entry.call_id, "content": content}
+    if keep_marks and any(part.ends_cached for part in entry.parts):
+        message[MARKED] = True
+    return message

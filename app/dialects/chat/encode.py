@@ -4,8 +4,9 @@ from typing import Any, assert_never
 
 from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning
+from ..cached_ends import cache_mark
 from ..prompt_turn import Encoded
-from .cache_marks import marked
+from .cache_marks import mark_to_cache
 from .chat_messages import to_messages
 from .chat_options import ChatOptions
 from .function_tools import to_tools
@@ -17,13 +18,19 @@ Json = dict[str, Any]
 def encode(prompt: Prompt, model: str, options: ChatOptions) -> Encoded:
     """The chat-completions body for this prompt."""
     warnings: list[ClientWarning] = []
-    messages = to_messages(prompt.entries, give_back_reasoning=options.model.give_back_reasoning)
+    mark = cache_mark(options.model, prompt.caching, by_default=options.marks_claude and "claude" in model)
+    given_back = options.model.give_back_reasoning
+    messages = to_messages(prompt.entries, give_back_reasoning=given_back, keep_marks=mark is not None)
     if must_alternate(model, options.model.alternating_roles):
         messages, warnings = alternating(messages)
+    tools = to_tools(prompt.functions, prompt.choice, parallel=prompt.parallel_calls)
+    if mark is not None:
+        automatic = not prompt.caching.only_marked
+        mark_to_cache(tools.get("tools", []), messages, mark, automatic=automatic, in_full=options.marks_claude)
     body = {
         "model": model,
-        "messages": marked(messages) if options.model.cache_control == "auto" else messages,
-        **to_tools(prompt.functions, prompt.choice, parallel=prompt.parallel_calls),
+        "messages": messages,
+        **tools,
         **_web_search(prompt.web_search),
         **({"modalities": ["image", "text"]} if options.model.image_output else {}),
         **_sampling(prompt.sampling),

@@ -8,11 +8,10 @@ from ...fetching.media_types import sniffed_base64
 from ...fetching.url_policy import is_data_uri
 from ...prompt.history import EMPTY_OUTPUT
 from ...prompt.nouns import Audio, File, Image, Part, Parts, Text
+from ..cached_ends import MARKED
 
 Json = dict[str, Any]
 
-MARKED: Final = "cache_control"
-"""The key of a block up to which the prompt is cached."""
 AUDIO_LEFT_OUT: Final = "[A recording was left out here: this model cannot hear audio.]"
 _TEXT_TYPES: Final = ("text/", "application/json", "application/xml")
 """How the media types of files begin that are sent as text: the API takes only PDF as data."""

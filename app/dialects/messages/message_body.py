@@ -6,8 +6,9 @@ from ...bridges.base import FunctionSpec
 from ...prompt.nouns import Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning, no_effect
 from ...providers.claude_models import ClaudeModel, claude_model
+from ..cached_ends import cache_mark
 from ..prompt_turn import Encoded
-from .cache_breakpoints import cache_mark, mark_to_cache
+from .cache_breakpoints import mark_to_cache
 from .conversation import to_conversation
 from .messages_options import MessagesOptions
 from .thinking import Thinking, thinking_for, without_thoughts
@@ -39,7 +40,7 @@ def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
     warnings += changed
     most = claude.most_tokens if claude is not None else MOST_TOKENS
     tools = _tools(prompt)
-    mark = cache_mark(options.model, prompt.caching, is_claude=claude is not None)
+    mark = cache_mark(options.model, prompt.caching, by_default=claude is not None)
     mark_to_cache(tools, system, messages, mark, automatic=not prompt.caching.only_marked)
     body: Json = {
         "model": model,

@@ -25,7 +25,7 @@ PARTS = [
 WHAT = {"input_image": "An image", "input_file": "A file", "input_audio": "A recording"}
 
 
-def refused(options: ChatOptions, **fields: object) -> Problem:
+def refused(options: ChatOptions, **fields: Any) -> Problem:
     with pytest.raises(ProblemError) as raised:
         ask(options, **fields)
     return raised.value.problem

@@ -1,15 +1,14 @@
 """What is marked for the prompt cache, and how much of an agent's session is read from it."""
 
-from itertools import pairwise
 from typing import Any, Final
 
 import pytest
 
 from app.options import ModelOptions
+from tests.support.cached_session import SESSIONS, TOOLS, check_uses, requests
 from tests.support.chat_requests import assistant, call, output, user
-from tests.support.messages_blocks import ANYTHING
 from tests.support.messages_requests import asked
-from tests.support.servers.prompt_cache import CacheUse, PromptCache, blocks_of
+from tests.support.servers.prompt_cache import PromptCache, blocks_of
 
 Json = dict[str, Any]
 
@@ -17,7 +16,6 @@ MARK: Final = {"type": "ephemeral"}
 HOUR: Final = {"type": "ephemeral", "ttl": "1h"}
 AUTOMATIC: Final = ModelOptions()
 BREAKPOINT: Final = {"prompt_cache_breakpoint": {"mode": "explicit"}}
-TOOLS: Final = [{"type": "function", "name": name, "parameters": ANYTHING} for name in ("f", "g")]
 TURNS: Final[Json] = {
     "instructions": "A.",
     "tools": TOOLS,
@@ -122,30 +120,7 @@ def test_equal_messages_are_marked_each() -> None:
     assert marks({"input": [user("Hi"), assistant("Hi"), user("Hi")]}) == [(0, MARK), (2, MARK)]
 
 
-SHARE: Final = 0.9
-"""How much of a prompt is to be read from the cache: from the third turn on, or the sixth if each turn is long."""
-
-
-def session(turns: int, calls_of: int) -> list[CacheUse]:
-    """An agent's session: in each turn the model makes this many calls, and their outputs come back."""
-    cache = PromptCache()
-    items: list[Json] = [user("Repair the tests. " * 50)]
-    uses = []
-    for turn in range(turns):
-        fields = {"instructions": "You are an agent. " * 2000, "tools": TOOLS, "input": items}
-        uses.append(cache.use(asked(fields, model=AUTOMATIC).body))
-        names = [f"c{turn}_{number}" for number in range(calls_of)]
-        items = [*items, assistant(f"Step {turn}."), *[call(name, arguments='{"path": "a.py"}') for name in names]]
-        items += [output(name, f"line {turn}\n" * (250 // calls_of)) for name in names]
-    return uses
-
-
-@pytest.mark.parametrize(("calls_of", "turn"), [(1, 3), (3, 3), (30, 6)])
+@pytest.mark.parametrize(("calls_of", "turn"), SESSIONS)
 def test_a_session_of_thirty_turns_is_read_from_the_cache(calls_of: int, turn: int) -> None:
-    """Each turn writes what is new and reads the rest, also if a turn has more blocks than the server looks back."""
-    uses = session(30, calls_of)
-    assert uses[0].read == 0
-    for before, use in pairwise(uses):
-        assert use.read == before.read + before.written
-        assert use.other == 0
-    assert min(use.share for use in uses[turn - 1 :]) >= SHARE
+    cache = PromptCache()
+    check_uses([cache.use(asked(fields, model=AUTOMATIC).body) for fields in requests(30, calls_of)], turn)
