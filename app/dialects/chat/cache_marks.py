@@ -47,8 +47,14 @@ def _turns_of_user(messages: list[Json]) -> list[End]:
     return [
         _end(messages, row)
         for row, then in zip(rows, after, strict=True)
-        if messages[row]["role"] in _OF_USER and then not in _OF_USER
+        if messages[row]["role"] in _OF_USER and then not in _OF_USER and not _is_blank(messages[row])
     ]
+
+
+def _is_blank(message: Json) -> bool:
+    """Whether this is nothing but white space, which Claude refuses: with a mark, it would not be seen."""
+    content = message["content"]
+    return isinstance(content, str) and not content.strip()
 
 
 def _end(messages: list[Json], row: int) -> End:
