@@ -166,8 +166,11 @@ def test_an_address_without_a_path_gets_a_note(given: str, more: str, meant: str
 
 def test_check_names_the_address_that_serve_would_try(tmp_path: Path) -> None:
     """`serve` asks the server, `check` asks nobody."""
-    said = "# --upstream has no path: serve also tries http://127.0.0.1:9/v1\n"
-    assert said in run("check", "--upstream", "http://127.0.0.1:9", folder=tmp_path).stdout
+    said = "# --upstream: no key is given\n# --upstream has no path: serve also tries http://127.0.0.1:9/v1\n"
+    printed = run("check", "--upstream", "http://127.0.0.1:9", folder=tmp_path).stdout
+    assert said in printed
+    assert 'via = "chat"                                # default; serve asks the server\n' in printed
+    assert max(map(len, printed.splitlines())) <= 80
     assert "has no path" not in run("check", "--upstream", "http://127.0.0.1:9/v1", folder=tmp_path).stdout
 
 

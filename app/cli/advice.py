@@ -77,8 +77,8 @@ def _plainly(problem: Problem, probed: ProbedUpstream) -> Step:
 
 def _key(probed: ProbedUpstream) -> Step:
     if probed.key_from:
-        where = probed.key_from if probed.key_from.startswith(("env:", "file:")) else f"the one in {probed.key_from}"
-        advice = f"Is it the right key for this server, and still valid? It comes from {where.removeprefix('env:')}."
+        where = probed.key_from.removeprefix("env:")
+        advice = f"Is it the right key for this server, and still valid? It comes from {where}."
         return Step("error", "key", "it refuses the API key", advice)
     if probed.upstream.auth == "passthrough":
         return Step("note", "key", "it needs one: callers send theirs, so nothing more can be tested here")

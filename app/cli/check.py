@@ -68,9 +68,10 @@ def _remarks(settings: Settings, hidden: int) -> Iterator[str]:
         yield "no keys: everyone who can reach the address may use the server"
     for name, upstream in settings.upstreams.items():
         if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
-            yield f"upstreams.{_key(name)}: no api_key is set"
+            is_given = name == GIVEN and settings.given_by
+            yield f"{settings.given_by}: no key is given" if is_given else f"upstreams.{_key(name)}: no api_key is set"
         if name == GIVEN and (meant := with_version(upstream.base_url or "")):
-            yield f"--upstream has no path: serve also tries {meant}"
+            yield f"{settings.given_by or name} has no path: serve also tries {meant}"
     if hidden:
         yield f"{hidden} settings have their default values: am-proxy check --all shows them"
 

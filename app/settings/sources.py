@@ -14,7 +14,7 @@ from .toml_file import TomlFile, UnreadableFileError, read, reason
 
 GIVEN = "upstream"
 """The name of the upstream that `--upstream`, `--provider` or their variables make."""
-OPEN = "default; serve asks the server which one suits it"
+OPEN = "default; serve asks the server"
 """Where the `via` of that upstream comes from, if none was given."""
 ENVIRONMENT_KEY = "AM_KEY"
 """The variable of the one client key that the environment can hold; also the name of that key."""

@@ -149,7 +149,7 @@ LITELLM = 'via = "litellm" with a provider, if litellm knows one for this server
         ),
         (
             {"chat": [Status(503, {"error": "full"})], "responses": [FAILED]},
-            "no: it speaks them, but the answer failed: no room for …?[2J",
+            "no: it speaks them, but the answer failed: no room for …[2J",
             "no: The upstream failed with status 503: full",
             UNCLEAR,
             "→ Look at the log of that server.",
