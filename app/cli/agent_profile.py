@@ -1,6 +1,7 @@
 """`am-proxy launch AGENT --write` and `--restore`: files of its own in an agent's configuration, and their removal."""
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def write(agent: Agent, profile: Profile, environ: Mapping[str, str]) -> list[Pa
     folder = agent.home(environ)
     files = {folder / name: text for name, text in profile.files.items()}
     for path in files:
-        if path.exists() and not _is_ours(path):
+        if os.path.lexists(path) and not _is_ours(path):
             raise MissingError(f"{shown(path)} exists and was not written by am-proxy: move it away")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +31,7 @@ def write(agent: Agent, profile: Profile, environ: Mapping[str, str]) -> list[Pa
 def restore(agent: Agent, environ: Mapping[str, str]) -> int:
     """Remove the files that `--write` wrote. Returns 1 if one of them cannot be removed."""
     paths = [agent.home(environ) / name for name in agent.profile_files]
-    there = [path for path in paths if path.exists()]
+    there = [path for path in paths if os.path.lexists(path)]
     failed = False
     for path in there:
         if not _is_ours(path):
@@ -54,7 +55,10 @@ def shown(path: Path) -> str:
 
 
 def _is_ours(path: Path) -> bool:
+    """Whether it is a file that `write` made. A link is not, and reading a pipe would not end."""
     try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
         with path.open("rb") as file:
             return MARK.encode() in file.readline(1000)
     except OSError:

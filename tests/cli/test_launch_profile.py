@@ -1,6 +1,7 @@
 """`am-proxy launch AGENT --write` and `--restore`."""
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -70,6 +71,25 @@ def test_a_file_of_the_user_is_neither_replaced_nor_removed(home: Home, server: 
     ran = home.launch("codex", "--restore")
     assert ran.stdout == "kept, because am-proxy did not write it: ~/.codex/am.config.toml\n"
     assert home.files() == before
+
+
+@pytest.mark.parametrize("kind", ["a link to nothing", "a link to a file of ours", "a pipe"])
+def test_what_is_no_plain_file_is_the_users(home: Home, server: SurveyedServer, kind: str) -> None:
+    home.install()
+    path = home.folder / "home/.codex/am.config.toml"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        target = home.folder / "elsewhere"
+        if kind == "a link to a file of ours":
+            target.write_text("# Written by am-proxy launch codex --write\n")
+        path.symlink_to(target)
+    before = path.lstat()
+    ran = home.launch("codex", "--upstream", server.url, "--write")
+    assert (ran.returncode, "exists and was not written by am-proxy: move it away" in ran.stderr) == (1, True)
+    ran = home.launch("codex", "--restore")
+    assert ran.stdout == "kept, because am-proxy did not write it: ~/.codex/am.config.toml\n"
+    assert path.lstat().st_ino == before.st_ino
 
 
 def test_a_codex_that_would_ignore_the_profile_gets_none(home: Home, server: SurveyedServer) -> None:
