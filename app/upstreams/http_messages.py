@@ -14,6 +14,7 @@ from .counting import CountingAddress
 from .faults import ReportedError, invalid_answer, problem_in_stream
 from .http_server import CONNECT, TROUBLE, HttpServer
 from .message_events import MessageEvents, NotMessageEventsError
+from .paused_answers import carried_on, may_pause
 from .port import KEEP, Counted, Keep, UpstreamBroke
 from .short_question import VERSION_HEADERS
 
@@ -51,8 +52,14 @@ class HttpMessages:
         self._counter = CountingAddress(server_at(f"{url}/count_tokens"), "input_tokens")
         self._secret = api_key
 
-    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
+    def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
+        if may_pause(ask):
+            return carried_on(ask, partial(self._message, key=key))
+        return self._message(ask, key)
+
+    async def _message(self, ask: Json, key: str | None) -> AsyncGenerator[Json]:
+        """The events of one message."""
         started = False
         model = str(ask["model"])
         answer = None

@@ -1,7 +1,7 @@
 """Converts the events of the Messages API to deltas. A field of the wrong type is ignored; an error is reported.
 
 event                   deltas
-message_start           the usage of the input
+message_start           the usage of the input; another one carries on an answer that was paused
 content_block_start     those with which the block begins
 content_block_delta     more of the block that is open under this index
 content_block_stop      those with which the block ends
@@ -110,6 +110,7 @@ class MessageReader:
             case "content_block_stop":
                 return self._end(_index(event))
             case "message_start":
+                self._usage.begin_message()
                 message = event.get("message")
                 return self._read_usage(message.get("usage")) if isinstance(message, dict) else []
             case "message_delta":

@@ -1,9 +1,11 @@
 """Reads the token counts of the Messages API.
 
-The beginning of an answer counts what was read, the end what was written; a server may repeat counts that have grown.
-Tokens that were read from a cache or written to one are counted beside the others of the input.
+The beginning of a message counts what was read, the end what was written; a server may repeat counts that have grown.
+Tokens that were read from a cache or written to one are counted beside the others of the input. The counts of the
+messages of one answer are added up.
 """
 
+from collections import Counter
 from typing import Any
 
 from ...protocol.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -13,33 +15,40 @@ Json = dict[str, Any]
 
 
 class MessageUsage:
-    """Collects the token counts of one answer. Each is the last one that was not zero."""
+    """Collects the token counts of one answer. Those of each message are the last ones that were not zero."""
 
     def __init__(self) -> None:
-        self._input = 0
-        self._cached = 0
-        self._written = 0
-        self._output = 0
-        self._reasoning = 0
+        self._before: Counter[str] = Counter()
+        """The counts of the messages before this one."""
+        self._now: Counter[str] = Counter()
+
+    def begin_message(self) -> None:
+        """Another message begins."""
+        self._before += self._now
+        self._now.clear()
 
     def read(self, reported: Any) -> Usage | None:
         """The usage after this report; None if there were no tokens yet."""
         if not isinstance(reported, dict):
             return None
-        self._input = count(reported, "input_tokens") or self._input
-        self._cached = count(reported, "cache_read_input_tokens") or self._cached
-        self._written = _written(reported) or self._written
-        self._output = count(reported, "output_tokens") or self._output
-        self._reasoning = count(reported.get("output_tokens_details"), "thinking_tokens") or self._reasoning
-        inputs = self._input + self._cached + self._written
-        if not inputs and not self._output:
+        counts = {
+            "input": count(reported, "input_tokens"),
+            "cached": count(reported, "cache_read_input_tokens"),
+            "written": _written(reported),
+            "output": count(reported, "output_tokens"),
+            "reasoning": count(reported.get("output_tokens_details"), "thinking_tokens"),
+        }
+        self._now.update({name: value - self._now[name] for name, value in counts.items() if value})
+        total = self._before + self._now
+        inputs = total["input"] + total["cached"] + total["written"]
+        if not inputs and not total["output"]:
             return None
         return Usage(
             input_tokens=inputs,
-            output_tokens=self._output,
-            total_tokens=inputs + self._output,
-            input_tokens_details=InputTokensDetails(cached_tokens=self._cached, cache_write_tokens=self._written),
-            output_tokens_details=OutputTokensDetails(reasoning_tokens=min(self._reasoning, self._output)),
+            output_tokens=total["output"],
+            total_tokens=inputs + total["output"],
+            input_tokens_details=InputTokensDetails(cached_tokens=total["cached"], cache_write_tokens=total["written"]),
+            output_tokens_details=OutputTokensDetails(reasoning_tokens=min(total["reasoning"], total["output"])),
         )
 
 
