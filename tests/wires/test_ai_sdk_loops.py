@@ -27,22 +27,28 @@ LOOP: list[Answer] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def report(everything: Wired) -> dict[str, Any]:
-    """What it made of every lane, by one run of node."""
+def ran(everything: Wired, lanes: list[str]) -> dict[str, Any]:
+    """What it reports of these lanes."""
     modules = modules_with("ai", "@ai-sdk/openai", "zod")
-    for wire in everything.wires.values():
-        wire.say(*LOOP, *LOOP)
-    ran = subprocess.run(
+    done = subprocess.run(
         [NODE, str(Path(__file__).with_name("ai_sdk_loop.mjs")), str(modules), f"{everything.url}/v1"],
-        input=json.dumps(list(LANES)),
+        input=json.dumps(lanes),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    result: dict[str, Any] = json.loads(ran.stdout)
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+@pytest.fixture(scope="module")
+def report(everything: Wired) -> dict[str, Any]:
+    """What it made of every lane, by one run of node."""
+    for wire in everything.wires.values():
+        wire.say(*LOOP, *LOOP)
+    result = ran(everything, list(LANES))
     return {name: (result[name], list(wire.violations), len(wire.asks)) for name, wire in everything.wires.items()}
 
 
@@ -52,3 +58,14 @@ def test_the_ai_sdk_goes_through_a_tool_loop(report: dict[str, Any], lane: str) 
     thoughts = ["", "", ""] if lane.startswith("openai") else ["Look.", "Once more.", ""]
     steps = [[thought, text] for thought, text in zip(thoughts, ["Let me look.", "", "Fine."], strict=True)]
     assert report[lane] == ([steps, steps], [], 6)
+
+
+def test_the_ai_sdk_keeps_thoughts_between_calls_in_their_order(everything: Wired) -> None:
+    """Where the Messages API is asked directly: the scripted server refuses any other order."""
+    lane = "anthropic, as messages"
+    first, *others = LOOP
+    loop: list[Answer] = [[*first[:4], Thinks("And there."), *first[4:]], *others]
+    wire = everything.wires[lane].say(*loop, *loop)
+    [whole, streamed] = ran(everything, [lane])[lane]
+    assert [text for _, text in whole] == [text for _, text in streamed] == ["Let me look.", "", "Fine."]
+    assert (len(wire.asks), wire.violations) == (6, [])

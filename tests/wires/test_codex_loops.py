@@ -14,6 +14,7 @@ from app.settings import Model, Seal, Secret, Settings, Upstream
 from tests.support.codex import Codex, Ran, modules_with
 from tests.support.servers import (
     KEY,
+    Answer,
     AnthropicUpstream,
     Calls,
     DeepSeekUpstream,
@@ -66,6 +67,21 @@ def test_codex_carries_thoughts_through_a_loop_and_past_a_new_key(codex: Codex, 
     assert (first.said[-1], again.said[-1], first.errors + again.errors) == ("Done.", "Done again.", [])
     printed = [item["aggregated_output"] for ran in (first, again) for item in ran.items("command_execution")]
     assert printed == ["one\n", "two\n", "three\n"]
+
+
+def test_codex_keeps_thoughts_between_calls_in_their_order(codex: Codex) -> None:
+    """Where the Messages API is asked directly: the scripted server refuses any other order."""
+    thinks: Answer = [
+        Thinks("Look first."),
+        Says("I look."),
+        command("one"),
+        Thinks("Twice."),
+        Hides("Hm."),
+        command("two"),
+    ]
+    with AnthropicUpstream().say(thinks, [Thinks("Once more."), command("three")], [Says("Done.")]) as wire:
+        ran = _run(codex, wire, "anthropic, as messages", (OLD,), "Do it")
+        assert (ran.said[-1], ran.errors, len(wire.asks), wire.violations) == ("Done.", [], 3, [])
 
 
 def test_codex_goes_on_where_nobody_can_open_its_seals(codex: Codex) -> None:
