@@ -3,9 +3,10 @@
 import http.client
 import os
 import secrets
+import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from ..json_text import json_value
 from ..settings import Key, Settings
 from ..settings.sources import ENVIRONMENT_KEY
+from ..upstreams.model_list import is_name
 from .banner import address
 from .launched_models import MissingError
 
@@ -21,7 +23,8 @@ KEY_VARIABLE: Final = "AM_LAUNCH_KEY"
 """The variable in which an agent gets the key of this run."""
 _START_WITHIN: Final = 30
 """Seconds for the start of the server."""
-_ANSWER_WITHIN: Final = 10
+_ANSWER_WITHIN: Final[float] = 10
+"""Seconds for a whole answer: the program on that port may be any, and send without end."""
 _STOP_WITHIN: Final = 3
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of a catalogue: those of ten thousand models."""
@@ -123,20 +126,38 @@ def _ask(base_url: str, key: str | None) -> _ListReply:
     host, _, path = base_url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=_ANSWER_WITHIN)
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    late = threading.Event()
+    try:
+        connection.connect()
+        limit = threading.Timer(_ANSWER_WITHIN, _end, (connection.sock, late))
+        limit.daemon = True
+        limit.start()
+    except ConnectionRefusedError:
+        return _ListReply(_NOTHING)
+    except OSError:
+        return _ListReply(_NO_HTTP)
     try:
         connection.request("GET", f"/{path}/models?client_version=0", headers=headers)
         response = connection.getresponse()
         body, ours = response.read(_LONGEST + 1), (response.getheader("x-request-id") or "").startswith(_OUR_IDS)
-    except ConnectionRefusedError:
-        return _ListReply(_NOTHING)
     except (OSError, ValueError, http.client.HTTPException):
         return _ListReply(_NO_HTTP)
     finally:
+        limit.cancel()
         connection.close()
+    if late.is_set():
+        return _ListReply(_NO_HTTP)
     try:
         listed = json_value(body) if response.status == HTTPStatus.OK and len(body) <= _LONGEST else None
     except (ValueError, RecursionError):
         listed = None
     models = listed.get("models") if isinstance(listed, dict) else None
-    entries = [entry for entry in models or [] if isinstance(entry, dict) and isinstance(entry.get("slug"), str)]
+    entries = [entry for entry in models or [] if isinstance(entry, dict) and is_name(entry.get("slug"))]
     return _ListReply(response.status, ours, entries)
+
+
+def _end(connection: socket.socket, late: threading.Event) -> None:
+    """End an answer that takes too long."""
+    late.set()
+    with suppress(OSError):  # it has ended by itself
+        connection.shutdown(socket.SHUT_RDWR)

@@ -5,7 +5,7 @@ Nothing here raises: what cannot be read is left out. Lists and names are bounde
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from ..json_text import holds_more_values, json_value
 
@@ -77,9 +77,14 @@ def _read(entry: Json) -> tuple[ListedModel, bool]:
 def _name(entry: Json) -> str | None:
     for key in ("id", "key", "name"):  # `key` is LM Studio's newer list
         name = entry.get(key)
-        if isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip():
+        if is_name(name):
             return name
     return None
+
+
+def is_name(name: object) -> TypeGuard[str]:
+    """Whether this can be the name of a model: a text that a terminal can show."""
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()
 
 
 def _window(entry: Json) -> int | None:
