@@ -43,6 +43,8 @@ class PastOutput(NamedTuple):
 
     call_id: str
     content: str | list[Any]
+    failed: bool = False
+    """Whether the client says that the tool failed."""
 
 
 class Bridge(ABC):

@@ -1,7 +1,7 @@
 """One turn's tools, by the name of the function that carries each."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +19,9 @@ from .naming import Names, ToolName
 from .registry import BRIDGES, wire_type
 from .tool_types.function import FUNCTION, FunctionTool
 from .tool_types.tool_search import ToolSearchTool
+
+FAILED: Final = frozenset({"incomplete", "failed"})
+"""Statuses of outputs of tools that failed."""
 
 
 class Offer(NamedTuple):
@@ -114,7 +117,10 @@ class BridgeTable:
     def read_output(self, item: InputItem) -> PastOutput | None:
         """The past output in this item; None if it holds none that a bridge knows."""
         bridge = BRIDGES.by_output.get(item.type)
-        return None if bridge is None else bridge.read_output(item, self._names)
+        if bridge is None:
+            return None
+        output = bridge.read_output(item, self._names)
+        return output._replace(failed=True) if getattr(item, "status", None) in FAILED else output
 
     def _bridged(self, name: str) -> BridgedTool:
         """The tool of the function with this name. An undeclared function is passed through unchanged."""

@@ -65,6 +65,13 @@ class _CallWithOutputs:
     path: str
     outputs: dict[Parts, None] = field(default_factory=dict)
     """The keys are the outputs, each once: a client may send one many times."""
+    failed: bool = False
+    """Whether the tool failed, by the last output."""
+
+    def add_output(self, output: Parts, *, failed: bool) -> None:
+        """One more output."""
+        self.outputs[output] = None
+        self.failed = failed
 
 
 @dataclass(eq=False, slots=True)
@@ -109,6 +116,7 @@ class _Orphan:
     call_id: str
     output: Parts
     path: str
+    failed: bool
 
 
 class Conversation(NamedTuple):
@@ -167,22 +175,22 @@ class History:
         self._last[call.call_id] = past
         return warnings
 
-    def add_output(self, call_id: str, output: Parts, path: str) -> list[ClientWarning]:
+    def add_output(self, call_id: str, output: Parts, path: str, *, failed: bool = False) -> list[ClientWarning]:
         """The output of a call."""
         waiting = self._waiting[call_id].take(-1)
         if waiting is not None:
             block, call = waiting
             block.answered = True
-            call.outputs[output] = None
+            call.add_output(output, failed=failed)
             if block is self._entries[-1]:
                 return []
             details = f"{path} was moved: an output must directly follow its call."
             return [ClientWarning(path, "output order", details)]
         if call_id in self._last:
-            self._last[call_id].outputs[output] = None
+            self._last[call_id].add_output(output, failed=failed)
             details = f"{path} was merged with an earlier output of the same call."
             return [ClientWarning(path, "second output", details)]
-        self._entries.append(_Orphan(call_id, output, path))
+        self._entries.append(_Orphan(call_id, output, path, failed))
         return []
 
     def conversation(self) -> Conversation:
@@ -191,7 +199,7 @@ class History:
         settled: list[_Block | _Orphan | System | User] = []
         for entry in self._entries:
             if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id].take(0)) is not None:
-                waiting[1].outputs[entry.output] = None
+                waiting[1].add_output(entry.output, failed=entry.failed)
                 details = f"{entry.path} was moved: it came before its call."
                 warnings.append(ClientWarning(entry.path, "output order", details))
             else:
@@ -251,7 +259,7 @@ class History:
                 details = f"{piece.path} has no output in the history: the model reads that none was recorded."
                 missing.append(ClientWarning(piece.path, "missing output", details))
                 parts = (Text(NO_OUTPUT),)
-            outputs.append(ToolOutput(piece.id, parts))
+            outputs.append(ToolOutput(piece.id, parts, piece.failed))
         return [Assistant(tuple(pieces)), *outputs], warnings + missing
 
 

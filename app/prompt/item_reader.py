@@ -199,7 +199,8 @@ class _ItemReader:
             warnings += self._history.add_call(call, path)
         if (output := self._table.read_output(item)) is not None:
             read = self._parts.parts(output.content, f"{path}.output")
-            warnings += read.warnings + self._history.add_output(output.call_id, read.parts, path)
+            warnings += read.warnings
+            warnings += self._history.add_output(output.call_id, read.parts, path, failed=output.failed)
         return warnings
 
     def _read_agent(self, item: AgentMessageItem, path: str) -> list[ClientWarning]:

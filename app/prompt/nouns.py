@@ -127,6 +127,8 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False):
     call_id: str
     parts: Parts
     """Empty where the tool gave no output."""
+    failed: bool = False
+    """Whether the client says that the tool failed."""
 
 
 Entry = System | User | Assistant | ToolOutput

@@ -74,7 +74,7 @@ def test_a_past_call_is_sent_back_as_the_model_would_write_it_and_understood_aga
 def test_a_past_output_is_sent_back(case: Case) -> None:
     """As text that a model can read."""
     output = parsed({"call_id": "call_1", **case.output})
-    assert offered(tool_of(case)).read_output(output) == PastOutput("call_1", case.output_text)
+    assert offered(tool_of(case)).read_output(output) == PastOutput("call_1", case.output_text, case.output_failed)
 
 
 @each_case

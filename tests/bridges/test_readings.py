@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.bridges.base import PastOutput
 from app.emitter.deltas import Stopped
 from tests.support.tool_tables import called, offered, parsed
 
@@ -124,7 +125,7 @@ def test_a_grammar_is_told_in_the_description(syntax: str, name: str) -> None:
 )
 def test_outputs_are_told_as_text(item: dict[str, Any], text: str) -> None:
     """Whatever of them the client gives."""
-    assert offered().read_output(parsed(item)) == ("c", text)
+    assert offered().read_output(parsed(item)) == PastOutput("c", text)
 
 
 def test_the_description_of_a_search_is_the_clients_where_it_gives_one() -> None:

@@ -17,6 +17,7 @@ class Case(NamedTuple):
     output_text: str
     within: str = ""
     """The namespace the tool stands in."""
+    output_failed: bool = False
 
 
 PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -119,6 +120,7 @@ CASES = {
             ],
         },
         "a.txt\n[exit code 0]\n[stderr]\nslow\n[timeout]",
+        output_failed=True,
     ),
     "apply_patch": Case(
         {"type": "apply_patch"},
@@ -130,6 +132,7 @@ CASES = {
         },
         {"type": "apply_patch_call_output", "status": "failed", "output": "No such file."},
         "[failed]\nNo such file.",
+        output_failed=True,
     ),
 }
 

@@ -139,7 +139,9 @@ class ShellBridge(ActionBridge):
         """What each command wrote and how it ended."""
         if isinstance(item.output, str):
             return PastOutput(item.call_id, item.output)
-        return PastOutput(item.call_id, "\n".join(_as_text(output) for output in item.output))
+        outcomes = [output.outcome for output in item.output if output.outcome is not None]
+        failed = any(outcome.exit_code != 0 for outcome in outcomes)  # it has no exit code if it took too long
+        return PastOutput(item.call_id, "\n".join(_as_text(output) for output in item.output), failed)
 
     def make_item(self, item_id: str, call_id: str, status: ItemStatus, arguments: str, /) -> ShellCall:
         """A `shell_call` item."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ...fetching.media_types import sniffed_base64
 from ...fetching.url_policy import is_data_uri
 from ...prompt.history import EMPTY_OUTPUT
-from ...prompt.nouns import Audio, File, Image, Part, Parts, Text
+from ...prompt.nouns import Audio, File, Image, Part, Parts, Text, media_of
 from ..cached_ends import MARKED
 
 Json = dict[str, Any]
@@ -42,10 +42,12 @@ def _block(part: Part) -> Json:
             return text_block(AUDIO_LEFT_OUT)
 
 
-def result_block(call_id: str, parts: Parts) -> Json:
-    """The output of a call."""
+def result_block(call_id: str, parts: Parts, *, failed: bool = False) -> Json:
+    """The output of a call. Servers refuse the error of a tool that is not text alone."""
     content = [_block(part) for part in parts] or [text_block(EMPTY_OUTPUT)]
     block: Json = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    if failed and not media_of(parts):
+        block["is_error"] = True
     if any(part.ends_cached for part in parts):
         block[MARKED] = True
     return block

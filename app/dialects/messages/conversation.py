@@ -67,7 +67,7 @@ def _blocks(entry: Entry) -> list[Json]:
         case Assistant():
             return [block for piece in entry.pieces for block in _piece_blocks(piece)]
         case ToolOutput():
-            return [result_block(entry.call_id, entry.parts)]
+            return [result_block(entry.call_id, entry.parts, failed=entry.failed)]
         case _:
             assert_never(entry)
 
