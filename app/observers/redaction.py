@@ -27,7 +27,7 @@ _ANNOUNCED: Final = re.compile(
 )
 _MARKED: Final = re.compile(
     r"""(?ix)
-    \b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am)[-_]|AKIA|ASIA|AIza|eyJ)
+    \b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|csk|r8|ghp|gho|github_pat|glpat|xox[abprs]|am(?!-proxy(?![a-z0-9_-])))[-_]|AKIA|ASIA|AIza|eyJ)
     """
     + _VALUE
 )

@@ -45,3 +45,18 @@ def test_a_very_long_request_is_not_shown() -> None:
     left_out = {"model": "m", "left_out": f"… ({LONGEST + 1} bytes)"}
     assert shown(request, {"messages": []}) == {"request": left_out, "ask": left_out}
     assert shown(request.model_copy(update={"size": 10}), {"a": "b"}) == {"request": {"input": "Hi"}, "ask": {"a": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("line", "shown_line"),
+    [
+        ("not reloaded: am-proxy.toml:14:1: server.prot", None),
+        ("see /srv/am-proxy.toml:2", None),
+        ("http://am-proxy:8080/v1 refused the connection", None),
+        ("refused the key am-proxy-4f9a8b7c", "refused the key am-***"),
+        ("refused the key am-proxy4f9a8b7c", "refused the key am-***"),
+        ("refused the key am-4f9a8b7c1d", "refused the key am-***"),
+    ],
+)
+def test_our_own_name_is_no_key(line: str, shown_line: str | None) -> None:
+    assert redacted_line(line) == (shown_line or line)
