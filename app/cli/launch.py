@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -22,6 +23,7 @@ from .agents.agent import Target
 from .banner import address
 from .launched_models import ANY, FoundModels, MissingError, ModelChoice, look, models_of
 from .launched_server import Cards, ReachedServer, own_server, running_server
+from .logs import columns_of
 from .run_folder import logged, run_folder, write
 from .style import Style, colour_wanted, painted
 
@@ -179,8 +181,10 @@ class Launch:
         return 0
 
     def _say(self, text: str, *styles: Style) -> None:
-        line = painted(f"am-proxy: {text}", *styles, colour=colour_wanted(self._screen))
-        print(line, file=self._screen, flush=True)
+        text = f"am-proxy: {text}"
+        if columns := columns_of(self._screen):
+            text = textwrap.fill(text, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        print(painted(text, *styles, colour=colour_wanted(self._screen)), file=self._screen, flush=True)
 
 
 def _is_bare(settings: Settings) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.parser import build_parser
+from tests.support.launching import Home
 from tests.support.terminal import Terminal, am_proxy, terminal
 
 COLUMNS = (80, 120)
@@ -148,3 +149,19 @@ def test_the_banner_fits(columns: int, tmp_path: Path) -> None:
         shown.wait_for("output_text")
         shown.type("\x03")
         assert seen(shown, columns, 0)[-1] == "stopped"
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_what_launch_says_is_wrapped_at_words(columns: int, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.install()
+    command = am_proxy("launch", "codex", "--upstream", "http://127.0.0.1:9/v1")
+    with terminal(command, folder=home.work, columns=columns, environ=home.environ) as shown:
+        assert shown.wait() == 1
+        assert shown.colours("cannot launch") == {"red"}
+    first, second = shown.lines
+    assert first.endswith({80: "Nothing listens", 120: "port 9. Start the server"}[columns])
+    assert f"{first} {second.removeprefix('  ')}" == (
+        "am-proxy: cannot launch Codex: --upstream http://127.0.0.1:9/v1: Nothing listens on 127.0.0.1 port 9. "
+        "Start the server there, or correct the address."
+    )
