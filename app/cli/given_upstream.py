@@ -82,7 +82,8 @@ def remarks_about(settings: Settings, found: "Survey") -> list[Remark]:
         )
     if found.problem:
         advice = "; --via changes that." if settings.via_is_open else "."
-        remarks.append(Remark(f"{whose}{found.problem} Using {lane}{advice}", is_warning=True))
+        key = " Set it with --upstream-key env:NAME." if "API key" in found.problem else ""
+        remarks.append(Remark(f"{whose}{found.problem}{key} Using {lane}{advice}", is_warning=True))
     elif via in found.lacks:
         other = f" Use --via {found.via}." if found.via not in found.lacks else ""
         remarks.append(Remark(f"{whose}The server has no {PATHS[via]}.{other}", is_warning=True))

@@ -190,7 +190,8 @@ async def test_a_server_that_wants_a_key_is_asked_by_chat(
         settings = load({"upstream": upstream.url, **({"upstream_key": key[1]} if key else {})}, {}, tmp_path)
         done, remarks = await settled(settings)
     assert done.upstreams[GIVEN].via == "chat"
-    words = f"--upstream {upstream.url}: {said} Using chat completions; --via changes that."
+    advice = "Set it with --upstream-key env:NAME. Using chat completions; --via changes that."
+    words = f"--upstream {upstream.url}: {said} {advice}"
     assert remarks == [Remark(words, is_warning=True)]
 
 

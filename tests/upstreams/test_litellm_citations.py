@@ -9,7 +9,13 @@ from tests.support.servers import anthropic as claude
 from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, asks, server
 
-PAGE = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "x"}
+PAGE = {
+    "type": "web_search_result_location",
+    "url": "https://a.example",
+    "title": "A",
+    "cited_text": "x",
+    "encrypted_index": "abc",
+}
 
 
 async def output(provider: str, script: Sequence[Step]) -> list[dict[str, object]]:
