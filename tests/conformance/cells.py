@@ -195,7 +195,7 @@ def _check_wait(asked: Asked, _tools: Tools) -> list[str]:
 
 
 SILENCE: Final = 60
-FAILED: Final = "The upstream failed with status 500"
+FAILED: Final = "failed with status 500"
 CUT_OFF: Final = "The connection to the upstream broke off"
 """What a user reads when the model's server has failed, or was cut off."""
 _BROKEN: Final = {"error": {"message": "Boom", "type": "server_error", "param": None, "code": None}}
