@@ -13,10 +13,11 @@ from ..providers.claude_models import claude_model
 from .counting import CountingAddress
 from .faults import ReportedError, invalid_answer, problem_in_stream
 from .http_server import CONNECT, TROUBLE, HttpServer
-from .message_events import MessageEvents, NotMessageEventsError
+from .message_events import MessageEvents
 from .paused_answers import carried_on, may_pause
 from .port import KEEP, Counted, Keep, UpstreamBroke
 from .short_question import VERSION_HEADERS
+from .sse_lines import NotEventsError
 
 Json = dict[str, Any]
 
@@ -78,7 +79,7 @@ class HttpMessages:
             for event in events.end():
                 started = True
                 yield event
-        except (*TROUBLE, NotMessageEventsError, ReportedError) as error:
+        except (*TROUBLE, NotEventsError, ReportedError) as error:
             secret = key or self._secret
             problem = self._problem(error, model, secret)
             cause = self._server.cause(error, problem, secret)
@@ -124,7 +125,7 @@ class HttpMessages:
         match error:
             case ReportedError():
                 return problem_in_stream(error.body, model=model, secret=secret)
-            case NotMessageEventsError():
+            case NotEventsError():
                 return invalid_answer(str(error))
             case _:
                 return self._server.problem(error, model, secret)

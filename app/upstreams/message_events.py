@@ -5,23 +5,13 @@ another upstream can still be asked. A whole answer that is sent although a stre
 of a stream.
 """
 
-import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
-import msgspec
-
-from ..json_text import holds_more_values
 from .faults import ReportedError
-from .sse_lines import LONGEST, MOST_VALUES, TOO_MANY_VALUES, SseEvents
+from .sse_lines import LONGEST, NotEventsError, SseEvents, event_object
 
 Json = dict[str, Any]
-
-_decode: Final = msgspec.json.Decoder().decode
-
-
-class NotMessageEventsError(Exception):
-    """The upstream's answer is not in the expected form."""
 
 
 class MessageEvents:
@@ -46,7 +36,7 @@ class MessageEvents:
             if text == b"[DONE]":  # some servers end like chat servers
                 self.done = True
                 return
-            yield from self._take(_parsed(text))
+            yield from self._take(event_object(text))
 
     def end(self) -> Iterator[Json]:
         """The events that are left when no more bytes come."""
@@ -74,32 +64,17 @@ class MessageEvents:
         yield event
 
 
-def _parsed(text: bytes) -> Json:
-    if len(text) > MOST_VALUES and holds_more_values(text, MOST_VALUES):
-        raise NotMessageEventsError(TOO_MANY_VALUES)
-    try:
-        event = _decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
-        try:  # half of a UTF-16 character, NaN: a model's text is not refused for that
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            raise NotMessageEventsError("an event of the stream is not JSON") from None
-    if type(event) is not dict:
-        raise NotMessageEventsError("an event of the stream is not an object")
-    return event
-
-
 def _whole(body: bytes) -> Iterator[Json]:
     """An answer that was not streamed, as events."""
     try:
-        answer = _parsed(body)
-    except NotMessageEventsError:
-        raise NotMessageEventsError("the answer is neither a stream nor JSON") from None
+        answer = event_object(body)
+    except NotEventsError:
+        raise NotEventsError("the answer is neither a stream nor JSON") from None
     if answer.get("type") == "error" or answer.get("error"):
         raise ReportedError(answer)
     content = answer.get("content")
     if not isinstance(content, list):
-        raise NotMessageEventsError("the answer is no message")
+        raise NotEventsError("the answer is no message")
     usage = answer.get("usage")
     yield {"type": "message_start", "message": {"usage": usage}}
     for index, block in enumerate(content):

@@ -23,7 +23,8 @@ from .http_server import (
     json_object,
 )
 from .port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
-from .response_events import EventReader, NotEventsError
+from .response_events import EventReader
+from .sse_lines import NotEventsError
 
 Json = dict[str, Any]
 

@@ -4,23 +4,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
-from ..json_text import holds_more_values
 from .faults import ReportedError
-from .sse_lines import MOST_VALUES, TOO_MANY_VALUES, SseEvents
+from .sse_lines import NotEventsError, SseEvents, event_object
 
 Json = dict[str, Any]
 
 LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 LONGEST_ERROR: Final = 64 * 1024
 """Bytes of a body that is not a stream, up to which it is read."""
-
-_decode: Final = msgspec.json.Decoder().decode
-
-
-class NotEventsError(Exception):
-    """The upstream's answer is not in the expected form."""
 
 
 class EventReader:
@@ -67,7 +58,7 @@ class EventReader:
         if text == b"[DONE]":
             self.done = True
             return None
-        event = _parsed(text)
+        event = event_object(text)
         kind = event.get("type")
         if kind == "keepalive":  # strict clients break on it, and an upstream that sends nothing else is silent
             return None
@@ -96,18 +87,3 @@ class EventReader:
             response["error"] = {"code": source.get("code"), "message": source.get("message")}
         self.started = self.done = True
         return event
-
-
-def _parsed(text: bytes) -> Json:
-    if len(text) > MOST_VALUES and holds_more_values(text, MOST_VALUES):
-        raise NotEventsError(TOO_MANY_VALUES)
-    try:
-        event = _decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
-        try:  # half of a UTF-16 character, NaN: a model's text is not refused for that
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            raise NotEventsError("an event of the stream is not JSON") from None
-    if type(event) is not dict:
-        raise NotEventsError("an event of the stream is not an object")
-    return event

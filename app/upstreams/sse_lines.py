@@ -4,7 +4,12 @@ A line ends at LF, CR LF or CR and nowhere else: a model's text may hold every o
 mark at the start is not part of the stream. Nothing here depends on where the bytes were cut.
 """
 
-from typing import Final
+import json
+from typing import Any, Final
+
+import msgspec
+
+from ..json_text import holds_more_values
 
 LONGEST: Final = 32 * 1024 * 1024
 """Bytes of one line, and of one event. The largest that is known, a picture in base64, is far below."""
@@ -21,6 +26,29 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 class TooLongError(Exception):
     """A line, or the data of one event, is longer than any model's server has reason to send."""
+
+
+class NotEventsError(Exception):
+    """The upstream's answer is not in the expected form."""
+
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+def event_object(text: bytes) -> dict[str, Any]:
+    """The JSON object that is the data of one event."""
+    if len(text) > MOST_VALUES and holds_more_values(text, MOST_VALUES):
+        raise NotEventsError(TOO_MANY_VALUES)
+    try:
+        event = _decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the second of bad bytes in a key
+        try:  # half of a UTF-16 character, NaN: a model's text is not refused for that
+            event = json.loads(text)
+        except (ValueError, RecursionError):
+            raise NotEventsError("an event of the stream is not JSON") from None
+    if type(event) is not dict:
+        raise NotEventsError("an event of the stream is not an object")
+    return event
 
 
 class SseLines:

@@ -18,7 +18,8 @@ from app.protocol.problems import Problem
 from app.protocol.response import Identity
 from app.upstreams.chat_lines import ChatLines, NotAStreamError
 from app.upstreams.faults import ReportedError, is_error
-from app.upstreams.response_events import EventReader, NotEventsError
+from app.upstreams.response_events import EventReader
+from app.upstreams.sse_lines import NotEventsError
 from tests.support.emitters import counted_ids, plain
 from tests.support.grammar import check
 from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
