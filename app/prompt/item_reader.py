@@ -66,6 +66,8 @@ UNREADABLE: Final = "only the server and the model that wrote this reasoning can
 
 UNSIGNED: Final = "this model's server takes back only reasoning that it signed itself."
 
+REFUSED: Final = "this model's server refused the reasoning in this conversation."
+
 Opener = Callable[[str, str], OpenedState | None]
 """Opens the sealed state of a reasoning item, by its path in the request. None if it cannot be read."""
 
@@ -124,6 +126,7 @@ class _ItemReader:
         self._open_state = open_state
         self._system_messages = rules.model.system_messages
         self._signed_reasoning = rules.signed_reasoning
+        self._why_left_out = REFUSED if rules.state_was_refused else UNSIGNED
         self._parts = PartReader(rules)
         self._history = History(rules.call_ids)
         self._known_searches = 0
@@ -215,7 +218,7 @@ class _ItemReader:
         if opened is not None and opened.own:
             self._give_back(opened, opened.text or shown, path)
         elif self._signed_reasoning and (shown or sealed):
-            return [ClientWarning(path, "reasoning", f"{path} was left out: {UNSIGNED}")]
+            return [ClientWarning(path, "reasoning", f"{path} was left out: {self._why_left_out}")]
         elif text := (opened.text if opened else "") or shown:
             self._history.add_reasoning(PastThought(text, continued=False), path)
             if opened is None and sealed:

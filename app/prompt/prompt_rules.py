@@ -31,6 +31,8 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     Most servers refuse or ignore them."""
     signed_reasoning: bool = False
     """The upstream takes back only reasoning that it signed itself; any other is left out with a warning."""
+    state_was_refused: bool = False
+    """The upstream has refused state that this conversation gives back to it: none is given back."""
     sealer: Sealer | None = None
     """Seals provider state for the client to send back. None: no state is sealed, and no seal is opened."""
     seal_always: bool = False

@@ -31,8 +31,12 @@ class StateForm(NamedTuple):
 class StateSealer:
     """Seals state of one model of one upstream, and opens what any model sealed."""
 
-    def __init__(self, sealer: Sealer, form: StateForm, *, origin: str, model: str, one_maker: bool) -> None:
+    def __init__(
+        self, sealer: Sealer, form: StateForm, *, origin: str, model: str, one_maker: bool, refused: bool = False
+    ) -> None:
+        """`refused`: the upstream does not take back what it made itself, so all of it counts as another's."""
         self._sealer = sealer
+        self._refused = refused
         self._form = form
         self._from = {"origin": origin} if one_maker else {"origin": origin, "model": model}
         self._model = model
@@ -57,7 +61,7 @@ class StateSealer:
         if content is None:
             return None
         fields = content.get("fields", {})
-        own = all(content.get(name) == value for name, value in self._from.items())
+        own = not self._refused and all(content.get(name) == value for name, value in self._from.items())
         text = content.get("text") or self._form.words_of(fields)
         return OpenedState(text, own, fields, content.get("calls", {}))
 
@@ -66,7 +70,14 @@ def state_sealer(rules: PromptRules, model: str, form: StateForm) -> StateSealer
     """The sealer of this model's state. None where nothing is sealed."""
     if rules.sealer is None:
         return None
-    return StateSealer(rules.sealer, form, origin=rules.origin, model=model, one_maker=rules.one_maker)
+    return StateSealer(
+        rules.sealer,
+        form,
+        origin=rules.origin,
+        model=model,
+        one_maker=rules.one_maker,
+        refused=rules.state_was_refused,
+    )
 
 
 def seal_for(request: CreateResponse, rules: PromptRules, model: str, form: StateForm) -> Seal | None:

@@ -129,7 +129,15 @@ PROVIDERS: Final = (
         makes_claude=True,
         one_maker=True,
         needs_tools=True,
-        error_words=ErrorWords(too_long=("exceed context limit",), quota=("credit balance is too low",)),
+        error_words=ErrorWords(
+            too_long=("exceed context limit",),
+            quota=("credit balance is too low",),
+            state=(
+                r"\binvalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\W? block",
+                r"\binvalid \W?encrypted_\w{1,20}\W? in \W?\w{1,40}\W? block",
+                r"thinking\W? blocks in the latest assistant message cannot be modified",
+            ),
+        ),
         litellm=Litellm(
             any_key=True,
             fetches_images="http",

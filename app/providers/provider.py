@@ -131,6 +131,8 @@ class ErrorWords(NamedTuple):
     """The key is not valid."""
     model_failed: tuple[str, ...] = ()
     """The model wrote a call that its server could not read: the request is correct and may be repeated."""
+    state: tuple[str, ...] = ()
+    """It does not take back what it gave out in an earlier turn, such as signed reasoning."""
 
 
 _NO_WORDS: Final = ErrorWords()

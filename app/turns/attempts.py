@@ -6,6 +6,9 @@ An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked
 once, or after the short wait that it names. If it fails again, the next of the model's upstreams is asked, in its own
 dialect: a new turn is made for it. A request that is itself invalid is not sent to another upstream.
 
+An upstream that refuses what it gave out in an earlier turn, such as reasoning that it has signed, is asked once more
+without it: a new turn is made, which decides again what may be asked of the model.
+
 After the first payload no other upstream is asked. Before it the client may have been sent the first events; they are
 made from the request alone (`opening.py`), and the turn that reads the answer continues after them.
 """
@@ -14,9 +17,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from ..catalogue import AnyTurn, Route
 from ..loop_delay import loop_delay
+from ..prompt.prompt_rules import PromptRules
 from ..protocol.problems import Problem, ProblemError
+from ..upstreams.faults import refuses_state
 from ..upstreams.port import NoSuchAddressError, UpstreamRefused
 from .asks import Asks
 from .pump import SILENT, too_slow
@@ -46,30 +53,35 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
     """
     refusal = UpstreamRefused(SILENT)
     asked = False
-    for number, route in enumerate(routes):
+    turn: AnyTurn | None = first
+    ways = list(routes)
+    while ways:
+        route, *ways = ways
         try:
-            turn = await begin(route) if number else first
+            asking = await begin(route) if turn is None else turn
         except ProblemError as error:
             if isinstance(refusal, NoSuchAddressError):
                 refusal = UpstreamRefused(error.problem)
             continue  # the request cannot be translated for this upstream
+        finally:
+            turn = None
         if wait := route.entry.breaker.allow(route.owner):
             refusal = asks.left_alone(route, _left_alone(wait))
-            if number + 1 < len(routes):
+            if ways:
                 asks.retried(route)
             continue
         asked = True
-        asks.asked(route, turn)
+        asks.asked(route, asking)
         try:
-            return await _ask(route, turn, asks)
+            return await _ask(route, asking, asks)
         except NoSuchAddressError as refused:
             refusal = refused  # the next route is to the same upstream
         except UpstreamRefused as refused:
             refusal = refused
             asks.failed(route, refused)
-            if number + 1 == len(routes) or not _may_answer_elsewhere(refused):
-                break
-            asks.retried(route)
+            ways = _ways_after(refused, route, ways)
+            if ways:
+                asks.retried(route)
     if not asked:
         asks.none_asked()
     raise refusal
@@ -125,8 +137,20 @@ async def _open(route: Route, turn: AnyTurn) -> Answer:
     return Answer(turn, clocks, payload, payloads)
 
 
-def _may_answer_elsewhere(refused: UpstreamRefused) -> bool:
-    return refused.elsewhere or refused.problem.code in ELSEWHERE
+def without_state(route: Route, refused: UpstreamRefused) -> Route | None:
+    """The route to ask again, without giving anything back, if this refusal is about that; None if it is not."""
+    options = route.entry.options
+    if not isinstance(options, PromptRules) or options.state_was_refused or not refuses_state(refused.problem):
+        return None
+    return route._replace(entry=route.entry._replace(options=replace(options, state_was_refused=True)))
+
+
+def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route]) -> list[Route]:
+    """The routes to try after this refusal."""
+    again = without_state(route, refused)
+    if again is not None:
+        return [again, *others]
+    return others if refused.elsewhere or refused.problem.code in ELSEWHERE else []
 
 
 def _soon(wait: float | None) -> bool:

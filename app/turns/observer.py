@@ -17,7 +17,8 @@ class TurnObserver(Protocol):
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """The client's request, the ask that this upstream is sent for it, and the warnings of its translation.
 
-        Called once for each ask: again where another upstream is asked, or the same one after a summary.
+        Called once for each ask: again where another upstream is asked, or the same one after a summary, or without
+        the state that it refused.
         """
         ...
 

@@ -25,7 +25,7 @@ from ..protocol.warnings import ClientWarning
 from ..settings import Server
 from ..upstreams.port import UpstreamRefused
 from .asks import Asks
-from .attempts import first_payload
+from .attempts import first_payload, without_state
 from .lifecycle import RunningTurn, TurnLifecycle
 from .limits import Limits
 from .log import NoLog, TurnLog
@@ -178,7 +178,14 @@ class TurnService:
         route, translated = await self._translate(create, turn, originator)
         try:
             async with asyncio.timeout(route.entry.clocks.first_payload):
-                return await route.counted(translated), translated.warnings
+                try:
+                    return await route.counted(translated), translated.warnings
+                except UpstreamRefused as refused:
+                    again = without_state(route, refused)
+                    if again is None:
+                        raise
+                    translated = await self._turn(again, create, self._identity(), for_codex=_is_codex(originator))
+                    return await again.counted(translated), translated.warnings
         except UpstreamRefused as refused:
             asks = Asks(create, route, translated, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
             asks.failed(route, refused)

@@ -44,6 +44,7 @@ _TOO_LONG: Final = re.compile(
 _POLICY: Final = re.compile(_any_of("policy", "content_policy_violation|content_filter|safety system"), re.IGNORECASE)
 _MODEL_FAILED: Final = re.compile(_any_of("model_failed"), re.IGNORECASE)
 _QUOTA: Final = re.compile(_any_of("quota", "insufficient_quota|exceeded your current quota"), re.IGNORECASE)
+_STATE: Final = re.compile(_any_of("state"), re.IGNORECASE)
 _BAD_KEY: Final = re.compile(_any_of("bad_key", "invalid.api.key|incorrect api key"), re.IGNORECASE)
 _UNSUPPORTED: Final = re.compile(
     r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b", re.IGNORECASE
@@ -177,6 +178,11 @@ def _classified(status: int, body: ErrorBody) -> tuple[str, str]:  # noqa: PLR09
         422: ("invalid_value", "The upstream refused the request"),
     }
     return fixed.get(status, ("upstream_error", f"The upstream failed with status {status}"))
+
+
+def refuses_state(problem: Problem) -> bool:
+    """Whether an upstream refused what it gave out in an earlier turn, such as signed reasoning."""
+    return problem.code == "invalid_value" and _STATE.search(problem.message) is not None
 
 
 def _is_used_up(status: int, text: str) -> bool:

@@ -133,6 +133,7 @@ HOW: Final[dict[str, str]] = {
     "upstreams/faults.py _MODEL_FAILED": ANYWHERE,
     "upstreams/faults.py _POLICY": ANYWHERE,
     "upstreams/faults.py _QUOTA": ANYWHERE,
+    "upstreams/faults.py _STATE": ANYWHERE,
     "upstreams/faults.py _TOO_LARGE": ANYWHERE,
     "upstreams/faults.py _TOO_LONG": ANYWHERE,
     "upstreams/faults.py _TRACE": ANYWHERE,
