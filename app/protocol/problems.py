@@ -20,6 +20,7 @@ _FINAL: Final = "invalid_prompt"
 
 ERROR_SHAPES: Final[dict[str, ErrorShape]] = {
     "invalid_http": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_encoding": ErrorShape(400, _CLIENT, _FINAL),
     "invalid_json": ErrorShape(400, _CLIENT, _FINAL),
     "invalid_type": ErrorShape(400, _CLIENT, _FINAL),
     "invalid_value": ErrorShape(400, _CLIENT, _FINAL),
@@ -40,6 +41,7 @@ ERROR_SHAPES: Final[dict[str, ErrorShape]] = {
     "request_timeout": ErrorShape(408, _CLIENT, _FINAL),
     "request_too_large": ErrorShape(413, _CLIENT, _FINAL),
     "unsupported_media_type": ErrorShape(415, _CLIENT, _FINAL),
+    "unsupported_encoding": ErrorShape(415, _CLIENT, _FINAL),
     "host_not_allowed": ErrorShape(421, _CLIENT, _FINAL),
     "upgrade_required": ErrorShape(426, _CLIENT, _FINAL),
     "headers_too_large": ErrorShape(431, _CLIENT, _FINAL),

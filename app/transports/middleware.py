@@ -19,6 +19,7 @@ from starlette.websockets import WebSocket
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem, ProblemError
 from ..turns.limits import LEAVING
+from .content_encoding import ACCEPTED
 from .wrong_paths import advice
 
 INTERNAL_ERROR: Final = 1011
@@ -97,6 +98,8 @@ def error_response(problem: Problem, headers: dict[str, str] | None = None) -> H
     extra = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
     if problem.code == "request_timeout":
         extra["connection"] = "close"  # the rest of the body would be read as the next request
+    elif problem.code == "unsupported_encoding":
+        extra["accept-encoding"] = ACCEPTED
     return HttpResponse(
         msgspec.json.encode(problem.body()),
         status_code=problem.shape.status,

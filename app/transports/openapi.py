@@ -74,7 +74,7 @@ _WHY: Final = {
     405: "No such method at this path.",
     408: "The request took too long to arrive.",
     413: "The body is too large.",
-    415: "Not JSON, or encoded.",
+    415: "Not JSON, or a Content-Encoding other than zstd and gzip.",
     421: "The Host header names another server.",
     426: "Only for a websocket.",
     429: "Too many requests, or no quota; `retry-after` says when to try again.",

@@ -7,7 +7,8 @@ seconds of credit. Every `SLOWEST` bytes add one second, but a body never has mo
 start does not allow a pause later. No body takes longer than `LONGEST` times `body_timeout`.
 
 Its bytes are counted as they arrive, against the quotas of the caller, of all guests and of the process, until the turn
-has been translated for its upstream or has failed.
+has been translated for its upstream or has failed. An encoded body is decoded when all of it has arrived. The bytes
+that it becomes are counted in the same way, and those that it came as until they are decoded.
 """
 
 import asyncio
@@ -19,10 +20,12 @@ from typing import Final, Self
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
+from ..off_loop import SHORT, off_loop
 from ..protocol.problems import ProblemError, refuse
 from ..settings import Key, Server
 from ..turns.lifecycle import ClientGoneError
 from ..turns.quota import Quota
+from .content_encoding import BodyDecoder, encoding_of
 
 SLOWEST: Final = 1024
 """Bytes a second below which a body uses up its credit."""
@@ -42,34 +45,34 @@ class Bodies:
     async def read(self, headers: Headers, receive: Receive, caller: Key) -> AsyncIterator[bytes]:
         """The body, whose bytes count as the caller's until the block ends.
 
-        Raises `ProblemError` if it is no JSON by its headers, encoded, too long or too slow, or if the caller or the
-        server already holds too many bytes; `ClientGoneError` if the client disconnects.
+        Raises `ProblemError` if it is no JSON by its headers, cannot be decoded, is too long or too slow, or if the
+        caller or the server already holds too many bytes; `ClientGoneError` if the client disconnects.
         """
-        self._check(headers)
+        encoding = self._check(headers)
         arrived = bytearray()
-        size = 0
+        counted = _Counted(self._quota, caller)
         try:
-            try:
-                await self._receive(receive, caller, arrived)
-            finally:
-                size = len(arrived)
+            await self._receive(receive, counted, arrived)
+            if encoding is not None:
+                arrived = await self._decode(BodyDecoder(encoding, arrived), arrived, counted)
             body = bytes(arrived)
             arrived.clear()  # otherwise it would be in memory twice
             yield body
         finally:
-            self._quota.give_back(caller, size)
+            counted.give_back_all()
 
-    def _check(self, headers: Headers) -> None:
+    def _check(self, headers: Headers) -> str | None:
+        """Its Content-Encoding."""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
             raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
-        if headers.get("content-encoding", "identity").lower() != "identity":
-            raise refuse("unsupported_media_type", "Send the body as it is, without a Content-Encoding.")
+        encoding = encoding_of(headers)
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._limit:
             raise self._too_large()
+        return encoding
 
-    async def _receive(self, receive: Receive, caller: Key, body: bytearray) -> None:
+    async def _receive(self, receive: Receive, counted: "_Counted", body: bytearray) -> None:
         """Receives all of it into `body`, and takes every byte from the quota first."""
         now = asyncio.get_running_loop().time
         due = now() + self._timeout
@@ -84,8 +87,7 @@ class Bodies:
                     piece, more = message.get("body", b""), message.get("more_body", False)
                     if len(body) + len(piece) > self._limit:
                         raise self._too_large()
-                    if not self._quota.take(caller, len(piece)):
-                        raise ProblemError(self._quota.refusal("bytes of requests being read", len(piece)))
+                    counted.take(len(piece))
                     body += piece
                     if more:
                         due = min(due + len(piece) / SLOWEST, now() + self._timeout, end)
@@ -93,8 +95,47 @@ class Bodies:
         except TimeoutError:
             raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have arrived.") from None
 
-    def _too_large(self) -> ProblemError:
-        return refuse("request_too_large", f"The body is longer than the {self._limit} bytes this server reads.")
+    async def _decode(self, decoder: BodyDecoder, arrived: bytearray, counted: "_Counted") -> bytearray:
+        """What the body becomes. A short one is decoded at once, up to the length of a step."""
+        body = bytearray()
+        size = len(arrived)
+        while not decoder.is_complete:
+            before = len(arrived)
+            decoded = await off_loop(size, decoder.step)
+            size = SHORT + 1  # it may become long
+            counted.give_back(before - len(arrived))
+            if len(body) + len(decoded) > self._limit:
+                raise self._too_large("decoded body")
+            counted.take(len(decoded))
+            body += decoded
+        return body
+
+    def _too_large(self, what: str = "body") -> ProblemError:
+        return refuse("request_too_large", f"The {what} is longer than the {self._limit} bytes this server reads.")
+
+
+class _Counted:
+    """The bytes of one body in the quota of its caller."""
+
+    def __init__(self, quota: Quota, caller: Key) -> None:
+        self._quota = quota
+        self._caller = caller
+        self._held = 0
+
+    def take(self, size: int) -> None:
+        """Takes so many more. Raises `ProblemError` if they are too many."""
+        if not self._quota.take(self._caller, size):
+            raise ProblemError(self._quota.refusal("bytes of requests being read", size))
+        self._held += size
+
+    def give_back(self, size: int) -> None:
+        """Gives back so many."""
+        self._quota.give_back(self._caller, size)
+        self._held -= size
+
+    def give_back_all(self) -> None:
+        """Gives back what is left."""
+        self.give_back(self._held)
 
 
 class UntilDisconnect:

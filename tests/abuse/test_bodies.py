@@ -7,9 +7,12 @@ import pytest
 
 from tests.support.attacked_server import BEARER, LANES, NOT_JSON, PROMPT, AttackedServer, Refusal, refusal_of
 from tests.support.bad_bodies import BODIES
+from tests.support.encodings import packed
 
 JSON = {"content-type": "application/json"}
 NOT_JSON_TYPE = Refusal(415, "unsupported_media_type")
+NOT_ENCODED_SO = Refusal(415, "unsupported_encoding")
+NOT_DECODED = Refusal(400, "invalid_encoding")
 TOO_LARGE = Refusal(413, "request_too_large")
 FIELDS = f'"model": "direct", "input": "{PROMPT}"'.encode()
 
@@ -43,9 +46,12 @@ RAW: dict[str, tuple[bytes, dict[str, str], Refusal]] = {
     "JSON in name only": (b"{" + FIELDS + b"}", {"content-type": "text/json-ish"}, NOT_JSON_TYPE),
     "two types": (b"{" + FIELDS + b"}", {"content-type": "text/plain, application/json"}, NOT_JSON_TYPE),
     "no type": (b"{" + FIELDS + b"}", {}, NOT_JSON_TYPE),
-    "gzip": (gzip.compress(b"{" + FIELDS + b"}"), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
-    "a bomb": (gzip.compress(b" " * 50_000_000), {**JSON, "content-encoding": "gzip"}, NOT_JSON_TYPE),
-    "an unknown encoding": (b"{" + FIELDS + b"}", {**JSON, "content-encoding": "zstd, br"}, NOT_JSON_TYPE),
+    "gzip in name only": (b"{" + FIELDS + b"}", {**JSON, "content-encoding": "gzip"}, NOT_DECODED),
+    "zstd in name only": (b"{" + FIELDS + b"}", {**JSON, "content-encoding": "zstd"}, NOT_DECODED),
+    "a bomb of gzip": (gzip.compress(b" " * 50_000_000), {**JSON, "content-encoding": "gzip"}, TOO_LARGE),
+    "a bomb of zstd": (packed("zstd", b" " * 50_000_000), {**JSON, "content-encoding": "zstd"}, TOO_LARGE),
+    "two encodings": (b"{" + FIELDS + b"}", {**JSON, "content-encoding": "zstd, gzip"}, NOT_ENCODED_SO),
+    "an unknown encoding": (b"{" + FIELDS + b"}", {**JSON, "content-encoding": "br"}, NOT_ENCODED_SO),
     "too large": (b" " * 65_537, JSON, TOO_LARGE),
 }
 

@@ -26,7 +26,9 @@ RAW: dict[str, tuple[bytes, dict[str, str], int, str]] = {
     "text": (b"{}", {"content-type": "text/plain"}, 415, "unsupported_media_type"),
     "a form": (b"{}", {"content-type": "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"),
     "no type": (b"{}", {}, 415, "unsupported_media_type"),
-    "packed": (gzip.compress(b"{}"), {**JSON, "content-encoding": "gzip"}, 415, "unsupported_media_type"),
+    "packed, but no request": (gzip.compress(b"[]"), {**JSON, "content-encoding": "gzip"}, 400, "invalid_type"),
+    "not packed": (b"{}", {**JSON, "content-encoding": "gzip"}, 400, "invalid_encoding"),
+    "packed in another way": (b"{}", {**JSON, "content-encoding": "br"}, 415, "unsupported_encoding"),
     "too large": (b" " * (LIMIT + 1), JSON, 413, "request_too_large"),
 }
 

@@ -1,0 +1,314 @@
+"""Bodies of requests that are encoded: decoded in steps, within the limits of any other body."""
+
+import asyncio
+import gzip
+import itertools
+import json
+import threading
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from typing import Final
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
+from starlette.types import Message
+
+from app.protocol.problems import ProblemError
+from app.settings import Key, Server, Settings
+from app.transports import content_encoding
+from app.transports.content_encoding import MOST_FRAMES, STEP, WINDOW_LOG, BodyDecoder
+from app.transports.receiving import Bodies
+from app.turns.quota import Quota
+from tests.support.encodings import ENCODINGS, SKIPPED, packed, with_window
+from tests.support.serving import serving
+
+KEYS: Final = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
+KB: Final = 1024
+MB: Final = 1024 * 1024
+JSON: Final = {"content-type": "application/json"}
+TEXT: Final = bytes(range(256)) * 40
+ZEROS: Final = bytes(3 * MB)
+NAMED: Final = b"\x1f\x8b\x08\x08\0\0\0\0\0\xffname\0" + packed("gzip", TEXT)[10:]
+
+
+def decoded(encoding: str, data: bytes) -> bytes:
+    decoder = BodyDecoder(encoding, bytearray(data))
+    result = b""
+    while not decoder.is_complete:
+        step = decoder.step()
+        assert len(step) <= STEP
+        result += step
+    return result
+
+
+def fault(encoding: str, data: bytes) -> str:
+    with pytest.raises(ProblemError) as caught:
+        decoded(encoding, data)
+    assert caught.value.problem.code == "invalid_encoding"
+    prefix = f"The body has `Content-Encoding: {encoding}`, but it "
+    assert caught.value.problem.message.startswith(prefix)
+    return caught.value.problem.message.removeprefix(prefix)
+
+
+FRAMES: Final = {
+    "one frame of gzip": ("gzip", packed("gzip", TEXT), TEXT),
+    "one frame of zstd": ("zstd", packed("zstd", TEXT), TEXT),
+    "the old name of gzip": ("x-gzip", packed("gzip", TEXT), TEXT),
+    "a file's name": ("gzip", NAMED, TEXT),
+    "nothing in gzip": ("gzip", packed("gzip", b""), b""),
+    "nothing in zstd": ("zstd", packed("zstd", b""), b""),
+    "two frames of gzip": ("gzip", packed("gzip", TEXT) + packed("gzip", b"more"), TEXT + b"more"),
+    "two frames of zstd": ("zstd", packed("zstd", TEXT) + packed("zstd", b"more"), TEXT + b"more"),
+    "a frame that is skipped": ("zstd", SKIPPED + packed("zstd", TEXT) + SKIPPED, TEXT),
+    "as many frames as there may be": ("zstd", packed("zstd", b"x") * MOST_FRAMES, b"x" * MOST_FRAMES),
+    "much of the same in gzip": ("gzip", packed("gzip", ZEROS), ZEROS),
+    "much of the same in zstd": ("zstd", packed("zstd", ZEROS), ZEROS),
+    "the largest window": ("zstd", with_window(TEXT, WINDOW_LOG), TEXT),
+}
+INVALID: Final = "is not valid in that format."
+EARLY: Final = "ends too early."
+BEHIND: Final = " Its fault is behind the end of part 1."
+FAULTS: Final = {
+    "no byte of gzip": ("gzip", b"", EARLY),
+    "no byte of zstd": ("zstd", b"", EARLY),
+    "no gzip": ("gzip", b'{"model": "demo"}', INVALID),
+    "no zstd": ("zstd", b'{"model": "demo"}', INVALID),
+    "zstd as gzip": ("gzip", packed("zstd", TEXT), INVALID),
+    "gzip as zstd": ("zstd", packed("gzip", TEXT), INVALID),
+    "deflate as gzip": ("gzip", zlib.compress(TEXT), INVALID),
+    "half of gzip": ("gzip", packed("gzip", TEXT)[:40], EARLY),
+    "half of zstd": ("zstd", packed("zstd", TEXT)[:40], EARLY),
+    "gzip without its last byte": ("gzip", packed("gzip", TEXT)[:-1], EARLY),
+    "zstd without its last byte": ("zstd", packed("zstd", TEXT)[:-1], EARLY),
+    "garbage behind gzip": ("gzip", packed("gzip", TEXT) + b"garbage", INVALID + BEHIND),
+    "garbage behind zstd": ("zstd", packed("zstd", TEXT) + b"garbage", INVALID + BEHIND),
+    "half a frame of gzip behind one": ("gzip", packed("gzip", TEXT) + packed("gzip", TEXT)[:15], EARLY + BEHIND),
+    "half a frame of zstd behind one": ("zstd", packed("zstd", TEXT) + packed("zstd", TEXT)[:15], EARLY + BEHIND),
+    "zeros behind gzip": ("gzip", packed("gzip", TEXT) + bytes(512), INVALID + BEHIND),
+    "a wrong checksum of gzip": ("gzip", packed("gzip", TEXT)[:-8] + bytes(8), INVALID),
+    "a wrong checksum of zstd": ("zstd", packed("zstd", TEXT)[:-4] + bytes(4), INVALID),
+    "a larger window": ("zstd", with_window(TEXT, WINDOW_LOG + 1), INVALID),
+    "a far larger window": ("zstd", with_window(TEXT, 27), INVALID),
+    "too many frames of gzip": (
+        "gzip",
+        packed("gzip", b"") * (MOST_FRAMES + 1),
+        "has more than 1024 parts that are compressed separately. Its fault is behind the end of part 1024.",
+    ),
+    "too many frames of zstd": (
+        "zstd",
+        SKIPPED * (MOST_FRAMES + 1),
+        "has more than 1024 parts that are compressed separately. Its fault is behind the end of part 1024.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("encoding", "data", "wanted"), FRAMES.values(), ids=FRAMES)
+def test_what_is_decoded(encoding: str, data: bytes, wanted: bytes) -> None:
+    assert decoded(encoding, data) == wanted
+
+
+@pytest.mark.parametrize(("encoding", "data", "wanted"), FAULTS.values(), ids=FAULTS)
+def test_what_cannot_be_decoded(encoding: str, data: bytes, wanted: str) -> None:
+    assert fault(encoding, data) == wanted
+
+
+async def read(encoding: str, pieces: list[bytes], limit: int, quota: Quota) -> bytes:
+    """What a server makes of a body that arrives in these pieces."""
+    waiting = iter([*({"body": piece, "more_body": True} for piece in pieces), {}])
+
+    async def receive() -> Message:
+        return {"type": "http.request", **next(waiting)}
+
+    bodies = Bodies(Server(max_body_bytes=limit), quota)
+    headers = Headers({**JSON, "content-encoding": encoding})
+    async with bodies.read(headers, receive, KEYS[0]) as body:
+        return body
+
+
+PIECES: Final = st.lists(st.binary(max_size=300), max_size=6)
+
+
+@given(encoding=st.sampled_from(ENCODINGS), frames=PIECES, cuts=st.lists(st.integers(0, 2000)), data=st.data())
+def test_wherever_the_pieces_end(encoding: str, frames: list[bytes], cuts: list[int], data: st.DataObject) -> None:
+    """The same comes of any frames, pieces, steps and inputs of a decoder; and of any part of them nothing."""
+    frames = [frame * 7 for frame in frames] or [b""]
+    body = b"".join(packed(encoding, frame) for frame in frames)
+    wanted = b"".join(frames)
+    places = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
+    pieces = [body[start:end] for start, end in itertools.pairwise(places)]
+    missing = data.draw(st.integers(1, len(packed(encoding, frames[-1])) - 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content_encoding, "STEP", data.draw(st.integers(1, 300)))
+        patch.setattr(content_encoding, "PIECE", data.draw(st.integers(1, 300)))
+        limit, quota = max(1024, len(wanted)), Quota(10_000, 10_000)
+        assert asyncio.run(read(encoding, pieces, limit, quota)) == wanted
+        assert quota.take(KEYS[0], 10_000)  # all of it has been given back
+        assert fault(encoding, body[:-missing]).startswith(EARLY)
+
+
+@given(encoding=st.sampled_from(ENCODINGS), data=st.binary(max_size=400), valid=st.booleans())
+def test_what_is_nonsense_is_refused_and_nothing_is_kept(encoding: str, data: bytes, valid: bool) -> None:  # noqa: FBT001
+    body = packed(encoding, b"x" * 2000) + data if valid else data
+    quota = Quota(10_000, 10_000)
+    if valid and not data:
+        assert asyncio.run(read(encoding, [body], 9000, quota)) == b"x" * 2000
+    else:
+        with pytest.raises(ProblemError, match=f"^The body has `Content-Encoding: {encoding}`, but it "):
+            asyncio.run(read(encoding, [body], 9000, quota))
+    assert quota.take(KEYS[0], 10_000)
+
+
+BOMBS: Final = {
+    "gzip": packed("gzip", bytes(MB)) * 100,
+    "zstd": packed("zstd", bytes(100 * MB)),
+}
+"""Bodies that become a thousand times as long (gzip; it cannot do more), and 10,000 times (zstd)."""
+
+
+@pytest.mark.parametrize(("encoding", "bomb"), BOMBS.items(), ids=BOMBS)
+def test_of_a_bomb_no_more_is_decoded_than_a_step_beyond_the_limit(
+    encoding: str, bomb: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[int, str]] = []
+    step = BodyDecoder.step
+
+    def counted(decoder: BodyDecoder) -> bytes:
+        result = step(decoder)
+        steps.append((len(result), threading.current_thread().name.rpartition("_")[0]))
+        return result
+
+    monkeypatch.setattr(BodyDecoder, "step", counted)
+    assert len(bomb) < 100 * MB // (900 if encoding == "gzip" else 10_000)
+    with pytest.raises(ProblemError) as caught:
+        asyncio.run(read(encoding, [bomb], MB, Quota(10 * MB, 10 * MB)))
+    assert caught.value.problem.code == "request_too_large"
+    assert caught.value.problem.message == "The decoded body is longer than the 1048576 bytes this server reads."
+    assert sum(size for size, _ in steps) <= MB + STEP
+    assert {thread for _, thread in steps[1:]} == {"am-proxy-long-work"}  # not on the event loop
+
+
+@pytest.mark.parametrize(("encoding", "body"), BOMBS.items(), ids=BOMBS)
+def test_bombs_of_one_caller_leave_the_others_alone(encoding: str, body: bytes) -> None:
+    def throw(url: str) -> int:
+        headers = {**JSON, "content-encoding": encoding, "authorization": "Bearer alice"}
+        return httpx.post(f"{url}/v1/responses", content=body, headers=headers, timeout=30).status_code
+
+    settings = Settings(server=Server(max_body_bytes=8 * MB, body_caller_bytes=8 * MB), keys=KEYS)
+    with serving(settings) as url, ThreadPoolExecutor(6) as throwers:
+        thrown = [throwers.submit(throw, url) for _ in range(18)]
+        others = [ask(url, b'"Hi"', "bob") for _ in range(10)]
+        assert others == [(200, "")] * 10
+        assert {each.result() for each in thrown} <= {413, 429}
+        assert ask(url, b'"' + b"x" * 7 * MB + b'"', "alice") == (200, "")  # all of it was given back
+
+
+def ask(url: str, text: bytes, key: str = "", **headers: str) -> tuple[int, str]:
+    """Status and error code of a request for this input, encoded as its headers say."""
+    body = b'{"model": "demo", "max_output_tokens": 16, "input": ' + text + b"}"
+    if (encoding := headers.get("content_encoding", "")).lower() in ENCODINGS:
+        body = packed(encoding.lower(), body)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    authorization = {"authorization": f"Bearer {key}"} if key else {}
+    answer = httpx.post(f"{url}/v1/responses", content=body, headers={**JSON, **names, **authorization}, timeout=30)
+    assert ("accept-encoding" in answer.headers) == (answer.status_code == 415)
+    return answer.status_code, answer.json()["error"]["code"] if answer.is_error else ""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(Settings(server=Server(max_body_bytes=100 * KB))) as address:
+        yield address
+
+
+FINE: Final = (200, "")
+OTHER: Final = (415, "unsupported_encoding")
+NAMES: Final = {
+    "zstd": FINE,
+    "gzip": FINE,
+    "x-gzip": FINE,
+    "GZip": FINE,
+    "identity": FINE,
+    "Identity": FINE,
+    "": FINE,
+    "br": OTHER,
+    "deflate": OTHER,
+    "compress": OTHER,
+    "*": OTHER,
+    "gzip;q=1": OTHER,
+    "gzip, zstd": OTHER,
+    "gzip,gzip": OTHER,
+    "identity, zstd": OTHER,
+}
+
+
+@pytest.mark.parametrize(("name", "wanted"), NAMES.items())
+def test_encodings_by_name(url: str, name: str, wanted: tuple[int, str]) -> None:
+    assert ask(url, b'"Hi"', content_encoding=name) == wanted
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens"])
+@pytest.mark.parametrize("encoding", ["zstd", "gzip"])
+def test_on_every_path(url: str, path: str, encoding: str) -> None:
+    headers = {**JSON, "content-encoding": encoding}
+    body = packed(encoding, json.dumps({"model": "demo", "input": "Hi"}).encode())
+    assert httpx.post(url + path, content=body, headers=headers).status_code == 200
+
+
+def test_a_doubled_header_is_refused_by_its_own_words(url: str) -> None:
+    headers = [*JSON.items(), ("content-encoding", "gzip"), ("content-encoding", "gzip")]
+    answer = httpx.post(f"{url}/v1/responses", content=gzip.compress(gzip.compress(b"{}")), headers=headers)
+    assert answer.status_code == 415
+    assert answer.headers["accept-encoding"] == "zstd, gzip"
+    assert answer.json()["error"]["message"] == (
+        "Send the body with one Content-Encoding. This body has several, which this server does not decode."
+    )
+
+
+def test_another_type_of_body_is_no_matter_of_its_encoding(url: str) -> None:
+    answer = httpx.post(f"{url}/v1/responses", content=b"{}", headers={"content-type": "text/plain"})
+    assert answer.status_code == 415
+    assert "accept-encoding" not in answer.headers
+
+
+@pytest.mark.parametrize("encoding", ["zstd", "gzip"])
+@pytest.mark.parametrize(
+    ("size", "wanted"), [(99 * KB, FINE), (101 * KB, (413, "request_too_large")), (50 * MB, (413, "request_too_large"))]
+)
+def test_the_limit_is_one_of_decoded_bytes(url: str, encoding: str, size: int, wanted: tuple[int, str]) -> None:
+    assert ask(url, b'"' + b"x" * size + b'"', content_encoding=encoding) == wanted
+
+
+@pytest.mark.parametrize("encoding", ["zstd", "gzip"])
+def test_decoded_bytes_count_as_the_callers(encoding: str) -> None:
+    async def hold() -> None:
+        quota = Quota(200 * KB, 150 * KB)
+        body = packed(encoding, b"x" * 100 * KB)
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body}
+
+        bodies = Bodies(Server(max_body_bytes=100 * KB), quota)
+        headers = Headers({**JSON, "content-encoding": encoding})
+        async with bodies.read(headers, receive, KEYS[0]):
+            assert not quota.take(KEYS[0], 51 * KB)
+            assert quota.take(KEYS[0], 50 * KB)
+            with pytest.raises(ProblemError) as caught:
+                async with bodies.read(headers, receive, KEYS[0]):
+                    pass
+            assert caught.value.problem.code == "rate_limit_exceeded"
+            quota.give_back(KEYS[0], 50 * KB)
+        assert quota.take(KEYS[0], 150 * KB)
+
+    asyncio.run(hold())
+
+
+def test_the_longest_body_fits_however_badly_it_is_compressed() -> None:
+    """What has been decoded is not counted as it came any more."""
+    body = b"".join(packed("gzip", b"x") for _ in range(900))
+    quota = Quota(len(body) + KB, len(body) + KB)
+    assert asyncio.run(read("gzip", [body], len(body), quota)) == b"x" * 900
