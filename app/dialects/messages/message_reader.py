@@ -13,7 +13,7 @@ ping                    none
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...emitter.deltas import Broke, Delta, RefusalTextDelta, Stopped, UsageReported
+from ...emitter.deltas import Broke, Delta, RefusalTextDelta, Stopped, ThoughtEnded, UsageReported
 from ...protocol.problems import Problem
 from ...protocol.warnings import ClientWarning
 from ..prompt_turn import LeftOut
@@ -66,6 +66,9 @@ class MessageReader:
         self._ended_written = self._ended_size = 0
         self._citations_left_out = 0
         self._is_paused = False
+        self._ended_thought = False
+        """Whether the last block was a thought, so that the next block ends its item. Without one the answer ends it,
+        and then a thought that was cut is incomplete."""
         self._searches: dict[str, OpenSearchCall] = {}
         """Searches whose results have not come yet, by their ids."""
         self._usage = MessageUsage()
@@ -116,7 +119,7 @@ class MessageReader:
             case "message_delta":
                 return self._stop(event)
             case "message_stop":
-                return self.rest()
+                return self._end_all()
             case "error":
                 return [Broke(REPORTED)]  # our upstream has interpreted the error before
             case "ping":
@@ -126,7 +129,13 @@ class MessageReader:
                 return []
 
     def rest(self) -> list[Delta]:
-        """The end of the blocks that are still open."""
+        """The end of the blocks that are still open. Their thoughts cannot be sent back: the signature is missing."""
+        for block in self._open.values():
+            if isinstance(block, OpenThinkingBlock):
+                block.keeps_state = False
+        return self._end_all()
+
+    def _end_all(self) -> list[Delta]:
         return [delta for index in list(self._open) for delta in self._end(index)]
 
     def _more(self, event: Json) -> list[Delta]:
@@ -150,6 +159,9 @@ class MessageReader:
         block = self._block(content)
         if isinstance(block, OpenToolUseBlock) and not block.name:
             return [*deltas, Broke(NAMELESS)]
+        if self._ended_thought:
+            deltas.append(ThoughtEnded())
+            self._ended_thought = False
         self._open[index] = block
         return [*deltas, *block.begin()]
 
@@ -178,6 +190,7 @@ class MessageReader:
         if block is None:
             return []
         deltas = block.end()
+        self._ended_thought = isinstance(block, OpenThinkingBlock | OpenRedactedBlock)
         if isinstance(block, OpenTextBlock):
             self._citations_left_out += block.citations_left_out
         self._ended_written += block.written
@@ -190,7 +203,7 @@ class MessageReader:
         reason = delta.get("stop_reason") if isinstance(delta, dict) else None
         if not isinstance(reason, str) or not isinstance(delta, dict):
             return deltas
-        deltas += self.rest()
+        deltas += self._end_all()
         self._is_paused = reason == "pause_turn"
         details = delta.get("stop_details")
         if reason == "refusal" and isinstance(details, dict) and isinstance(why := details.get("explanation"), str):

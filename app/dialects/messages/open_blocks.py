@@ -12,7 +12,6 @@ from ...emitter.deltas import (
     ProviderStateAdded,
     ReasoningDelta,
     TextDelta,
-    ThoughtEnded,
 )
 from ..surrogates import SurrogateJoiner, mended, mended_all
 from .block_state import BLOCKS
@@ -109,7 +108,7 @@ class OpenThinkingBlock(_OpenPart):
 
     def __init__(self, block: Json, *, keeps_state: bool) -> None:
         super().__init__()
-        self._keeps_state = keeps_state
+        self.keeps_state = keeps_state
         self._first = block.get("thinking")
         self._texts: list[str] = []
         signature = block.get("signature")
@@ -133,20 +132,20 @@ class OpenThinkingBlock(_OpenPart):
                 return None
 
     def end(self) -> list[Delta]:
-        """The state, which holds the whole block, and the end of the thought."""
+        """What was held back, and the state, which holds the whole block."""
         rest = self._joiner.rest()
         deltas: list[Delta] = [ReasoningDelta(rest)] if rest else []
-        if not self._keeps_state:
-            return [*deltas, ThoughtEnded()]
+        if not self.keeps_state:
+            return deltas
         thinking = mended("".join([*self._texts, rest]))
         block = {"type": "thinking", "thinking": thinking, "signature": mended("".join(self._signatures))}
-        return [*deltas, ProviderStateAdded({BLOCKS: [block]}), ThoughtEnded()]
+        return [*deltas, ProviderStateAdded({BLOCKS: [block]})]
 
     def _reason(self, text: Any) -> list[Delta]:
         joined = self._joined(text)
         if not joined:
             return []
-        if self._keeps_state:
+        if self.keeps_state:
             self._texts.append(joined)
         return [ReasoningDelta(joined)]
 
@@ -169,10 +168,10 @@ class OpenRedactedBlock(_OpenPart):
         return None
 
     def end(self) -> list[Delta]:
-        """The state, which is the block, and the end of the thought."""
+        """The state, which is the block."""
         if not self._keeps_state:
-            return [ThoughtEnded()]
-        return [ProviderStateAdded({BLOCKS: [{"type": "redacted_thinking", "data": self._data}]}), ThoughtEnded()]
+            return []
+        return [ProviderStateAdded({BLOCKS: [{"type": "redacted_thinking", "data": self._data}]})]
 
 
 class OpenToolUseBlock(_OpenPart):

@@ -112,6 +112,24 @@ def test_an_answer_that_breaks_fails(events: list[Any]) -> None:
     assert answered(events)["status"] == "failed"
 
 
+@pytest.mark.parametrize(
+    ("events", "status", "goes_back"),
+    [
+        ([*thinking(0, "hm")[:-2]], "incomplete", False),
+        ([*thinking(0, "hm")], "incomplete", True),
+        ([*thinking(0, "hm"), *ends("max_tokens")], "incomplete", True),
+        ([*thinking(0, "hm"), *text(1, "Hi"), *ends("max_tokens")], "completed", True),
+        ([*thinking(0, "hm"), *ends()], "completed", True),
+        ([*thinking(0, "hm")[:-1], *ends()], "completed", True),
+    ],
+    ids=["cut within", "cut behind it", "the limit behind it", "the limit in text", "nothing else", "not stopped"],
+)
+def test_a_thought_is_complete_if_something_followed_it(events: list[Json], status: str, goes_back: bool) -> None:  # noqa: FBT001 — a column
+    item = answered([*begins(), *events])["output"][0]
+    assert (item["type"], item["status"]) == ("reasoning", status)
+    assert ("signature" in item["encrypted_content"]) is goes_back
+
+
 def test_what_is_passed_over_is_said() -> None:
     told = turn(ASKING)
     events_of(told, [*begins(), *closed(0, "dream"), *text(1, "Hi"), {"type": "aside"}, *ends()])
