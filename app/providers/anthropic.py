@@ -135,6 +135,7 @@ PROVIDERS: Final = (
             state=(
                 r"\binvalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\W? block",
                 r"\binvalid \W?encrypted_\w{1,20}\W? in \W?\w{1,40}\W? block",
+                r"\bexpected \W?thinking\W? or \W?redacted_thinking\W?, but found",
                 r"thinking\W? blocks in the latest assistant message cannot be modified",
             ),
         ),

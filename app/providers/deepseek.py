@@ -4,7 +4,7 @@ from typing import Final
 
 from ..options import ChatCompat, Format
 from .capabilities import Capabilities
-from .provider import EVERY_PART, Litellm, Provider, Translation
+from .provider import EVERY_PART, ErrorWords, Litellm, Provider, Translation
 
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
 """It refuses a schema, even if litellm's model map has one."""
@@ -16,6 +16,12 @@ PROVIDERS: Final = (
         messages_url="https://api.deepseek.com/anthropic",
         key_variable="DEEPSEEK_API_KEY",
         one_maker=True,
+        error_words=ErrorWords(
+            state=(
+                r"\bcontent\[\]\.thinking\W? in the thinking mode must be passed back",
+                r"\bmissing thinking block in the assistant message",
+            )
+        ),
         compat=ChatCompat(blank_reasoning=True),
         can=Capabilities(vision=False, files=False, audio=False, structured_output=_FORMATS),
         litellm=Litellm(any_key=True),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from .provider import Litellm, Provider
+from .provider import ErrorWords, Litellm, Provider
 
 PROVIDERS: Final = (
     Provider(
@@ -10,6 +10,7 @@ PROVIDERS: Final = (
         base_url="https://api.moonshot.ai/v1",
         messages_url="https://api.moonshot.ai/anthropic",
         key_variable="MOONSHOT_API_KEY",
+        error_words=ErrorWords(state=(r"\breasoning_content is missing in assistant tool call",)),
         litellm=Litellm(any_key=True),
     ),
 )

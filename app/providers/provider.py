@@ -132,7 +132,7 @@ class ErrorWords(NamedTuple):
     model_failed: tuple[str, ...] = ()
     """The model wrote a call that its server could not read: the request is correct and may be repeated."""
     state: tuple[str, ...] = ()
-    """It does not take back what it gave out in an earlier turn, such as signed reasoning."""
+    """It does not take back what it gave out in an earlier turn, such as signed reasoning, or misses some of it."""
 
 
 _NO_WORDS: Final = ErrorWords()

@@ -17,7 +17,7 @@ from app.providers.provider import EVERY_PART, Provider, Translation
 from app.settings import Upstream
 from app.settings.values import is_loopback
 from app.upstreams.error_body import ErrorBody
-from app.upstreams.faults import problem_of_status
+from app.upstreams.faults import problem_of_status, refuses_state
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import load, providers
@@ -210,6 +210,16 @@ REFUSALS: Final = {
     ("perplexity", "The total length of all messages is too long."): TOO_LONG,
 }
 """What a provider's server said with status 400, and the code of the problem that it is to a client."""
+OF_STATE: Final = (
+    ("anthropic", "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ("anthropic", "messages.1.content.3: Invalid `encrypted_content` in `web_search_result` block"),
+    ("anthropic", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`."),
+    ("anthropic", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."),
+    ("deepseek", "The `content[].thinking` in the thinking mode must be passed back to the API."),
+    ("deepseek", "Missing thinking block in the assistant message at message index 11."),
+    ("moonshot", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"),
+)
+"""The same where it does not take back what it gave out before, or misses some of it."""
 
 
 @every
@@ -218,6 +228,10 @@ def test_the_words_of_its_errors_are_understood(provider: Provider) -> None:
     for text, code in content.items():
         problem = problem_of_status(400, ErrorBody(text), model="m", headers={}, secret=None)
         assert problem.code == code, text
+    of_state = [text for name, text in OF_STATE if name == provider.name]
+    for text in of_state:
+        assert refuses_state(problem_of_status(400, ErrorBody(text, text), model="m", headers={}, secret=None)), text
+    content |= dict.fromkeys(of_state, "invalid_value")
     patterns = [pattern for patterns in provider.error_words for pattern in patterns]
     assert [
         pattern for pattern in patterns if not any(re.search(pattern, text, re.IGNORECASE) for text in content)

@@ -122,6 +122,31 @@ def test_the_client_gets_a_warning_and_the_breaker_no_failure(words: str, caplog
     assert "input[1] was left out" in str(line["warnings"])
 
 
+MISSED: Final = {
+    "deepseek": "The `content[].thinking` in the thinking mode must be passed back to the API.",
+    "deepseek, before": "Missing thinking block in the assistant message at message index 3. For more information, …",
+    "kimi": "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+}
+
+
+@pytest.mark.parametrize("effort", [None, "low"])
+@pytest.mark.parametrize("words", MISSED.values(), ids=MISSED)
+def test_a_server_that_misses_thoughts_of_earlier_turns_is_asked_not_to_think(words: str, effort: str | None) -> None:
+    """DeepSeek and Kimi want them back before every call. A client may not have kept them."""
+    with served("deepseek-v4-pro") as (client, claude):
+        claude.say(ENDS)
+        claude.scripts = (refused(words), *claude.scripts)
+        call = {"type": "function_call", "call_id": "a", "name": "get_weather", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": "a", "output": "Fine."}
+        said = {"role": "assistant", "content": "It is fine."}
+        body: Json = {"model": "m", "input": [ROME, call, output, said, THANKS], "reasoning": {"effort": effort}}
+        answer = httpx.post(f"{client.base_url}responses", json={**body, "tools": [WEATHER]})
+        assert thinking(claude, 0) == (None if effort is None else "enabled")
+        assert thinking(claude, 1) == "disabled"
+    assert answer.json()["status"] == "completed"
+    assert "its server wants the reasoning before earlier tool calls back" in answer.headers["x-am-warnings"]
+
+
 def test_it_is_asked_once_more_and_not_again() -> None:
     with served("claude-sonnet-4-6") as (client, claude):
         items = history(client, claude, refused(SIGNATURE))

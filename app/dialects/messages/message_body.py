@@ -11,7 +11,7 @@ from ..prompt_turn import Encoded
 from .cache_breakpoints import mark_to_cache
 from .conversation import to_conversation
 from .messages_options import MessagesOptions
-from .thinking import Thinking, thinking_for, without_thoughts
+from .thinking import Thinking, thinking_for, thinking_for_other, without_thoughts
 
 Json = dict[str, Any]
 
@@ -63,19 +63,7 @@ def _thinking(
 ) -> Thinking:
     if claude is not None:
         return thinking_for(prompt.effort, claude, messages, demands_call=demands_call, binds=options.has_all_features)
-    effort = prompt.effort
-    if effort is None:
-        return Thinking({}, None, is_on=False, warnings=[])
-    if effort == "none":
-        return Thinking({"thinking": {"type": "disabled"}}, None, is_on=False, warnings=[])
-    budget = {"thinking": {"type": "enabled", "budget_tokens": OTHER_BUDGETS[effort]}}
-    return Thinking(budget, None, is_on=True, warnings=[])
-
-
-OTHER_BUDGETS: Final = {
-    "minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 30000,
-}  # fmt: skip
-"""How many tokens a model that is no Claude may think. Many servers only look at whether it may."""
+    return thinking_for_other(prompt.effort, messages, state_was_refused=options.state_was_refused)
 
 
 def _above_budget(most: int, thinking: Thinking) -> int:

@@ -3,6 +3,9 @@
 A Claude that thinks with a budget refuses to think inside a tool loop that did not begin with a block of reasoning,
 refuses demanded calls while it thinks, and takes no temperature. One that does not think is sent none of its earlier
 reasoning.
+
+Of other models, DeepSeek and Kimi refuse to think after a call that came without a block of reasoning. Some think
+unless they are asked not to.
 """
 
 from typing import Any, Final, NamedTuple
@@ -16,6 +19,12 @@ Json = dict[str, Any]
 _EFFORTS: Final = {"minimal": "low"}
 """Efforts that this API names differently."""
 _PATH: Final = "reasoning.effort"
+CALL: Final = frozenset({"tool_use"})
+RESULT: Final = frozenset({"tool_result"})
+OTHER_BUDGETS: Final = {
+    "minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 30000,
+}  # fmt: skip
+"""How many tokens a model that is no Claude may think. Many servers only look at whether it may."""
 
 
 class Thinking(NamedTuple):
@@ -41,6 +50,30 @@ def thinking_for(
     if not _may_think(messages):
         return _off("the tool calls before this turn did not begin with reasoning of this model")
     return Thinking({"thinking": {"type": "enabled", "budget_tokens": BUDGETS[effort]}}, None, is_on=True, warnings=[])
+
+
+def thinking_for_other(effort: str | None, messages: list[Json], *, state_was_refused: bool) -> Thinking:
+    """How a model that is no Claude is asked to think.
+
+    `state_was_refused`: its server has just refused the reasoning of this conversation, or misses some.
+    """
+    lacks = state_was_refused or any(
+        _has(message, CALL) and not _has(message, THOUGHTS) for message in _open_loop(messages)
+    )
+    if effort == "none" or (lacks and (effort is not None or state_was_refused)):
+        warnings = [] if effort == "none" else [_stopped(effort)]
+        return Thinking({"thinking": {"type": "disabled"}}, None, is_on=False, warnings=warnings)
+    if effort is None:
+        return Thinking({}, None, is_on=False, warnings=[])
+    budget = {"thinking": {"type": "enabled", "budget_tokens": OTHER_BUDGETS[effort]}}
+    return Thinking(budget, None, is_on=True, warnings=[])
+
+
+def _stopped(effort: str | None) -> ClientWarning:
+    reason = "its server wants the reasoning before earlier tool calls back, and some of it is missing."
+    if effort is None:
+        return ClientWarning(_PATH, _PATH, f"The model was asked not to think on this turn: {reason}")
+    return ClientWarning(_PATH, _PATH, f"'{_PATH}' has no effect on this turn: {reason}")
 
 
 def _adaptive(effort: str | None, claude: ClaudeModel, *, binds: bool) -> Thinking:
@@ -78,13 +111,21 @@ def without_thoughts(messages: list[Json]) -> list[Json]:
 
 
 def _may_think(messages: list[Json]) -> bool:
-    """Whether the model may think now: not in a tool loop whose messages began without reasoning."""
+    """Whether a Claude may think now: not in a tool loop whose messages began without reasoning."""
+    turns = _open_loop(messages)
+    return not turns or any(turns[end]["content"][0]["type"] in THOUGHTS for end in (0, -1))
+
+
+def _open_loop(messages: list[Json]) -> list[Json]:
+    """The model's messages since the user last spoke."""
     turns: list[Json] = []
     for message in messages:
         if message["role"] == "assistant":
             turns.append(message)
-        elif not any(block["type"] == "tool_result" for block in message["content"]):
+        elif not _has(message, RESULT):
             turns = []
-    if not turns or messages[-1]["role"] == "assistant":
-        return True
-    return any(turns[end]["content"][0]["type"] in THOUGHTS for end in (0, -1))
+    return turns
+
+
+def _has(message: Json, kinds: frozenset[str]) -> bool:
+    return any(block["type"] in kinds for block in message["content"])

@@ -151,14 +151,29 @@ LOOP: Final = [HI, call("a"), output("a")]
 """A tool loop that another model began."""
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-sonnet-4-6"])
-def test_a_loop_that_began_without_thoughts_goes_on(model: str) -> None:
-    """A model with a budget may not think in it."""
-    got = asked({"input": LOOP, "tools": [TOOL], **EFFORT}, model)
-    assert ("thinking" in got.body) == (model == "claude-sonnet-4-6")
-    assert [warning.startswith("'reasoning.effort' has no effect on this turn") for warning in got.warnings] == (
-        [] if "thinking" in got.body else [True]
-    )
+STEP: Final = [thought("one"), call("b"), output("b")]
+NO_EFFECT: Final = "'reasoning.effort' has no effect on this turn"
+LOOPS: Final[list[tuple[str, list[Json], Json, Json | None, str]]] = [
+    # model, items, fields of the request, what the body says of thinking, the warning
+    ("claude-sonnet-4-5", LOOP, EFFORT, None, NO_EFFECT),
+    ("claude-sonnet-4-6", LOOP, EFFORT, {"type": "adaptive"}, ""),
+    ("kimi-k2", LOOP, EFFORT, {"type": "disabled"}, NO_EFFECT),
+    ("kimi-k2", [*LOOP, *STEP], EFFORT, {"type": "disabled"}, NO_EFFECT),
+    ("kimi-k2", [HI, *STEP], EFFORT, {"type": "enabled", "budget_tokens": 16384}, ""),
+    ("kimi-k2", [*LOOP, assistant("Yes."), HI], EFFORT, {"type": "enabled", "budget_tokens": 16384}, ""),
+    ("kimi-k2", LOOP, {"reasoning": {"effort": "none"}}, {"type": "disabled"}, ""),
+    ("kimi-k2", LOOP, {}, None, ""),
+]
+
+
+@pytest.mark.parametrize(("model", "items", "fields", "thinking", "warning"), LOOPS)
+def test_a_loop_that_began_without_thoughts_goes_on(
+    model: str, items: list[Json], fields: Json, thinking: Json | None, warning: str
+) -> None:
+    """A Claude with a budget may not think in it, nor may a model of another maker."""
+    got = asked({"input": items, "tools": [TOOL], **fields}, model)
+    assert got.body.get("thinking") == thinking
+    assert [each.partition(":")[0] for each in got.warnings] == ([warning] if warning else [])
 
 
 def test_a_model_that_does_not_think_is_sent_no_earlier_thoughts() -> None:
