@@ -103,8 +103,12 @@ class Route(NamedTuple):
     """Which other address of the upstream is asked; empty for that of responses."""
 
     def ways(self, request: CreateResponse) -> list["Route"]:
-        """The routes to try for this request, in this order."""
+        """The routes to try for this request, in this order. None if no upstream is to be asked."""
         routes = [self, *self.others]
+        if request.prewarms:  # an upstream of another API would write a whole answer
+            return [route for route in routes if isinstance(route.entry.options, RelayOptions)]
+        if not request.generate:
+            return []
         if not request.summary_only:
             return routes
         return [each for route in routes for each in _summary_routes(route)]

@@ -12,6 +12,7 @@ from ..parsing.bounds import BOUNDS, Bounds
 from ..parsing.request_body import parse_object
 from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.ids import NewId
+from ..protocol.problems import refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.plain_messages import as_items, role_of, user_message
 from ..protocol.request.summaries import SUMMARY_TYPES, SummaryTrigger
@@ -24,6 +25,7 @@ KEPT: Final = 256_000
 """Characters of a user's messages that a client gets to keep: about 64,000 tokens."""
 NOTES: Final[Json] = {"compaction": "asked for"}
 """The fields of such a turn's log line."""
+NO_SUMMARY_WANTED: Final = "This request asks for a summary, and for no answer: a summary is an answer."
 
 
 class OwnSummary(NamedTuple):
@@ -63,11 +65,17 @@ def for_written_summary(request: CreateResponse) -> CreateResponse:
 
 def parse_summary_request(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:
     """Parses a body of `POST /v1/responses/compact` into the request of a turn that only writes a summary."""
+    if raw.get("generate") is False or _prewarms(raw.get("prompt_cache_options")):
+        raise refuse("invalid_value", NO_SUMMARY_WANTED, "generate" if "generate" in raw else "prompt_cache_options")
     items = as_items(raw.get("input"))
     if isinstance(items, list):
         raw = {**raw, "input": [*items, {"type": SummaryTrigger().type}]}
     request = parse_object({**raw, "stream": False}, bounds._replace(max_items=bounds.max_items + 1), size)
     return request.model_copy(update={"summary_only": True})
+
+
+def _prewarms(options: Any) -> bool:
+    return isinstance(options, dict) and options.get("prewarm") is True
 
 
 def kept_messages(request: CreateResponse, new_id: NewId) -> list[Json]:

@@ -219,7 +219,7 @@ class PromptTurn(Generic[OptionsT]):
 
 
 def _wants_reasoning(request: CreateResponse) -> bool:
-    summary = None if request.reasoning is None else request.reasoning.summary
+    summary = None if request.reasoning is None else request.reasoning.wanted_summary
     return summary is not None or ENCRYPTED_REASONING in request.include
 
 

@@ -42,7 +42,11 @@ def opening_response(request: CreateResponse, *, id: str, created_at: int) -> Re
 def _reasoning(request: CreateResponse) -> dict[str, Any] | None:
     if request.reasoning is None:
         return None
-    return {"effort": request.reasoning.effort, "summary": request.reasoning.summary}
+    asked = request.reasoning
+    echo: dict[str, Any] = {"effort": asked.effort, "summary": asked.wanted_summary}
+    if asked.context is not None:  # without a word of the client, all turns are sent
+        echo["context"] = "current_turn" if asked.context == "current_turn" else "all_turns"
+    return echo
 
 
 def _text(request: CreateResponse) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Parses what a client sends over a websocket: `response.create` frames."""
 
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import ENCRYPTED_REASONING
@@ -8,9 +8,7 @@ from .validation import missing, wrong_type
 
 ONLY_HTTP: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""
-_FRAME_MEMBERS: Final = ("type", "generate", "previous_response_id", *ONLY_HTTP)
-
-_Value = TypeVar("_Value")
+_FRAME_MEMBERS: Final = ("type", "previous_response_id", *ONLY_HTTP)
 
 
 class Frame(NamedTuple):
@@ -21,8 +19,6 @@ class Frame(NamedTuple):
     encrypted content, because only the connection stores it."""
     previous_response_id: str | None
     """The response it continues."""
-    generate: bool
-    """False: the input is only stored, for a turn that continues it."""
 
 
 def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
@@ -46,12 +42,7 @@ def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
     include = body.get("include") or []
     if isinstance(include, list) and ENCRYPTED_REASONING not in include:
         body["include"] = [*include, ENCRYPTED_REASONING]
-    previous = _optional(raw, "previous_response_id", str, "a string")
-    return Frame(body, previous, generate=_optional(raw, "generate", bool, "a boolean") is not False)
-
-
-def _optional(raw: dict[str, Any], key: str, kind: type[_Value], expected: str) -> _Value | None:
-    value = raw.get(key)
-    if value is None or isinstance(value, kind):
-        return value
-    raise wrong_type(key, expected, value)
+    previous = raw.get("previous_response_id")
+    if previous is not None and not isinstance(previous, str):
+        raise wrong_type("previous_response_id", "a string", previous)
+    return Frame(body, previous)

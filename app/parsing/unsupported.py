@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
+from ..protocol.request.shape import Shape
 from ..protocol.warnings import ClientWarning
 from .validation import SHOWN
 
@@ -49,8 +50,13 @@ MOST_NAMED: Final = 50
 QUIET: Final = frozenset(
     {
         "client_metadata",  # Codex sends it with every request; it is for its own servers' logs
-        "prompt_cache_options",  # how long a cache lives changes cost, never the answer
     }
+)
+_GROUPS: Final = ("prompt_cache_options", "reasoning", "stream_options", "text")
+"""Parameters that are objects, of which unknown members have no effect."""
+PREWARM: Final = (
+    "'prompt_cache_options.prewarm' prepares nothing: the model's server fills its cache only with an answer, and was "
+    "not asked for one."
 )
 EFFECTIVE_INCLUDES: Final = frozenset(
     {
@@ -90,10 +96,12 @@ def refuse_stateful(posted: dict[str, Any]) -> None:
 def warnings_about(posted: dict[str, Any], known: Container[str], request: CreateResponse) -> tuple[ClientWarning, ...]:
     """A warning for each parameter that has no effect, where the client could expect one."""
     unknown = [key for key in posted if key not in known and key not in QUIET]
+    unknown += [f"{name}.{key}" for name in _GROUPS for key in _unknown_members(getattr(request, name))]
     warnings = [_unknown(key[:SHOWN], f"'{key[:SHOWN]}' has no effect on this server.") for key in unknown[:MOST_NAMED]]
     if len(unknown) > MOST_NAMED:
         details = f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either."
         warnings.append(_unknown("", details))
+    warnings += _of_members(request)
     if posted.get("truncation") == "auto":
         details = "'truncation: auto' has no effect on this server: an input that is too long is an error."
         warnings.append(ClientWarning("truncation", "truncation", details))
@@ -111,6 +119,25 @@ def warnings_about(posted: dict[str, Any], known: Container[str], request: Creat
             path = f"include[{index}]"
             warnings.append(ClientWarning(path, "include", f"'{path}' has no effect on this server."))
     return tuple(warnings)
+
+
+def _unknown_members(group: Shape | None) -> list[str]:
+    extras = {} if group is None else group.model_extra or {}
+    return [key for key, value in extras.items() if value is not None]
+
+
+def _of_members(request: CreateResponse) -> list[ClientWarning]:
+    """The warnings about known members of parameters that are objects."""
+    warnings: list[ClientWarning] = []
+    if request.prewarms:
+        warnings.append(ClientWarning("prompt_cache_options.prewarm", "prompt_cache_options", PREWARM))
+    if request.reasoning is not None and request.reasoning.mode not in (None, "standard"):
+        details = "'reasoning.mode' has no effect on this server: models think as usual."
+        warnings.append(ClientWarning("reasoning.mode", "reasoning.mode", details))
+    if request.stream_options is not None and request.stream_options.include_obfuscation:
+        details = "'stream_options.include_obfuscation' has no effect on this server: it sends no padding."
+        warnings.append(ClientWarning("stream_options.include_obfuscation", "include_obfuscation", details))
+    return warnings
 
 
 def _has_effect_or_is_not_missed(include: str, kinds: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from ..bridges.choice import Choice
 from ..bridges.table import BridgeTable
 from ..options import SILENT_HINTS
 from ..protocol.problems import refuse
-from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.create_response import CacheOptions, CreateResponse
 from ..protocol.request.tools import Tool
 from ..protocol.warnings import ClientWarning, no_effect
 from .effort import asked_effort, known_effort
@@ -148,10 +148,8 @@ def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[
 
 def _caching(request: CreateResponse) -> Caching:
     """The client's `prompt_cache_options`."""
-    options = request.raw.get("prompt_cache_options")
-    if not isinstance(options, dict):
-        options = {}
-    return Caching(only_marked=options.get("mode") == "explicit", long=str(options.get("ttl")) in LONG_LIVED)
+    options = request.prompt_cache_options or CacheOptions()
+    return Caching(only_marked=options.mode == "explicit", long=options.ttl in LONG_LIVED)
 
 
 def _web_search(tool: Tool) -> WebSearch:

@@ -30,9 +30,9 @@ from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Server
-from ..turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
+from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
-from ..turns.service import TurnService
+from ..turns.service import BegunTurn, TurnService
 from ..turns.warning_output import in_header
 from . import sse
 from .auth import Auth
@@ -116,13 +116,13 @@ class CreateEndpoint(TurnEndpoint):
             await _stream(turn, running, send)
         return None
 
-    async def _begin(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> tuple[RunningTurn, bool]:
+    async def _begin(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> tuple[BegunTurn, bool]:
         async with self._body(turn, scope, receive) as (body, originator):
             create = await self.service.read(body, turn)
             return await self.service.begin(create, turn, originator=originator), create.stream
 
     @staticmethod
-    async def _response(turn: TurnLifecycle, running: RunningTurn) -> HttpResponse:
+    async def _response(turn: TurnLifecycle, running: BegunTurn) -> HttpResponse:
         last = await _answer(turn, running, if_failed=" No part of the answer is returned.")
         body = await _body_of(last, running.size)
         turn.log.note(status=HTTPStatus.OK.value)
@@ -143,7 +143,7 @@ class SummaryEndpoint(TurnEndpoint):
 
     async def _begin(
         self, turn: TurnLifecycle, scope: Scope, receive: Receive
-    ) -> tuple[RunningTurn, list[dict[str, Any]]]:
+    ) -> tuple[BegunTurn, list[dict[str, Any]]]:
         async with self._body(turn, scope, receive) as (body, _):
             create = await self.service.read_for_summary(body, turn)
             running = await self.service.begin(create, turn, originator="")
@@ -174,7 +174,7 @@ async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | Relayed
     return sse.checked_last(last)
 
 
-async def _answer(turn: TurnLifecycle, running: RunningTurn, *, if_failed: str = "") -> LastEvent | RelayedLast:
+async def _answer(turn: TurnLifecycle, running: BegunTurn, *, if_failed: str = "") -> LastEvent | RelayedLast:
     """The event that ends a turn of which nothing has been sent. Raises `ProblemError` if the turn fails.
 
     `if_failed` is added to the message of a turn that fails after it began.
@@ -187,7 +187,7 @@ async def _answer(turn: TurnLifecycle, running: RunningTurn, *, if_failed: str =
     return last
 
 
-async def _stream(turn: TurnLifecycle, running: RunningTurn, send: Send) -> None:
+async def _stream(turn: TurnLifecycle, running: BegunTurn, send: Send) -> None:
     async def send_body(body: bytes) -> None:
         await send({"type": "http.response.body", "body": body, "more_body": True})
 

@@ -37,10 +37,10 @@ from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import Problem, ProblemError
 from ..settings import Key, Server
 from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
-from ..turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
+from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
 from ..turns.quota import Quota, Share
-from ..turns.service import TurnService
+from ..turns.service import BegunTurn, TurnService
 from . import sse
 from .auth import Auth
 from .middleware import UPGRADE, UPGRADE_REQUIRED, error_response
@@ -48,7 +48,6 @@ from .websocket_frames import (
     FULL,
     STOPPING,
     WaitingFrames,
-    as_batch,
     frames,
     send_one_by_one,
     warnings_by_position,
@@ -248,23 +247,19 @@ class _Connection:
     async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
         """Sends the answer; returns its last event."""
         create = await self.service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
-        if not frame.generate:
-            turn.log.note(status=HTTPStatus.OK.value, generate=False)
-            events = await self.service.prepare(create, turn, originator=self._originator)
-            return await self._send_batches(turn.watch(as_batch(events)), size)
         running = await self.service.begin(create, turn, originator=self._originator)
         await running.open(self.server.first_payload_wait)
         turn.log.note(status=HTTPStatus.OK.value)
         return await self._send_batches(turn.watch(running.batches()), size, running)
 
     async def _send_batches(
-        self, batches: AsyncIterator[list[Event]], size: int, running: RunningTurn | None = None
+        self, batches: AsyncIterator[list[Event]], size: int, running: BegunTurn
     ) -> LastEvent | RelayedLast:
         """Sends these batches with their warnings, late ones in the last event; returns the last event."""
         last: Event | None = None
         async for batch in batches:
-            first = () if running is None or last is not None else running.warnings
-            late = () if running is None or not is_last(batch) else running.late_warnings
+            first = () if last is not None else running.warnings
+            late = running.late_warnings if is_last(batch) else ()
             warnings = warnings_by_position(batch, first, late)
             if sse.is_short(batch, size):
                 await self._send(*frames(batch, warnings))

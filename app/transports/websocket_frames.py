@@ -1,7 +1,7 @@
 """Frames of a websocket: the queue of received ones, and the encoding of events as frames to send."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from ..protocol.events import Event
@@ -81,11 +81,6 @@ async def send_one_by_one(
     """Sends the frames of a long batch, each encoded after the one before it was sent."""
     for position, event in enumerate(batch):
         await send(await sse.encode_one(event, echoed, _text, warnings.get(position, ())))
-
-
-async def as_batch(events: list[Event]) -> AsyncIterator[list[Event]]:
-    """These events as a single batch."""
-    yield events
 
 
 def _text(event: Event, warnings: Sequence[ClientWarning]) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..catalogue import AnyTurn, Catalogue, Counted, Route
 from ..compaction.endpoint import kept_messages, parse_summary_request, summary_body
@@ -16,7 +16,7 @@ from ..off_loop import off_loop
 from ..parsing.bounds import Bounds
 from ..parsing.json_object import decode_object
 from ..parsing.request_body import parse_object
-from ..protocol.events import Event, LastEvent, RelayedLast
+from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.ids import NewId
 from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.create_response import CreateResponse
@@ -31,6 +31,7 @@ from .limits import Limits
 from .log import NoLog, TurnLog
 from .observer import Observer
 from .opening import RequestOpening
+from .prepared_turn import PreparedTurn
 from .pump import Pump
 from .quota import Quota
 from .summary_first import SummaryFirst
@@ -41,6 +42,8 @@ from .warning_output import bounded
 UNFETCHED: Final = "Images and files that this server would download are shown here as their address or as a link."
 LOGGED_NAME: Final = 200
 """Characters of a model's name in the log: a client may send millions."""
+
+BegunTurn: TypeAlias = RunningTurn | PreparedTurn
 
 
 class TurnService:
@@ -115,14 +118,8 @@ class TurnService:
         """The answer to a request of `size` bytes for a summary: the kept messages, and the item in the last event."""
         return await off_loop(size_of(last, size) + size, summary_body, last, kept)
 
-    async def prepare(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> list[Event]:
-        """All events for a request with `generate: false`, which is only remembered. Raises as `begin` does."""
-        await self._translate(create, turn, originator)
-        response = opening_response(create, id=self._new_id("resp"), created_at=self._now())
-        return prepared(response, completed_at=self._now())
-
-    async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> RunningTurn:
-        """Starts a turn that has been admitted, and asks its upstream.
+    async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> BegunTurn:
+        """Starts a turn that has been admitted, and asks its upstream, unless the client wants no answer.
 
         Raises `ProblemError` if the request cannot be translated, or if the server is strict and there is a warning.
         `originator` is the header of that name: some events differ for Codex.
@@ -131,6 +128,8 @@ class TurnService:
         identity = self._identity()
         for_codex = _is_codex(originator)
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)
+        if not ways:
+            return await self._prepared(create, turn, originator)
         first = await self._first_turn(ways[0], create, turn.log, identity, for_codex=for_codex)
         asks = Asks(create, ways[0], first, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
         begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
@@ -166,6 +165,14 @@ class TurnService:
         running = RunningTurn(asks, steps, create.size)
         turn.begun(running)
         return running
+
+    async def _prepared(self, create: CreateResponse, turn: TurnLifecycle, originator: str) -> PreparedTurn:
+        """The turn for a request that wants no answer. Raises as `begin` does."""
+        turn.log.note(generate=False)
+        route, translated = await self._translate(create, turn, originator)
+        response = opening_response(create, id=self._new_id("resp"), created_at=self._now())
+        events = prepared(response, completed_at=self._now())
+        return PreparedTurn(events, translated.warnings, clocks=route.entry.clocks, size=create.size)
 
     async def count(
         self, create: CreateResponse, turn: TurnLifecycle, *, originator: str

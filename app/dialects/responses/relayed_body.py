@@ -43,6 +43,7 @@ class RelayedBody(NamedTuple):
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
     """The body for the upstream. Raises `ProblemError` for an address that no upstream may be asked to fetch."""
     body = {**request.raw, "model": model, "stream": True}
+    body.pop("generate", None)
     warnings: list[ClientWarning] = []
     items = body["input"]
     if isinstance(items, list):

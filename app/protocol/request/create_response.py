@@ -1,6 +1,6 @@
 """The body of `POST /v1/responses`."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, SkipValidation
 from pydantic.json_schema import SkipJsonSchema
@@ -18,17 +18,44 @@ MAX_NAME: Final = 256
 """Characters of a model's name, as in the configuration."""
 ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
 """In `include`: the client wants reasoning with its sealed state."""
-SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
+SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
 
 Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
 Key = Annotated[str, Field(max_length=64)]
+Summary: TypeAlias = Literal["auto", "concise", "detailed"]
 
 
 class ReasoningConfig(Shape):
     """How much the model should think."""
 
     effort: Effort | None = None
-    summary: Literal["auto", "concise", "detailed"] | None = None
+    summary: Summary | None = None
+    generate_summary: Summary | None = None
+    """The name that `summary` had before."""
+    context: Literal["auto", "current_turn", "all_turns"] | None = None
+    mode: Annotated[str, Field(max_length=64)] | None = None
+
+    @property
+    def wanted_summary(self) -> Summary | None:
+        """The summary that the client wants, under either name."""
+        return self.summary or self.generate_summary
+
+
+class CacheOptions(Shape):
+    """How the prompt is to be cached."""
+
+    mode: str | None = None
+    ttl: str | None = None
+    prewarm: bool | None = None
+    """True: only prepare the cache, and write no answer."""
+
+
+class StreamOptions(Shape):
+    """How a streamed answer is sent."""
+
+    include_obfuscation: bool | None = None
+    reasoning_summary_delivery: str | None = None
+    """When summaries of reasoning are sent. Codex says it; here they are sent as they come."""
 
 
 class CreateResponse(Shape, extra="ignore"):
@@ -49,7 +76,9 @@ class CreateResponse(Shape, extra="ignore"):
     reasoning: ReasoningConfig | None = None
     include: list[str] = Field(default_factory=list)
     stream: bool = False
-    stream_options: dict[str, Any] | None = None
+    stream_options: StreamOptions | None = None
+    generate: bool = True
+    """False: the request is checked and translated, and no model is asked."""
     store: bool | None = None
     background: bool = False
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
@@ -63,6 +92,7 @@ class CreateResponse(Shape, extra="ignore"):
     truncation: Literal["auto", "disabled"] = "disabled"
     service_tier: str | None = None
     prompt_cache_key: str | None = None
+    prompt_cache_options: CacheOptions | None = None
     prompt_cache_retention: str | None = None
     safety_identifier: str | None = None
     user: str | None = None
@@ -84,6 +114,11 @@ class CreateResponse(Shape, extra="ignore"):
         """How many tokens the conversation may have before it is to be summed up."""
         wanted = (entry.threshold for entry in self.context_management)
         return next((threshold for threshold in wanted if threshold is not None), None)
+
+    @property
+    def prewarms(self) -> bool:
+        """Whether only the cache is to be prepared, and no answer is wanted."""
+        return self.prompt_cache_options is not None and self.prompt_cache_options.prewarm is True
 
     @property
     def items(self) -> list[InputItem]:
