@@ -84,6 +84,7 @@ soak: $(VENV)/.dev ## run hundreds of streams with faults for ten minutes; write
 
 scan: $(VENV)/.dev ## measure what the largest requests of every shape cost other callers; writes docs/limits.md
 	$(BIN)/python -m tests.support.scan_server $(ARGS)
+	$(BIN)/python -m tests.support.scan_encodings
 
 scan-answers: $(VENV)/.dev ## measure what every kind of answer costs, and its effect on other callers; writes docs/limits.md
 	$(BIN)/python -m tests.support.scan_answers $(ARGS)

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 
-from app.settings import Key, Model, Secret, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from app.settings import Key, Model, Secret, Server, Settings, Upstream
+from app.transports.content_encoding import encoding_of
+from tests.support.codex import NOWHERE, Codex, modules_with
 from tests.support.script import call_turn, calls, more, refuses, says, text_turn, thinks, turn
 from tests.support.servers import ChatUpstream, Script
 from tests.support.serving import serving
@@ -42,10 +44,11 @@ def codex(tmp_path: Path) -> Codex:
 
 
 @contextmanager
-def behind(*scripts: Script, keys: tuple[Key, ...] = ()) -> Iterator[tuple[str, ChatUpstream]]:
+def behind(*scripts: Script, keys: tuple[Key, ...] = (), websocket: bool = True) -> Iterator[tuple[str, ChatUpstream]]:
     """A server with one model, which says what the scripts say."""
     with ChatUpstream(*scripts) as upstream:
         settings = Settings(
+            server=Server(websocket=websocket),
             keys=keys,
             upstreams={"scripted": Upstream(base_url=upstream.url, api_key=Secret("sk-scripted"))},
             models={"coder": Model(upstream="scripted", context_window=64_000, reasoning_efforts=("low", "high"))},
@@ -157,3 +160,25 @@ def test_a_key_comes_from_the_variable_that_env_key_names(codex: Codex) -> None:
         refused = codex.run("Do it", environ={"AM_KEY": "sk-bob"})
     assert (refused.code, refused.said, len(upstream.asks)) == (1, [], 1)
     assert any("401" in error for error in refused.errors), refused.errors
+
+
+@pytest.mark.parametrize("path", ["", "/v1"], ids=["as our provider", "as its own, at our address"])
+def test_logged_in_to_chatgpt_it_sends_compressed_bodies(
+    codex: Codex, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Nothing of this leaves the machine."""
+    encodings: list[str | None] = []
+
+    def noted(headers: Headers) -> str | None:
+        encodings.append(encoding_of(headers))
+        return encodings[-1]
+
+    monkeypatch.setattr("app.transports.receiving.encoding_of", noted)
+    arguments = json.dumps({"cmd": "echo one"})
+    with behind(call_turn("exec_command", arguments), text_turn(DONE), websocket=False) as (url, upstream):
+        codex.set_up(url, "coder")
+        codex.log_in(by_address=path and url + path)
+        ran = codex.run("Do it", environ={"HTTPS_PROXY": NOWHERE, "NO_PROXY": "127.0.0.1"})
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    assert encodings == ["zstd"] * 2
+    assert "one\n" in given_back(upstream)[1]["content"]

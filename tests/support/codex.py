@@ -4,11 +4,13 @@ It needs `node`, and the package in the folder that AM_NODE_MODULES names, in `n
 (`npm install --prefix .cache/npm @openai/codex`).
 """
 
+import base64
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ FOLDERS: Final[tuple[str | Path | None, ...]] = (
     ROOT / "node_modules",
     ROOT / ".cache" / "npm" / "node_modules",
 )
+NOWHERE: Final = "http://127.0.0.1:9"
+"""An address at which nothing listens."""
 CONFIG: Final = """\
 model = "{model}"
 model_provider = "am"
@@ -95,6 +99,28 @@ class Codex:
         (self.folder / "models.json").write_text(json.dumps(catalogue), "utf-8")
         result = CONFIG.format(model=model, url=url, provider=provider, python=sys.executable, mcp_server=MCP_SERVER)
         (self.folder / "config.toml").write_text(result, "utf-8")
+
+    def log_in(self, *, by_address: str = "") -> None:
+        """A login to ChatGPT from a local file. Codex uses it with our provider, or with its own at this address."""
+        claims = {
+            "email": "user@example.com",
+            "exp": int(time.time()) + 3600,
+            "https://api.openai.com/auth": {"chatgpt_plan_type": "pro", "chatgpt_account_id": "account"},
+        }
+        pieces = [json.dumps(each).encode() for each in ({"alg": "none", "typ": "JWT"}, claims, "signature")]
+        token = ".".join(base64.urlsafe_b64encode(piece).decode().rstrip("=") for piece in pieces)
+        tokens = {"id_token": token, "access_token": token, "refresh_token": "none", "account_id": "account"}
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        login = {"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": tokens, "last_refresh": now}
+        (self.folder / "auth.json").write_text(json.dumps(login), "utf-8")
+        config = (self.folder / "config.toml").read_text("utf-8")
+        if by_address:
+            config = config.replace('model_provider = "am"', f'openai_base_url = "{by_address}"')
+        else:
+            config = config.replace('name = "AM Proxy"', 'name = "OpenAI"\nrequires_openai_auth = true')
+        config = config.replace("\n\n", f'\nchatgpt_base_url = "{NOWHERE}/backend-api/"\n\n', 1)
+        config += "\n[features]\napps = false\nplugins = false\n\n[analytics]\nenabled = false\n"
+        (self.folder / "config.toml").write_text(config, "utf-8")
 
     def run(
         self,
