@@ -4,7 +4,7 @@ from typing import Any, Final, NamedTuple
 
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import ENCRYPTED_REASONING
-from .validation import missing, wrong_type
+from .validation import wrong_type
 
 ONLY_HTTP: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""
@@ -22,15 +22,11 @@ class Frame(NamedTuple):
 
 
 def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
-    """The frame that `decode_object` has read. Refuses any other frame, and parameters that only HTTP has.
+    """The frame that `decode_object` has read. Refuses parameters that only HTTP has.
 
     `lenient` is for clients of the protocol as it was before its release, mainly Codex: they repeat
     `stream` and `stream_options` in each frame.
     """
-    if raw.get("type") is None:
-        raise missing("type")
-    if raw["type"] != "response.create":
-        raise refuse("invalid_value", "Invalid value for 'type': this server takes 'response.create' frames.", "type")
     if raw.get("stream_id") is not None:
         message = "'stream_id' is not supported: this server answers the frames of a connection one after the other."
         raise refuse("unsupported_parameter", f"{message} Open another connection.", "stream_id")

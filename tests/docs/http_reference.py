@@ -262,6 +262,8 @@ def _websocket() -> str:
   connection run one after the other, and at most {WAITING} frames may wait.
 - **Out:** the same events as over HTTP, one a frame, without `[DONE]`. A request that fails before its first event gets
   `{{"type": "error", "status": 400, "error": {{…}}}}`, with the error of the table above; the connection stays open.
+  A frame that is no `response.create` gets its error at once, even while a turn runs, and only a failed
+  `response.create` makes the connection forget the response that it names.
 - **Limits:** a message is as long as a body, `max_body_bytes`. Of frames under 1 KiB, {BURST:,} may come at once and
   {RATE} a second. A ping is sent every 20 seconds.
 

@@ -16,7 +16,7 @@ import pytest
 import app.catalogue
 import app.fetching.attachments
 import app.off_loop
-import app.transports.websocket
+import app.transports.websocket_connection
 import app.turns.service
 from app.compaction.summary import SummaryTurn
 from app.off_loop import OWNER, SHORT, off_loop
@@ -37,7 +37,7 @@ STEPS: Final = [
     (app.turns.service, "decode_object"),
     (app.turns.service, "parse_object"),
     (app.turns.service, "parse_summary_request"),
-    (app.transports.websocket, "conversation_of"),
+    (app.transports.websocket_connection, "conversation_of"),
     (app.catalogue, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
     (app.catalogue, "RelayTurn"),

@@ -1,0 +1,40 @@
+"""Events of a websocket that answer its control frames. They belong to no item of a response."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from .events import Event
+
+
+class ControlError(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a control frame has no effect."""
+
+    code: str
+    message: str
+    type: Literal["invalid_request_error"] = "invalid_request_error"
+
+
+class FailedSteer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was sent to steer a response, for the client to send again in another way."""
+
+    previous_response_id: Any
+    input: Any
+    id: str | UnsetType = UNSET
+    """Only of input that was accepted before."""
+
+
+class SteerFailed(Event, frozen=True, kw_only=True, tag="response.steer.failed"):
+    """The input of a `response.steer` is not used."""
+
+    error: ControlError
+    steer: FailedSteer
+
+
+class InjectFailed(Event, frozen=True, kw_only=True, tag="response.inject.failed"):
+    """The input of a `response.inject` is not used."""
+
+    response_id: Any
+    input: Any
+    error: ControlError

@@ -1,0 +1,102 @@
+"""Frames of a websocket that no turn can serve: answered while a turn runs, and without harm to it or to the memory."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.transports import websocket_guard
+from app.transports.websocket_guard import POLICY
+from tests.support.event_stream import judged
+from tests.support.script import opens, says, stops, text_turn
+from tests.support.servers import Latch
+from tests.support.sockets import Client, error_of, opened, text_of
+from tests.support.websocket_server import WebsocketServer
+
+
+async def send_raw(client: Client, frame: Any) -> None:
+    """A frame of any kind: an object is sent as JSON."""
+    await client.connection.send(json.dumps(frame) if isinstance(frame, dict) else frame)
+
+
+@pytest.mark.parametrize(
+    ("frame", "code", "param"),
+    [
+        ("no JSON", "invalid_json", ""),
+        (b"\xff", "invalid_json", ""),
+        ("[1]", "invalid_type", "body"),
+        ("{" * 5000, "invalid_json", ""),
+        ('{"a":' * 5000 + "1" + "}" * 5000, "invalid_json", ""),
+        ({"input": "x"}, "missing_required_parameter", "type"),
+        ({"type": ["response.create"]}, "invalid_type", "type"),
+        ({"type": "response.unheard_of", "previous_response_id": "KNOWN"}, "invalid_value", "type"),
+        ({"type": "x" * 5000}, "invalid_value", "type"),
+    ],
+)
+async def test_what_no_turn_can_serve_is_refused_while_a_turn_runs(
+    websocket_server: WebsocketServer, frame: Any, code: str, param: str
+) -> None:
+    gate = Latch()
+    websocket_server.set_scripts(text_turn("one"), [opens(), says("two"), gate, stops()], text_turn("three"))
+    async with opened(websocket_server.url) as client:
+        known = await client.id_of(input="Hello")
+        if isinstance(frame, dict):
+            frame = {key: known if value == "KNOWN" else value for key, value in frame.items()}
+        await client.send(input="Aside")
+        first = await client.beginning()
+        await send_raw(client, frame)
+        refusal = await client.event()
+        assert error_of(refusal) == (400, code, param)
+        assert len(refusal["error"]["message"]) < 500
+        gate.open()
+        events = first + await client.answer()
+        judged(events)
+        assert text_of(await client.ask(input="And?", previous_response_id=events[-1]["response"]["id"])) == "three"
+
+
+@pytest.mark.parametrize("given", ["new words", [{"role": "user", "content": "new words"}], None])
+async def test_input_that_cannot_be_used_is_given_back_at_once(
+    websocket_server: WebsocketServer, given: object
+) -> None:
+    websocket_server.set_scripts(text_turn("one"), text_turn("two"))
+    async with opened(websocket_server.url) as client:
+        known = await client.id_of(input="Hello")
+        await send_raw(client, {"type": "response.inject", "response_id": known, "input": given})
+        failed = await client.event()
+        assert (failed["type"], failed["response_id"], failed["input"]) == ("response.inject.failed", known, given)
+        assert failed["error"]["code"] == "response_not_found"
+        await send_raw(client, {"type": "response.steer", "previous_response_id": known, "input": given})
+        failed = await client.event()
+        assert (failed["type"], failed["error"]["type"]) == ("response.steer.failed", "invalid_request_error")
+        assert failed["steer"] == {"previous_response_id": known, "input": given}
+        assert text_of(await client.ask(input="And?", previous_response_id=known)) == "two"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [{"type": "response.unheard_of"}, {"type": "response.inject"}, {"type": "response.steer"}, "no JSON"],
+    ids=str,
+)
+async def test_a_frame_that_names_the_last_response_does_not_make_the_connection_forget_it(
+    websocket_server: WebsocketServer, frame: Any
+) -> None:
+    websocket_server.set_scripts(text_turn("one"), text_turn("two"))
+    async with opened(websocket_server.url) as client:
+        known = await client.id_of(input="Hello")
+        named = {**frame, "previous_response_id": known} if isinstance(frame, dict) else frame
+        await send_raw(client, named)
+        assert (await client.event())["type"] in {"error", "response.inject.failed", "response.steer.failed"}
+        assert text_of(await client.ask(input="And?", previous_response_id=known)) == "two"
+
+
+async def test_too_many_frames_that_no_turn_can_serve_end_the_connection(
+    websocket_server: WebsocketServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long they are: each costs a look, and an answer."""
+    monkeypatch.setattr(websocket_guard, "BURST", 5)
+    async with opened(websocket_server.url) as client:
+        for _ in range(6):
+            await send_raw(client, {"type": "response.unheard_of", "padding": "x" * 2000})
+        for _ in range(5):
+            assert error_of(await client.event()) == (400, "invalid_value", "type")
+        assert await client.closed() == POLICY
