@@ -10,6 +10,7 @@ The map
     settings/           am-proxy.toml, environment and flags -> frozen `Settings`
     options.py          options of servers and models, declared once and shared
     providers/          how each provider differs: address and key if asked directly, what litellm loses otherwise
+    new_turns.py        the turn for a request on a route, in the dialect of its upstream
     catalogue.py        public model name -> route
     similar_names.py    finds the name that a mistyped one probably means
     codex_catalog.py    describes a model for Codex's catalogue
@@ -42,8 +43,8 @@ The walk
          -> turns/service           conducts the turn and makes its pump (two, by turns/summary_first, if a summary
                                     comes first)
          -> parsing/request_body    the body as nouns, or a refusal
-         -> catalogue               the route: upstream, model name, fallbacks. Its `begin` makes the turn in its
-                                    dialect, with images and files fetched (fetching/)
+         -> catalogue               the route: upstream, model name, fallbacks
+         -> new_turns               the turn in the upstream's dialect, with images and files fetched (fetching/)
          -> dialects/chat/turn      calls prompt/build (prompt and warnings) and chat/encode (the ask);
                                     (or messages/message_body); for a Responses upstream dialects/responses/relay,
                                     without a prompt

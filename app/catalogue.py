@@ -1,32 +1,18 @@
-"""Public model name -> route, and the first turn of a request on that route. A name is used as it is."""
+"""Public model name -> route. A name is used as it is."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias, assert_never
-
-import msgspec
+from typing import Any, Final, NamedTuple
 
 from .codex_catalog import ModelCard
-from .compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
-from .compaction.remaining_history import expanded, expanded_body
-from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
+from .compaction.endpoint import OWN_SUMMARY
 from .dialects.chat.chat_options import ChatOptions
-from .dialects.chat.turn import ChatTurn
 from .dialects.messages.messages_options import MessagesOptions
-from .dialects.messages.messages_turn import MessagesTurn
-from .dialects.responses.relay import RelayTurn
 from .dialects.responses.relay_options import RelayOptions
-from .dialects.responses.whole_answer import RelayedObject
-from .off_loop import off_loop
-from .options import SILENT_HINTS
-from .protocol.ids import NewId
 from .protocol.problems import UNKNOWN_KEY, refuse
 from .protocol.request.create_response import CreateResponse
-from .protocol.response import Identity
 from .protocol.seals import Sealer, Sealers
-from .protocol.warnings import ClientWarning, no_effect
-from .providers.capabilities import ANYTHING, Capabilities
+from .providers.capabilities import Capabilities
 from .settings import Key, Secret
 from .similar_names import similar
 from .upstreams.breaker import Breaker
@@ -34,23 +20,11 @@ from .upstreams.callers_key import callers_problem, with_callers_errors
 from .upstreams.clocks import Clocks
 from .upstreams.listed_models import Admit, ListedModels
 from .upstreams.model_list import ListedModel
-from .upstreams.port import Addressed, AnyUpstream, Counted, Counting, Knowing, UpstreamRefused
+from .upstreams.port import Addressed, AnyUpstream, Counted, Counting, UpstreamRefused
 
-__all__ = ["ANY", "AnyTurn", "Catalogue", "Counted", "Entry", "Route"]
+__all__ = ["ANY", "Catalogue", "Counted", "Entry", "Route"]
 
 ANY = "*"
-
-TranslatedTurn: TypeAlias = ChatTurn | MessagesTurn
-AnyTurn: TypeAlias = TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn
-
-IN_THE_REQUEST: Final = {
-    "logprobs": "top_logprobs",
-    "max_tokens": "max_output_tokens",
-    "reasoning_effort": "reasoning.effort",
-    "response_format": "text.format",
-    "verbosity": "text.verbosity",
-}
-"""The client's name of a setting in a chat body, if it differs."""
 
 
 CALLERS_KEY_WANTED: Final = (
@@ -113,89 +87,21 @@ class Route(NamedTuple):
             return routes
         return [each for route in routes for each in _summary_routes(route)]
 
-    async def begin(
-        self,
-        request: CreateResponse,
-        identity: Identity,
-        new_id: NewId,
-        now: Callable[[], int],
-        *,
-        for_codex: bool = False,
-    ) -> AnyTurn:
-        """A turn in the upstream's dialect, with a warning for each part of the request that is left out.
-
-        Raises `ProblemError` if the request cannot be translated.
-        """
-        model = self.entry.model or self.model
-        sealer = None if self.sealer is None else self.sealer.fresh()
-        context = SummaryContext(identity, new_id, now, sealer, for_codex)
-        known: dict[str, Any] = {
-            "model": model, "identity": identity, "new_id": new_id, "now": now, "for_codex": for_codex,
-        }  # fmt: skip
-
-        match self.entry.options:
-            case ChatOptions() | MessagesOptions() as of_model:
-                can = of_model.can.over(await self._known(model))
-
-                def prompt_turn(request: CreateResponse, sealer: Sealer | None) -> TranslatedTurn:
-                    own = msgspec.structs.replace(of_model, can=can, sealer=sealer)
-                    if isinstance(own, MessagesOptions):
-                        return MessagesTurn(request, options=own, **known)
-                    return ChatTurn(request, options=own, **known)
-
-                request = await off_loop(request.size, expanded, request, sealer)
-                if self.entry.resolved is not None:
-                    request = await self.entry.resolved(request, can, self.fetched_for)
-                turn = await off_loop(request.size, partial(first_turn, request, prompt_turn, context))
-                turn.warnings = (*turn.warnings, *await self._left_out(turn))
-                return turn
-            case RelayOptions() as options:
-                own = msgspec.structs.replace(options, sealer=sealer)
-
-                def relay(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
-                    request = expanded_body(request, sealer)
-                    return RelayTurn(request, options=msgspec.structs.replace(options, sealer=sealer), **known)
-
-                def own_summary(request: CreateResponse) -> RelayedObject:
-                    request = expanded_body(for_own_summary(request), sealer)
-                    return RelayedObject(request, OWN_SUMMARY, model=model, options=own, notes=NOTES)
-
-                if self.address:
-                    return await off_loop(request.size, own_summary, request)
-                if request.summary_only:
-                    request = for_written_summary(request)
-                    return await off_loop(request.size, partial(summary_alone, request, relay, context))
-                return await off_loop(request.size, relay, request, sealer)
-            case other:
-                assert_never(other)
-
     def without_fetching(self) -> "Route":
         """The same route, which fetches nothing."""
         return self._replace(entry=self.entry._replace(resolved=None))
 
-    async def counted(self, turn: AnyTurn) -> Counted:
-        """The number of tokens of this turn's ask. Raises `UpstreamRefused` if the upstream is asked and refuses."""
-        counted = None
+    async def counted(self, ask: dict[str, Any]) -> Counted | None:
+        """The tokens of this ask, counted by the upstream; None if it cannot count. Raises `UpstreamRefused`."""
         upstream = self.entry.upstream
-        if isinstance(upstream, Counting):
-            try:
-                counted = await upstream.count(turn.ask, None if self.key is None else self.key.reveal())
-            except UpstreamRefused as error:
-                if self.key is not None:
-                    error.problem = callers_problem(error.problem)
-                raise
-        return counted or Counted(turn.length)
-
-    async def _known(self, model: str) -> Capabilities:
-        upstream = self.entry.upstream
-        return await upstream.capabilities(model) if isinstance(upstream, Knowing) else ANYTHING
-
-    async def _left_out(self, turn: AnyTurn) -> list[ClientWarning]:
-        """A warning about each setting that the upstream will leave out of this ask."""
-        upstream = self.entry.upstream
-        dropped = await upstream.dropped(turn.ask) if isinstance(upstream, Knowing) else []
-        names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped if name not in SILENT_HINTS)
-        return [no_effect(name) for name in names]
+        if not isinstance(upstream, Counting):
+            return None
+        try:
+            return await upstream.count(ask, None if self.key is None else self.key.reveal())
+        except UpstreamRefused as error:
+            if self.key is not None:
+                error.problem = callers_problem(error.problem)
+            raise
 
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""

@@ -3,7 +3,8 @@
 from collections import Counter
 from typing import Final
 
-from ..catalogue import AnyTurn, Route
+from ..catalogue import Route
+from ..new_turns import AnyTurn
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
 from ..upstreams.causes import Cause, CauseKind, explained, of_problem

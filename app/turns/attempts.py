@@ -19,8 +19,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..catalogue import AnyTurn, Route
+from ..catalogue import Route
 from ..loop_delay import loop_delay
+from ..new_turns import AnyTurn
 from ..prompt.prompt_rules import PromptRules
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.faults import refuses_state

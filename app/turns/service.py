@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from ..catalogue import AnyTurn, Catalogue, Counted, Route
+from ..catalogue import Catalogue, Counted, Route
 from ..compaction.endpoint import kept_messages, parse_summary_request, summary_body
 from ..compaction.summary import SummaryTurn, may_be_summarized
 from ..emitter.encoded_size import size_of
 from ..emitter.lifecycle_events import prepared
 from ..emitter.opening_response import opening_response
 from ..fetching.url_policy import is_data_uri
+from ..new_turns import AnyTurn, new_turn
 from ..off_loop import off_loop
 from ..parsing.bounds import Bounds
 from ..parsing.json_object import decode_object
@@ -147,8 +148,8 @@ class TurnService:
 
         def second_step(summary: SummaryTurn) -> Pump:
             async def ask() -> Answer:
-                second = await asks.route.begin(
-                    summary.next_request, identity, self._new_id, self._now, for_codex=for_codex
+                second = await new_turn(
+                    asks.route, summary.next_request, identity, self._new_id, self._now, for_codex=for_codex
                 )
                 second.warnings = summary.warnings
                 answer = await first_payload([asks.route], second, begin, asks)
@@ -186,13 +187,13 @@ class TurnService:
         try:
             async with asyncio.timeout(route.entry.clocks.first_payload):
                 try:
-                    return await route.counted(translated), translated.warnings
+                    return await _counted(route, translated), translated.warnings
                 except UpstreamRefused as refused:
                     again = without_state(route, refused)
                     if again is None:
                         raise
                     translated = await self._turn(again, create, self._identity(), for_codex=_is_codex(originator))
-                    return await again.counted(translated), translated.warnings
+                    return await _counted(again, translated), translated.warnings
         except UpstreamRefused as refused:
             asks = Asks(create, route, translated, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
             asks.failed(route, refused)
@@ -239,7 +240,7 @@ class TurnService:
         turn_log: TurnLog | None = None,
     ) -> AnyTurn:
         """The turn for this upstream. Raises `ProblemError` if it has warnings and the server is strict."""
-        turn = await route.begin(create, identity, self._new_id, self._now, for_codex=for_codex)
+        turn = await new_turn(route, create, identity, self._new_id, self._now, for_codex=for_codex)
         if turn.warnings and turn_log is not None:
             turn_log.note(warnings=bounded(turn.warnings))
         if turn.warnings and self._server.strict:
@@ -248,6 +249,11 @@ class TurnService:
 
     def _identity(self) -> Identity:
         return Identity(self._new_id("resp"), self._now())
+
+
+async def _counted(route: Route, turn: AnyTurn) -> Counted:
+    """The number of tokens of this turn's ask: the upstream's, or an estimate if it cannot count."""
+    return await route.counted(turn.ask) or Counted(turn.length)
 
 
 def _is_codex(originator: str) -> bool:

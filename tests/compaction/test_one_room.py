@@ -4,7 +4,8 @@ from tests.support.running import ROOT
 
 OUTSIDE = {
     "app/__init__.py": "the map",
-    "app/catalogue.py": "begins a turn with a summary",
+    "app/catalogue.py": "the address of an upstream's own",
+    "app/new_turns.py": "begins a turn with a summary",
     "app/protocol/request/summaries.py": "the nouns",
     "app/transports/openapi.py": "the path",
     "app/transports/wrong_paths.py": "the path",

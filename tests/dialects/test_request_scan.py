@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from app.catalogue import AnyTurn
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.responses.relay import RelayTurn
 from app.dialects.responses.relay_options import RelayOptions
+from app.new_turns import AnyTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
 from tests.support.emitters import CREATED_AT, counted_ids

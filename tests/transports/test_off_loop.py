@@ -13,8 +13,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-import app.catalogue
 import app.fetching.attachments
+import app.new_turns
 import app.off_loop
 import app.transports.websocket_connection
 import app.turns.service
@@ -38,10 +38,10 @@ STEPS: Final = [
     (app.turns.service, "parse_object"),
     (app.turns.service, "parse_summary_request"),
     (app.transports.websocket_connection, "conversation_of"),
-    (app.catalogue, "ChatTurn"),
+    (app.new_turns, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
-    (app.catalogue, "RelayTurn"),
-    (app.catalogue, "RelayedObject"),
+    (app.new_turns, "RelayTurn"),
+    (app.new_turns, "RelayedObject"),
 ]
 Seen = dict[str, set[str]]
 

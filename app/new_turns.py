@@ -1,0 +1,130 @@
+"""The turn for a request on a route, in the dialect of its upstream."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TypeAlias, assert_never
+
+import msgspec
+
+from .catalogue import Route
+from .compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
+from .compaction.remaining_history import expanded, expanded_body
+from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
+from .dialects.chat.chat_options import ChatOptions
+from .dialects.chat.turn import ChatTurn
+from .dialects.messages.messages_options import MessagesOptions
+from .dialects.messages.messages_turn import MessagesTurn
+from .dialects.responses.relay import RelayTurn
+from .dialects.responses.relay_options import RelayOptions
+from .dialects.responses.whole_answer import RelayedObject
+from .off_loop import off_loop
+from .options import SILENT_HINTS
+from .protocol.ids import NewId
+from .protocol.request.create_response import CreateResponse
+from .protocol.response import Identity
+from .protocol.seals import Sealer
+from .protocol.warnings import ClientWarning, no_effect
+from .providers.capabilities import ANYTHING, Capabilities
+from .upstreams.port import Knowing
+
+TranslatedTurn: TypeAlias = ChatTurn | MessagesTurn
+AnyTurn: TypeAlias = TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn
+
+IN_THE_REQUEST: Final = {
+    "logprobs": "top_logprobs",
+    "max_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+    "response_format": "text.format",
+    "verbosity": "text.verbosity",
+}
+"""The client's name of a setting in a chat body, if it differs."""
+
+
+async def new_turn(
+    route: Route,
+    request: CreateResponse,
+    identity: Identity,
+    new_id: NewId,
+    now: Callable[[], int],
+    *,
+    for_codex: bool = False,
+) -> AnyTurn:
+    """A turn in the upstream's dialect, with a warning for each part of the request that is left out.
+
+    Raises `ProblemError` if the request cannot be translated.
+    """
+    sealer = None if route.sealer is None else route.sealer.fresh()
+    context = SummaryContext(identity, new_id, now, sealer, for_codex)
+    known: dict[str, Any] = {
+        "model": route.entry.model or route.model,
+        "identity": identity,
+        "new_id": new_id,
+        "now": now,
+        "for_codex": for_codex,
+    }
+    match route.entry.options:
+        case ChatOptions() | MessagesOptions() as options:
+            return await _translated(route, request, options, context, known)
+        case RelayOptions() as options:
+            return await _relayed(route, request, options, context, known)
+        case other:
+            assert_never(other)
+
+
+async def _translated(
+    route: Route,
+    request: CreateResponse,
+    options: ChatOptions | MessagesOptions,
+    context: SummaryContext,
+    known: dict[str, Any],
+) -> TranslatedTurn | SummaryTurn:
+    entry, sealer = route.entry, context.sealer
+    can = options.can.over(await _known(route, known["model"]))
+
+    def make(request: CreateResponse, sealer: Sealer | None) -> TranslatedTurn:
+        own = msgspec.structs.replace(options, can=can, sealer=sealer)
+        if isinstance(own, MessagesOptions):
+            return MessagesTurn(request, options=own, **known)
+        return ChatTurn(request, options=own, **known)
+
+    request = await off_loop(request.size, expanded, request, sealer)
+    if entry.resolved is not None:
+        request = await entry.resolved(request, can, route.fetched_for)
+    turn = await off_loop(request.size, partial(first_turn, request, make, context))
+    turn.warnings = (*turn.warnings, *await _left_out(route, turn))
+    return turn
+
+
+async def _relayed(
+    route: Route, request: CreateResponse, options: RelayOptions, context: SummaryContext, known: dict[str, Any]
+) -> RelayTurn | RelayedObject | SummaryTurn:
+    sealer = context.sealer
+
+    def relay(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
+        request = expanded_body(request, sealer)
+        return RelayTurn(request, options=msgspec.structs.replace(options, sealer=sealer), **known)
+
+    def own_summary(request: CreateResponse) -> RelayedObject:
+        request = expanded_body(for_own_summary(request), sealer)
+        own = msgspec.structs.replace(options, sealer=sealer)
+        return RelayedObject(request, OWN_SUMMARY, model=known["model"], options=own, notes=NOTES)
+
+    if route.address:
+        return await off_loop(request.size, own_summary, request)
+    if request.summary_only:
+        request = for_written_summary(request)
+        return await off_loop(request.size, partial(summary_alone, request, relay, context))
+    return await off_loop(request.size, relay, request, sealer)
+
+
+async def _known(route: Route, model: str) -> Capabilities:
+    upstream = route.entry.upstream
+    return await upstream.capabilities(model) if isinstance(upstream, Knowing) else ANYTHING
+
+
+async def _left_out(route: Route, turn: TranslatedTurn | SummaryTurn) -> list[ClientWarning]:
+    """A warning about each setting that the upstream will leave out of this ask."""
+    upstream = route.entry.upstream
+    dropped = await upstream.dropped(turn.ask) if isinstance(upstream, Knowing) else []
+    names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped if name not in SILENT_HINTS)
+    return [no_effect(name) for name in names]
