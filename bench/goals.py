@@ -6,7 +6,8 @@ from typing import NamedTuple
 Figures = dict[str, float]
 Results = dict[str, dict[str, Figures]]
 
-CHAT, RELAY, LITELLM, DEMO = "AM Proxy, chat", "AM Proxy, relay", "AM Proxy, litellm", "AM Proxy, demo"
+CHAT, MESSAGES, RELAY = "AM Proxy, chat", "AM Proxy, messages", "AM Proxy, relay"
+LITELLM, DEMO = "AM Proxy, litellm", "AM Proxy, demo"
 PEERS = ("llm-rosetta", "opencodex", "LiteLLM proxy")
 
 
@@ -50,6 +51,7 @@ GOALS = (
     Goal("many, paced: CPU, chat ÷ httpx copy", ratio(PACED, CPU, CHAT, "httpx copy"), 0.7),
     Goal("many, paced: CPU, chat ÷ aiohttp copy", ratio(PACED, CPU, CHAT, "aiohttp copy"), 2),
     Goal("many, paced: CPU, chat ÷ the best other bridge", beside_the_best_peer, 1),
+    Goal("many, paced: CPU, messages ÷ chat", ratio(PACED, CPU, MESSAGES, CHAT), 1.1),
     Goal("many, paced: CPU, relay ÷ httpx copy", ratio(PACED, CPU, RELAY, "httpx copy"), 0.7),
     Goal("many, paced: CPU, via litellm ÷ bare litellm", ratio(PACED, CPU, LITELLM, "bare litellm"), 0.5),
     Goal("many, paced: CPU, via litellm ÷ LiteLLM proxy", ratio(PACED, CPU, LITELLM, "LiteLLM proxy"), 0.3),
@@ -62,6 +64,7 @@ GOALS = (
          ratio(PACED, "first_p50_ms", LITELLM, "bare litellm"), 1),
     Goal("long, fast: chunks a second, chat ÷ httpx copy",
          ratio("long, fast", "chunks_per_second", CHAT, "httpx copy"), 1.25, at_least=True),
+    Goal("long, fast: CPU, messages ÷ chat", ratio("long, fast", CPU, MESSAGES, CHAT), 1.1),
     Goal("small: CPU, chat ÷ llm-rosetta", ratio("small", REQUEST, CHAT, "llm-rosetta"), 0.6),
     Goal("small: CPU, via litellm ÷ bare litellm", ratio("small", REQUEST, LITELLM, "bare litellm"), 1.15),
     Goal("codex: CPU, chat ÷ llm-rosetta", ratio("codex", REQUEST, CHAT, "llm-rosetta"), 0.6),
@@ -76,6 +79,7 @@ GOALS = (
     Goal("start: seconds to the first answer, via litellm", of("start", "answered", LITELLM), 0.8),
     Goal("start: seconds until litellm is warm behind it", warm, 4),
     Goal("million: MB more afterwards, chat", of("million", "grown_mb", CHAT), 2),
+    Goal("million: MB more afterwards, messages", of("million", "grown_mb", MESSAGES), 2),
     Goal("million: MB more afterwards, relay", of("million", "grown_mb", RELAY), 2),
     Goal("million: MB more afterwards, via litellm", of("million", "grown_mb", LITELLM), 2),
 )  # fmt: skip

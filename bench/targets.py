@@ -137,6 +137,7 @@ TARGETS = [
     floor("httpx2 copy", 9702, "httpx2"),
     floor("httpx copy", 9703, "httpx"),
     ours("AM Proxy, chat", 9704, "chat"),
+    ours("AM Proxy, messages", 9708, "messages"),
     ours("AM Proxy, relay", 9705, "responses"),
     ours("AM Proxy, litellm", 9706, "litellm"),
     ours("AM Proxy, demo", 9707, "demo", starts_only=True),

@@ -1,13 +1,13 @@
-"""The scripted upstream: chat completions and Responses, at the speed in the model's name.
+"""The scripted upstream: chat completions, Messages and Responses, at the speed in the model's name.
 
-`b-200-20` answers with 200 chunks, 20 ms apart; with 0 it sends all at once. In both dialects the
+`b-200-20` answers with 200 chunks, 20 ms apart; with 0 it sends all at once. In all dialects the
 opening events are sent together with the first word, so that their number does not change the time to the first word.
 """
 
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import uvloop
@@ -17,8 +17,6 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding
 JSON_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 BATCH = 20
 """Chunks in one write where nothing paces them."""
-OPENING = {False: 2, True: 5}
-"""Frames up to the first word: of chat completions, and of Responses."""
 
 
 def chat_frames(count: int) -> Iterator[bytes]:
@@ -46,6 +44,28 @@ def chat_body(count: int) -> bytes:
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     return json.dumps({**body, "usage": usage}).encode()
+
+
+def message_frames(count: int) -> Iterator[bytes]:
+    """A stream of the Messages API."""
+
+    def frame(kind: str, **fields: object) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+    message: dict[str, object] = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 1},
+    }  # fmt: skip
+    yield frame("message_start", message=message)
+    yield frame("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    yield frame("ping")
+    word = frame("content_block_delta", index=0, delta={"type": "text_delta", "text": WORD})
+    for _ in range(count):
+        yield word
+    yield frame("content_block_stop", index=0)
+    end = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield frame("message_delta", delta=end, usage={"output_tokens": count})
+    yield frame("message_stop")
 
 
 def response_frames(count: int) -> Iterator[bytes]:
@@ -82,6 +102,18 @@ def response_frames(count: int) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
+Frames = Callable[[int], Iterator[bytes]]
+"""The frames of an answer of so many words."""
+FRAMES: dict[bytes, Frames] = {
+    b"/responses": response_frames,
+    b"/messages": message_frames,
+    b"/chat/completions": chat_frames,
+}
+"""How a path ends, and what it answers with."""
+OPENING: dict[Frames, int] = {response_frames: 5, message_frames: 4, chat_frames: 2}
+"""Frames up to the first word."""
+
+
 def together(frames: Iterator[bytes], first: int) -> Iterator[bytes]:
     """Joins the first frames into one, followed by the others."""
     yield b"".join(islice(frames, first))
@@ -96,24 +128,25 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             length = head.split(b"content-length:", 1)
             size = int(length[1].split(b"\r\n", 1)[0]) if len(length) > 1 else 0
             ask = json.loads(await reader.readexactly(size)) if size else {}
-            await answer(ask, b"/responses" in head.split(b"\r\n", 1)[0], writer)
+            await answer(ask, head.split(b" ", 2)[1], writer)
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
     finally:
         writer.close()
 
 
-async def answer(ask: dict[str, object], responses: object, writer: asyncio.StreamWriter) -> None:
+async def answer(ask: dict[str, object], path: bytes, writer: asyncio.StreamWriter) -> None:
     """Answers one request, by the model's name."""
     _, count, pace = str(ask.get("model", "b-1-0")).rsplit("/", 1)[-1].split("-")
     if not ask.get("stream"):
         body = chat_body(int(count))
         writer.write(JSON_HEAD % len(body) + body)
         return
-    frames = response_frames(int(count)) if responses else chat_frames(int(count))
+    framed = next((framed for ending, framed in FRAMES.items() if path.endswith(ending)), chat_frames)
+    frames = framed(int(count))
     writer.write(HEAD)
     if int(pace):
-        for frame in together(frames, OPENING[bool(responses)]):
+        for frame in together(frames, OPENING[framed]):
             writer.write(b"%x\r\n%b\r\n" % (len(frame), frame))
             await asyncio.sleep(int(pace) / 1000)
     else:

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.goals import GOALS, reached
 from bench.profile import Profile, Row
 from bench.report import write
 from bench.targets import COUNTS, PACES, TARGETS
+from bench.upstream import FRAMES, OPENING, WORD, Frames
 from bench.workloads import MILLION, WAITING, WORKLOADS
 
 FIGURES = dict.fromkeys(
@@ -59,3 +62,11 @@ def test_a_report_replaces_what_an_earlier_run_found_and_nothing_else(tmp_path: 
     assert "| LiteLLM proxy † |" in text
     assert "| uvicorn | 50% | 2.0 |" in text
     assert (tmp_path / "performance.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("framed", FRAMES.values(), ids=lambda framed: framed.__name__)
+def test_every_dialect_says_the_same_words_behind_its_opening_events(framed: Frames) -> None:
+    frames = list(framed(3))
+    words = [WORD.encode() in frame for frame in frames]
+    assert words.index(True) + 1 == OPENING[framed]
+    assert words[OPENING[framed] - 1 :][:3] == [True] * 3
