@@ -1,6 +1,8 @@
 """The turn for a request on a route, in the dialect of its upstream."""
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeAlias, assert_never
 
@@ -8,8 +10,8 @@ import msgspec
 
 from .catalogue import Route
 from .compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
-from .compaction.remaining_history import expanded, expanded_body
-from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summary_alone
+from .compaction.remaining_history import expanded, expanded_body, triggered
+from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summarized_first, summary_alone
 from .dialects.chat.chat_options import ChatOptions
 from .dialects.chat.turn import ChatTurn
 from .dialects.messages.messages_options import MessagesOptions
@@ -25,7 +27,7 @@ from .protocol.response import Identity
 from .protocol.seals import Sealer
 from .protocol.warnings import ClientWarning, no_effect
 from .providers.capabilities import ANYTHING, Capabilities
-from .upstreams.port import Knowing
+from .upstreams.port import Knowing, UpstreamRefused
 
 TranslatedTurn: TypeAlias = ChatTurn | MessagesTurn
 AnyTurn: TypeAlias = TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn
@@ -38,6 +40,10 @@ IN_THE_REQUEST: Final = {
     "verbosity": "text.verbosity",
 }
 """The client's name of a setting in a chat body, if it differs."""
+NEAR: Final = 3
+"""How many times as long, or as short, an estimate may be as what it estimates."""
+COUNT_TIMEOUT: Final = 3
+"""Seconds that an upstream may take to count the tokens of a turn before it is asked."""
 
 
 async def new_turn(
@@ -90,7 +96,14 @@ async def _translated(
     request = await off_loop(request.size, expanded, request, sealer)
     if entry.resolved is not None:
         request = await entry.resolved(request, can, route.fetched_for)
-    turn = await off_loop(request.size, partial(first_turn, request, make, context))
+    turn: TranslatedTurn | SummaryTurn
+    threshold = request.summary_threshold
+    if isinstance(options, MessagesOptions) and threshold is not None and not triggered(request):
+        first = await off_loop(request.size, make, request, sealer)
+        tokens = await _tokens(route, first, threshold)
+        turn = await off_loop(request.size, partial(summarized_first, request, first, make, context, tokens=tokens))
+    else:
+        turn = await off_loop(request.size, partial(first_turn, request, make, context))
     turn.warnings = (*turn.warnings, *await _left_out(route, turn))
     return turn
 
@@ -115,6 +128,18 @@ async def _relayed(
         request = for_written_summary(request)
         return await off_loop(request.size, partial(summary_alone, request, relay, context))
     return await off_loop(request.size, relay, request, sealer)
+
+
+async def _tokens(route: Route, turn: TranslatedTurn, threshold: int) -> int:
+    """The tokens of a turn, to be compared with this threshold: counted by the upstream if an estimate is near it."""
+    length = turn.length
+    if not threshold / NEAR <= length <= threshold * NEAR:
+        return length
+    counted = None
+    with suppress(UpstreamRefused, TimeoutError):
+        async with asyncio.timeout(COUNT_TIMEOUT):
+            counted = await route.counted(turn.ask)
+    return length if counted is None else counted.tokens
 
 
 async def _known(route: Route, model: str) -> Capabilities:

@@ -106,8 +106,15 @@ def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryConte
     if triggered(request):
         return summary_alone(request, make, context)
     turn = make(request, context.sealer)
+    return summarized_first(request, turn, make, context, tokens=turn.length)
+
+
+def summarized_first(
+    request: CreateResponse, turn: TurnT, make: Make[TurnT], context: SummaryContext, *, tokens: int
+) -> "TurnT | SummaryTurn":
+    """The turn for a summary, if this turn of the request has more tokens than the client wants; else this turn."""
     threshold = request.summary_threshold
-    if threshold is None or turn.length <= threshold:
+    if threshold is None or tokens <= threshold:
         return turn
     parts = split(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
     sealer = context.sealer

@@ -10,7 +10,7 @@ import pytest
 from app.upstreams.http_messages import BINDING_BETA, HttpMessages
 from app.upstreams.port import Counted, UpstreamRefused
 from tests.support.servers import AnthropicUpstream, Ask, Cut, Script, Status
-from tests.support.servers.anthropic import begins, ends, text
+from tests.support.servers.anthropic import COUNTED, begins, ends, text
 from tests.support.upstream_asks import KEY, answers
 
 Json = dict[str, Any]
@@ -25,11 +25,10 @@ HI: Final = [*begins(), *text(0, "Hi"), *ends()]
 OVERLOADED: Final = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
 
-COUNTED: Final = {"model", "messages", "system", "tools", "tool_choice", "thinking"}
-
-
 class CountingUpstream(AnthropicUpstream):
-    """The same server at the address at which it counts: there it wants nothing that is about the answer."""
+    """The same server at the address at which it counts, as a script says."""
+
+    counts = False
 
     def faults(self, ask: Ask) -> list[str]:
         """Say what it would refuse."""

@@ -188,7 +188,7 @@ def _last(connection: Any) -> Json:
 def test_tokens_are_counted_without_the_refused_thoughts() -> None:
     with served("claude-sonnet-4-6") as (client, claude):
         items = history(client, claude, refused(SIGNATURE), [Status(200, {"input_tokens": 42})])
-        claude.may_violate = True  # it wants another address
+        claude.counts = False
         claude.faults = lambda ask: []  # type: ignore[method-assign]  # noqa: ARG005 — the name is that of the method
         counted = httpx.post(f"{client.base_url}responses/input_tokens", json={"model": "m", "input": items})
     assert (counted.json()["input_tokens"], counted.headers["x-am-token-count"]) == (42, "upstream")

@@ -23,7 +23,10 @@ from tests.support.servers.model import (
     sealed,
     shortened,
 )
-from tests.support.servers.steps import Ask, Json, Step
+from tests.support.servers.steps import Ask, Json, Status, Step
+
+COUNTED: Final = frozenset({"messages", "model", "system", "thinking", "tool_choice", "tools"})
+"""The fields of a request to count tokens that are sent here. The server refuses those that are about the answer."""
 
 
 class AnthropicUpstream(ModelUpstream):
@@ -34,6 +37,16 @@ class AnthropicUpstream(ModelUpstream):
 
     model = "claude-sonnet-4-5"
     count = Count(cached=CACHED, reasoning=REASONING)
+
+    counts: bool = True
+    """Whether it counts tokens: a word each. Otherwise such requests follow the script like any other."""
+
+    def beside(self, ask: Ask) -> Status | None:
+        """Count the words of a body without what is about the answer."""
+        if not self.counts or ask.path != "/v1/messages/count_tokens":
+            return None
+        self.violations += [f"count_tokens: unknown parameter {key}" for key in ask.body if key not in COUNTED]
+        return Status(200, {"input_tokens": max(1, len(json.dumps(ask.body.get("messages")).split()))})
 
     def forget(self) -> None:
         """Forget what was said."""

@@ -87,6 +87,10 @@ class ScriptedUpstream:
         """Say how this server answers an ask it refuses."""
         return Status(400, self.error_body(400, "; ".join(faults)))
 
+    def beside(self, ask: Ask) -> Status | None:  # noqa: ARG002 — most servers have no other address
+        """The answer to a request that asks no model, such as one to count tokens. It follows no script."""
+        return None
+
     # Life
 
     @property
@@ -137,6 +141,9 @@ class ScriptedUpstream:
                 if not ask.raw and not self.takes_empty_bodies:
                     status = 404 if ask.path.endswith("/models") else 400
                     await self._whole(writer, Status(status, self.error_body(status, "nothing to read")))
+                    continue
+                if (answer := self.beside(ask)) is not None:
+                    await self._whole(writer, answer)
                     continue
                 script = self.scripts[min(len(self.asks), len(self.scripts) - 1)]
                 self.asks.append(ask)
