@@ -1,6 +1,6 @@
 """Options of servers and models: each is declared once here, set by the configuration, and read where it is used."""
 
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,9 @@ ResponseIds: TypeAlias = Literal["am", "keep"]
 """Ids of responses and items: marked as this server's, with the original inside; or as the upstream gave them."""
 KeyHeader: TypeAlias = Literal["x-api-key", "authorization"]
 """The header of a key: by itself in `x-api-key`, or in `authorization` after the word `Bearer`."""
+ToolsSentAs: TypeAlias = Literal["auto", "native", "functions"]
+"""How a server with the Responses API gets the client's tools: as they are; every type as a function; or as its
+provider needs them."""
 Via: TypeAlias = Literal["litellm", "chat", "messages", "responses", "demo"]
 """How an upstream is asked."""
 Format: TypeAlias = Literal["json_schema", "json_object"]
@@ -51,6 +54,19 @@ class ChatCompat(Table):
     """The field in which earlier reasoning is sent back; none: it is not sent."""
     blank_reasoning: bool = False
     """True: assistant messages without reasoning get a blank one, for servers that require it (DeepSeek)."""
+
+
+class RelayedTools(Table):
+    """How a server with the Responses API gets tools. A model's settings are used before those of its upstream."""
+
+    tools: ToolsSentAs = "auto"
+    """With `via = "responses"`, how the server gets the client's tools. native: as they are, with the history of their
+    calls; functions: all as function tools, for servers that know no others, and calls are returned as the client
+    declared them; auto: as the provider needs them, and without a provider as native."""
+    hosted_tools: tuple[Annotated[str, Field(pattern=r"^[a-z0-9_:-]{1,64}$")], ...] | None = None
+    """With tools as functions, the types of tools that the server runs itself, such as `web_search`: they are sent as
+    they are, and others that cannot be functions are left out. By default those that the provider is known to run, and
+    without a provider all."""
 
 
 class Can(Table):

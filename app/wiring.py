@@ -154,9 +154,18 @@ def _by_claudes_maker(upstream: Upstream) -> bool:
 
 
 def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOptions | MessagesOptions | RelayOptions:
-    if upstream.via == "responses":
-        return RelayOptions(ids=upstream.ids, server=settings.server, origin=_origin(upstream))
     known = provider_of(upstream.provider)
+    if upstream.via == "responses":
+        sent_as = upstream.tools if model.tools == "auto" else model.tools
+        hosted = (model.hosted_tools, upstream.hosted_tools, known.hosted_tools)
+        return RelayOptions(
+            ids=upstream.ids,
+            functions_only=known.functions_only if sent_as == "auto" else sent_as == "functions",
+            hosted_tools=next((kinds for kinds in hosted if kinds is not None), None),
+            named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
+            server=settings.server,
+            origin=_origin(upstream),
+        )
     common: dict[str, Any] = {
         "model": model,
         "server": settings.server,

@@ -4,7 +4,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
-from app.options import Can, ChatCompat, ModelOptions, ServerOptions, Table
+from app.options import Can, ChatCompat, ModelOptions, RelayedTools, ServerOptions, Table
 from app.providers.capabilities import Capabilities
 from app.settings import Model, Seal, Server, Settings, Upstream
 from app.settings.server import KeyTable
@@ -14,6 +14,8 @@ from app.wiring import build_catalogue, upstream_of
 SHARED: list[tuple[type[Table], type[Table]]] = [
     (ChatCompat, Upstream),
     (ModelOptions, Model),
+    (RelayedTools, Model),
+    (RelayedTools, Upstream),
     (Can, Capabilities),
     (ServerOptions, Server),
 ]
@@ -28,7 +30,7 @@ def test_an_inherited_option_is_declared_nowhere_else(shared: type[Table], used:
 
 def test_every_option_is_a_setting_of_one_table() -> None:
     tables = (Server, Seal, KeyTable, Upstream, Model)
-    for shared in (ChatCompat, ModelOptions, ServerOptions):
+    for shared in (ChatCompat, ModelOptions, RelayedTools, ServerOptions):
         for name in shared.model_fields:
             assert [table for table in tables if name in table.model_fields] == [
                 table for table in tables if issubclass(table, shared)

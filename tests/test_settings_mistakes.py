@@ -118,7 +118,7 @@ def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, file: s
         ('via = "chat"', 'config.toml:2: upstreams.u: via = "chat" needs a base_url'),
         ('via = "chat"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:1: upstreams.u: x is not known to speak chat completions: leave provider out and say base_url, or say via = "litellm"'),
         ('via = "responses"', 'config.toml:2: upstreams.u: via = "responses" needs a base_url'),
-        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:3: upstreams.u: provider means nothing here: via = "responses" is known by its base_url'),
+        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:1: upstreams.u: x is not a known provider: leave provider out and say base_url, or say via = "litellm"'),
         ('via = "chat"\nbase_url = "http://x"\nstream_option = false', "config.toml:4: upstreams.u.stream_option: is not a setting here (did you mean stream_options?)"),
         ('via = "chat"\nbase_url = "http://x"\nmax_token_field = "max_tokens"', "config.toml:4: upstreams.u.max_token_field: is not a setting here (did you mean max_tokens_field?)"),
         ('via = "chat"\nbase_url = "http://x"\nmax_tokens_field = "max_completion_token"', "config.toml:4: upstreams.u.max_tokens_field: must be one of max_tokens, max_completion_tokens (did you mean max_completion_tokens?)"),

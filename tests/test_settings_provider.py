@@ -24,11 +24,11 @@ def given(folder: Path, flags: dict[str, str], **environ: str) -> Settings:
     [
         ({"provider": "groq"}, {"via": "chat", "provider": "groq", "api_key": "g"}),
         ({"provider": "ollama"}, {"via": "chat", "provider": "ollama"}),
-        ({"provider": "openai"}, {"via": "responses", "base_url": OPENAI, "api_key": "o"}),
+        ({"provider": "openai"}, {"via": "responses", "provider": "openai", "base_url": OPENAI, "api_key": "o"}),
         ({"provider": "openai", "via": "chat"}, {"via": "chat", "provider": "openai", "api_key": "o"}),
         ({"provider": "openai", "via": "litellm"}, {"via": "litellm", "provider": "openai", "api_key": "o"}),
         ({"provider": "deepseek", "via": "responses"}, {
-            "via": "responses", "base_url": "https://api.deepseek.com", "api_key": "d",
+            "via": "responses", "provider": "deepseek", "base_url": "https://api.deepseek.com", "api_key": "d",
         }),
         ({"provider": "anthropic"}, {"via": "messages", "provider": "anthropic", "api_key": "a"}),
         ({"provider": "anthropic", "via": "litellm"}, {"via": "litellm", "provider": "anthropic", "api_key": "a"}),
@@ -40,7 +40,7 @@ def given(folder: Path, flags: dict[str, str], **environ: str) -> Settings:
             "via": "chat", "provider": "llama_cpp", "base_url": ELSEWHERE,
         }),
         ({"provider": "azure", "upstream": ELSEWHERE, "via": "responses", "upstream_key": "z"}, {
-            "via": "responses", "base_url": ELSEWHERE, "api_key": "z",
+            "via": "responses", "provider": "azure", "base_url": ELSEWHERE, "api_key": "z",
         }),
     ],
 )  # fmt: skip

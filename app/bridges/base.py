@@ -71,6 +71,10 @@ class Bridge(ABC):
         """The output of a past call, text or parts. Tools in it get the names of their functions."""
         return PastOutput(item.call_id, item.output)
 
+    def is_plain(self, _bridged: BridgedTool, /) -> bool:
+        """Whether a call of the function is a call of the tool, word for word."""
+        return False
+
     @abstractmethod
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """The item for a call of this function."""

@@ -1,11 +1,12 @@
 """One turn's tools, by the name of the function that carries each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from ..emitter.open_items import ItemPosition, OpenCall
+from ..options import NamedToolChoice
 from ..protocol.problems import refuse
 from ..protocol.request.input_items import InputItem
 from ..protocol.request.tool_choice import ToolChoice
@@ -13,7 +14,7 @@ from ..protocol.request.tool_items import NamedCallItem, ToolItem, ToolsItem
 from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
-from .choice import permits, read_choice
+from .choice import Choice, permits, read_choice
 from .namespace_members import Member, members
 from .naming import Names, ToolName
 from .registry import BRIDGES, wire_type
@@ -48,17 +49,16 @@ class BridgeTable:
         *,
         items: Sequence[InputItem] = (),
         positions: Sequence[int] | None = None,
-        web_search: bool = False,
-        image_output: bool = False,
+        hosted: Callable[[str], bool] = lambda _: False,
     ) -> None:
+        """`hosted`: whether the model's own server runs this type of tool, or the model can do the same without it."""
         self.warnings: tuple[ClientWarning, ...] = ()
         """One for each tool that was left out."""
-        self.web_search: Tool | None = None
-        """The search that the model's own server runs, where it has one and the client wants and permits it."""
+        self.hosted: list[Tool] = []
+        """The tools that the model's own server runs, where the client permits one."""
         self._called = False
         offers = list(_offers(tools, zip(positions or range(len(items)), items, strict=True)))
-        self._runs_web_search = web_search
-        self._writes_images = image_output
+        self._is_hosted = hosted
         self._names = Names(_functions(offers))
         self._known: dict[str, BridgedTool] = {}
         """Every tool by the name of its function: those on offer, those not found yet, those of past calls."""
@@ -72,22 +72,23 @@ class BridgeTable:
             tool_choice, list(self._offered.values()), waiting=waiting, elsewhere=self._is_hosted
         )
         if not permits(tool_choice, self._is_hosted):
-            self.web_search = None
+            self.hosted = []
 
     @property
     def specs(self) -> list[FunctionSpec]:
         """Every function the model is offered, in the client's order."""
         return [bridged.spec for bridged in self._offered.values()]
 
-    @property
-    def demanded(self) -> list[FunctionSpec]:
-        """Every function that may be called where the client demands a call."""
-        return [spec for spec in self.specs if self.allows(spec.name)]
+    def offer(self, named: NamedToolChoice) -> tuple[list[FunctionSpec], Choice]:
+        """The functions to offer, and the choice. A server that takes no names gets only those that may be called."""
+        if named == "name" or self.choice.mode != "required":
+            return self.specs, self.choice
+        return [spec for spec in self.specs if self.allows(spec.name)], Choice("required")
 
     @property
     def lacks_demanded_call(self) -> bool:
-        """Whether the client demands a call and the model has made none. A search by its own server may be one."""
-        return self.choice.mode == "required" and not self._called and self.web_search is None
+        """Whether the client demands a call and the model has made none. One by its own server may have been it."""
+        return self.choice.mode == "required" and not self._called and not self.hosted
 
     def allows(self, name: str) -> bool:
         """Whether the client permits this call. An undeclared function is allowed if no restriction is set."""
@@ -96,6 +97,11 @@ class BridgeTable:
     def path_of(self, name: str) -> str:
         """The path in the request where the tool of this function is offered."""
         return self._paths.get(name, "tools")
+
+    def carries(self, name: str) -> bool:
+        """Whether the function of this name carries a tool of another type, name or shape."""
+        bridged = self._known.get(name)
+        return bridged is not None and not bridged.bridge.is_plain(bridged)
 
     def item_prefix(self, name: str) -> str:
         """The id prefix of such a call."""
@@ -141,12 +147,6 @@ class BridgeTable:
         self._tools.add(bridged.tool)
         return bridged
 
-    def _is_hosted(self, kind: str) -> bool:
-        """Whether the model's own server runs this type of tool, or the model can do the same without it."""
-        if kind == "image_generation":
-            return self._writes_images
-        return self._runs_web_search and kind.startswith("web_search")
-
     def _take(self, offers: Sequence[Offer]) -> dict[str, BridgedTool]:
         can_search = any(_searches(offer) for offer in offers)
         offered: dict[str, BridgedTool] = {}
@@ -155,8 +155,7 @@ class BridgeTable:
         for offer in offers:
             member = offer.member
             if self._is_hosted(member.tool.type):
-                if member.tool.type != "image_generation":  # of several searches the first is kept
-                    self.web_search = self.web_search or member.tool
+                self.hosted.append(member.tool)
                 continue
             if (bridged := self._declare(member)) is None:
                 details = f"its type '{member.tool.type[:64]}' cannot be offered to this model."

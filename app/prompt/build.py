@@ -1,12 +1,13 @@
 """Builds the prompt for one model from a request, with a warning for everything that is not sent as posted."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ..bridges.base import FunctionSpec
 from ..bridges.choice import Choice
 from ..bridges.table import BridgeTable
-from ..options import SILENT_HINTS
+from ..options import SILENT_HINTS, ModelOptions
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CacheOptions, CreateResponse
 from ..protocol.request.tools import Tool
@@ -23,6 +24,8 @@ from .sealed_state import StateForm, state_sealer
 LONG_LIVED: Final = frozenset({"1h", "12h", "24h"})
 """Times to keep a prompt that are longer than the usual one."""
 DEFAULT_TIERS: Final = (None, "auto", "default")
+WEB_SEARCH: Final = "web_search"
+"""How the types of web searches begin."""
 PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
 
 
@@ -43,7 +46,7 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     table = _table(request, rules)
     warnings = [*request.warnings, *table.warnings]
     limits = ModelLimits(rules)
-    offered, choice = _offered(table, rules)
+    offered, choice = table.offer(rules.named_tool_choice)
     functions, lost = limits.tools(offered, demanded=choice.mode == "required")
     warnings += lost
     form = read_format(request.text.format, rules.can, tools=bool(functions))
@@ -74,7 +77,7 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         verbosity=verbosity,
         hints=hints,
         caching=_caching(request),
-        web_search=None if table.web_search is None else _web_search(table.web_search),
+        web_search=_web_search(table.hosted),
     )
     return BuiltPrompt(prompt, table, warnings)
 
@@ -86,9 +89,13 @@ def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
         request.tool_choice,
         items=request.items,
         positions=request.positions,
-        web_search=rules.model.web_search,
-        image_output=rules.model.image_output,
+        hosted=partial(_is_hosted, rules.model),
     )
+
+
+def _is_hosted(model: ModelOptions, kind: str) -> bool:
+    """Whether the model's own server runs this type of tool, or the model can do the same without it."""
+    return model.image_output if kind == "image_generation" else model.web_search and kind.startswith(WEB_SEARCH)
 
 
 def _refuse_audio(raw: dict[str, Any]) -> None:
@@ -98,13 +105,6 @@ def _refuse_audio(raw: dict[str, Any]) -> None:
         if (isinstance(wanted, list) and "audio" in wanted) or (name == "audio" and wanted is not None):
             message = f"'{name}' is not supported: this server returns what a model speaks as text only. Leave it out."
             raise refuse("unsupported_parameter", message, name)
-
-
-def _offered(table: BridgeTable, rules: PromptRules) -> tuple[Sequence[FunctionSpec], Choice]:
-    """The functions to offer, and the choice. A server that takes no names gets only those that may be called."""
-    if rules.named_tool_choice == "name" or table.choice.mode != "required":
-        return table.specs, table.choice
-    return table.demanded, Choice("required")
 
 
 def _check_schemas(
@@ -152,7 +152,11 @@ def _caching(request: CreateResponse) -> Caching:
     return Caching(only_marked=options.mode == "explicit", long=options.ttl in LONG_LIVED)
 
 
-def _web_search(tool: Tool) -> WebSearch:
+def _web_search(hosted: Sequence[Tool]) -> WebSearch | None:
+    """The first search among the tools that the model's own server runs."""
+    tool = next((tool for tool in hosted if tool.type.startswith(WEB_SEARCH)), None)
+    if tool is None:
+        return None
     extras = tool.model_extra or {}
     size, location = extras.get("search_context_size"), extras.get("user_location")
     if isinstance(location, dict):

@@ -1,7 +1,9 @@
 """The reasoning effort to ask a model for, in the values that it knows."""
 
+from collections.abc import Sequence
+
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.request.input_items import ConfigurationUpdateItem
+from ..protocol.request.input_items import ConfigurationUpdateItem, InputItem
 from ..protocol.warnings import ClientWarning
 from ..providers.capabilities import EFFORTS, Capabilities
 
@@ -9,8 +11,13 @@ from ..providers.capabilities import EFFORTS, Capabilities
 def asked_effort(request: CreateResponse) -> str | None:
     """The effort that the client asks for. An update in the input, as Codex sends, applies until the next one."""
     asked = None if request.reasoning is None else request.reasoning.effort
-    updates = [item.reasoning for item in request.items if isinstance(item, ConfigurationUpdateItem)]
-    return next((update.effort for update in reversed(updates) if update and update.effort), asked)
+    return last_effort(request.items) or asked
+
+
+def last_effort(items: Sequence[InputItem]) -> str | None:
+    """The effort in the last update that has one."""
+    updates = [item.reasoning for item in items if isinstance(item, ConfigurationUpdateItem)]
+    return next((update.effort for update in reversed(updates) if update and update.effort), None)
 
 
 def known_effort(asked: str | None, can: Capabilities, *, limit: int | None) -> tuple[str | None, list[ClientWarning]]:

@@ -160,7 +160,7 @@ class _ItemReader:
 
     def instruct(self, text: str, path: str) -> list[ClientWarning]:
         if not text.strip():
-            return [_empty(path)]
+            return [empty(path)]
         match self._system_messages:
             case "keep":
                 self._history.add(System(text))
@@ -174,7 +174,7 @@ class _ItemReader:
 
     def add_user(self, parts: Parts, path: str) -> list[ClientWarning]:
         if not parts:
-            return [_empty(path)]
+            return [empty(path)]
         self._history.add(User(parts))
         return []
 
@@ -187,7 +187,7 @@ class _ItemReader:
             case "assistant":
                 texts = text_only(item.content, content, "an assistant message")
                 if not texts:
-                    return [_empty(path)]
+                    return [empty(path)]
                 self._history.add_message(AssistantMessage(texts), path)
                 return []
             case "system" | "developer":
@@ -208,8 +208,7 @@ class _ItemReader:
 
     def _read_agent(self, item: AgentMessageItem, path: str) -> list[ClientWarning]:
         read = self._parts.parts(item.content, f"{path}.content")
-        author = f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
-        return read.warnings + self.add_user((Text(author), *read.parts) if read.parts else (), path)
+        return read.warnings + self.add_user((Text(title_of(item)), *read.parts) if read.parts else (), path)
 
     def _read_reasoning(self, item: ReasoningItem, path: str) -> list[ClientWarning]:
         shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
@@ -268,7 +267,13 @@ class _ItemReader:
         return []
 
 
-def _empty(path: str) -> ClientWarning:
+def title_of(item: AgentMessageItem) -> str:
+    """The line before the message of an agent."""
+    return f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
+
+
+def empty(path: str) -> ClientWarning:
+    """The warning about an item that was left out because it is empty."""
     return ClientWarning(path, "empty content", f"{path} was left out: it is empty.")
 
 

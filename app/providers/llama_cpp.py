@@ -9,6 +9,8 @@ PROVIDERS: Final = (
         name="llama_cpp",
         at_any_address=True,
         messages_at_any_address=True,
+        functions_only=True,
+        hosted_tools=(),
         error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
         named_tool_choice="required",
         takes_image_urls=False,

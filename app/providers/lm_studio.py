@@ -9,6 +9,8 @@ PROVIDERS: Final = (
         name="lm_studio",
         base_url="http://127.0.0.1:1234/v1",
         messages_url="http://127.0.0.1:1234",
+        functions_only=True,
+        hosted_tools=("mcp",),
         named_tool_choice="required",
     ),
 )

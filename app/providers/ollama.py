@@ -17,6 +17,8 @@ PROVIDERS: Final = (
         name="ollama",
         base_url="http://127.0.0.1:11434/v1",
         messages_url="http://127.0.0.1:11434",
+        functions_only=True,
+        hosted_tools=(),
         named_tool_choice="required",
         compat=ChatCompat(reasoning_field="reasoning"),
         takes_image_urls=False,

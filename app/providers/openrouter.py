@@ -9,6 +9,7 @@ PROVIDERS: Final = (
         name="openrouter",
         base_url="https://openrouter.ai/api/v1",
         key_variable="OPENROUTER_API_KEY",
+        functions_only=True,
         litellm=Litellm(any_key=True, chat_parsers=("OpenRouterChatCompletionStreamingHandler",)),
         translation=Translation(efforts=("none", "minimal", *LEVELS, "xhigh")),
     ),

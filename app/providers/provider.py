@@ -209,6 +209,10 @@ class Provider:
     """Its Messages API has every feature of Claude, and fetches images and PDF files at https addresses."""
     prefers_responses: bool = False
     """Its own Responses API loses nothing, and has more than its chat completions: hosted tools, and models."""
+    functions_only: bool = False
+    """Its Responses API gets the tools that a client runs as functions: it does not know every other type."""
+    hosted_tools: tuple[str, ...] | None = None
+    """How the types of tools begin that this API runs itself. None: not known, so all are sent."""
     prefers_messages: bool = False
     """Its Messages API keeps more than its chat completions."""
     one_maker: bool = False
@@ -266,6 +270,8 @@ class Provider:
                 return self._chat_settings
             case "messages":
                 return self._messages_settings
+            case "responses":
+                return {} if self.base_url is None else {"base_url": self.base_url}
             case _:
                 return {}
 

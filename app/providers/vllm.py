@@ -14,6 +14,8 @@ PROVIDERS: Final = (
         name="vllm",
         base_url="http://127.0.0.1:8000/v1",
         messages_url="http://127.0.0.1:8000",
+        functions_only=True,
+        hosted_tools=(),
         key_header="authorization",
         compat=ChatCompat(reasoning_field="reasoning"),
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..options import ModelOptions, Table
+from ..options import ModelOptions, RelayedTools, Table
 from .server import Key, KeyTable, Seal, Server
 from .upstream import Upstream
 from .values import Name, is_loopback
@@ -25,7 +25,7 @@ class _ModelSource(Table):
     """Its name at single upstreams, where it differs."""
 
 
-class Model(ModelOptions, _ModelSource):
+class Model(ModelOptions, RelayedTools, _ModelSource):
     """A model under its public name."""
 
     @model_validator(mode="before")

@@ -19,10 +19,6 @@ def complete_from_provider(given: dict[str, object], environ: Mapping[str, str])
     if via is None:
         via = given["via"] = "chat" if elsewhere and known.speaks_chat else known.usual_via
         origins["via"] = f'provider = "{name}"'
-    if via == "responses":  # no setting of a provider matters there
-        del given["provider"]
-        if known.base_url and not elsewhere:
-            given["base_url"], origins["base_url"] = known.base_url, f'provider = "{name}"'
     if elsewhere:  # the key in the environment must not be sent to another address
         return origins, ""
     if via != "litellm" and known.address_for(via) is None:

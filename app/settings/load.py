@@ -102,7 +102,7 @@ def _complete_upstreams(sources: Sources) -> None:
     """Sets the key of each upstream that is asked directly and has a `provider`, and the origins of its settings."""
     for name, table in _table(sources.data.get("upstreams")).items():
         via = table.get("via") if isinstance(table, dict) else None
-        if via not in ("chat", "messages") or not isinstance(table.get("provider"), str):
+        if via not in ("chat", "messages", "responses") or not isinstance(table.get("provider"), str):
             continue
         path, provider = ("upstreams", name), provider_of(table["provider"])
         for setting in provider.settings_for(via).keys() - table.keys():

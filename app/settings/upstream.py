@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from ..options import ChatCompat, Hint, KeyHeader, NamedToolChoice, ResponseIds, Table, Via
-from ..providers.lookup import SPEAK_CHAT, SPEAK_MESSAGES, provider_of
+from ..options import ChatCompat, Hint, KeyHeader, NamedToolChoice, RelayedTools, ResponseIds, Table, Via
+from ..providers.lookup import BY_NAME, SPEAK_CHAT, SPEAK_MESSAGES, provider_of
 from .base_urls import base_of
 from .mistakes import did_you_mean
 from .secret import Secret
@@ -16,8 +16,9 @@ _ONLY: Final = {
     "takes_image_urls": "chat or messages",
     "key_header": "messages",
     "betas": "messages",
-    "named_tool_choice": "chat or litellm",
+    "named_tool_choice": "chat or litellm or responses",
     "ids": "responses",
+    **dict.fromkeys(RelayedTools.model_fields, "responses"),
 }
 """Settings that only some kinds of upstream have, with these kinds."""
 
@@ -29,7 +30,7 @@ class _UpstreamConnection(Table):
     """How it is called: through litellm, as a chat-completions server, by Anthropic's Messages API, or as a Responses
     server; `demo` is the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
-    """The provider. With `litellm`, litellm's prefix for it; with `chat` or `messages`, one of the
+    """The provider. With `litellm`, litellm's prefix for it; with `chat`, `messages` or `responses`, one of the
     [providers](providers.md) whose address, key variable and compatibility settings are built in."""
     api_key: Secret | None = None
     """Its API key."""
@@ -57,7 +58,7 @@ class _UpstreamConnection(Table):
     """Seconds without requests; then each caller may try with one turn."""
 
 
-class Upstream(ChatCompat, _UpstreamConnection):
+class Upstream(ChatCompat, RelayedTools, _UpstreamConnection):
     """A server that runs models, and how it is called."""
 
     hints: tuple[Hint, ...] | None = None
@@ -99,6 +100,8 @@ class Upstream(ChatCompat, _UpstreamConnection):
         known = provider_of(self.provider)
         if self.via == "chat" and not known.speaks_chat:
             return f"{self.provider} is not known to speak chat completions{did_you_mean(self.provider, SPEAK_CHAT)}"
+        if self.via == "responses" and self.provider not in BY_NAME:
+            return f"{self.provider} is not a known provider{did_you_mean(self.provider, BY_NAME)}"
         if self.via == "messages" and not known.speaks_messages:
             return f"{self.provider} is not known to have the Messages API{did_you_mean(self.provider, SPEAK_MESSAGES)}"
         return ""
@@ -130,9 +133,7 @@ class Upstream(ChatCompat, _UpstreamConnection):
         match self.via:
             case "demo" if self.provider or self.api_key or self.base_url:
                 message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
-            case "responses" if self.provider:
-                message = 'provider means nothing here: via = "responses" is known by its base_url'
-            case "chat" | "messages" if fault := self._provider_fault:
+            case "chat" | "messages" | "responses" if fault := self._provider_fault:
                 message = f'{fault}: leave provider out and say base_url, or say via = "litellm"'
             case "chat" | "messages" | "responses" if not self.base_url:
                 message = f'via = "{self.via}" needs a base_url'

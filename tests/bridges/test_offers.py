@@ -193,11 +193,10 @@ def test_the_models_own_web_search_is_offered_where_it_has_one() -> None:
     search = {"type": "web_search_preview", "search_context_size": "low"}
     table = offered(search, F, web_search=True)
     assert sentences(table.warnings) == []
-    assert table.web_search is not None
-    assert (table.web_search.model_extra, names(table)) == ({"search_context_size": "low"}, ["f"])
+    assert ([tool.model_extra for tool in table.hosted], names(table)) == ([{"search_context_size": "low"}], ["f"])
     allowed = {"type": "allowed_tools", "mode": "auto", "tools": [search, F]}
     assert offered(search, F, tool_choice=allowed, web_search=True).allows("f")
-    assert offered(F, web_search=True).web_search is None
+    assert offered(F, web_search=True).hosted == []
 
 
 @pytest.mark.parametrize(
@@ -212,7 +211,7 @@ def test_the_models_own_web_search_is_offered_where_it_has_one() -> None:
 def test_the_models_own_web_search_runs_only_where_the_client_permits_it(choice: Any, *, searches: bool) -> None:
     """It runs unseen at the model's server: what it does there cannot be ruled out afterwards."""
     table = offered({"type": "web_search"}, F, tool_choice=choice, web_search=True)
-    assert (table.web_search is not None) is searches
+    assert bool(table.hosted) is searches
 
 
 @pytest.mark.parametrize(

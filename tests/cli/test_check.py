@@ -114,6 +114,7 @@ breaker_pause = 30                          # default
 
 [models."gpt-4.1"]
 upstream = "local"                          # config.toml:18
+tools = "auto"                              # default
 system_messages = "keep"                    # default
 reasoning = "summary"                       # default
 give_back_reasoning = true                  # default
@@ -253,6 +254,12 @@ def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys
     )
 
 
+UNKNOWN_PROVIDER = """\
+config.toml:13:1: upstreams.other: opnai is not a known provider (did you mean openai?): \
+leave provider out and say base_url, or say via = "litellm"\
+"""
+
+
 def test_what_a_variable_lacks_hides_no_other_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.toml").write_text("""\
 [[keys]]
@@ -269,7 +276,7 @@ via = "chat"
 api_key = "${GONE}"
 [upstreams.other]
 via = "responses"
-provider = "openai"
+provider = "opnai"
 base_url = "env:GONE"
 [models.m]
 upstream = "typo"
@@ -285,7 +292,7 @@ upstream = "typo"
         "config.toml:9:11: upstreams.typo.api_key: the environment variable GONE is not set",
         'config.toml:11:1: upstreams.without_address: via = "chat" needs a base_url',
         "config.toml:12:11: upstreams.without_address.api_key: the environment variable GONE is not set",
-        'config.toml:15:1: upstreams.other: provider means nothing here: via = "responses" is known by its base_url',
+        UNKNOWN_PROVIDER,
         "config.toml:16:12: upstreams.other.base_url: the environment variable GONE is not set",
         "10 errors in config.toml",
     ]

@@ -98,6 +98,7 @@ HOW: Final[dict[str, str]] = {
     "settings/literal_types.py _REFERENCE": ANYWHERE,
     "settings/mistakes.py _BARE_KEY": WHOLE,
     "settings/sources.py _VARIABLE": ANYWHERE,
+    "options.py ^[a-z0-9_:-]{1,64}$": RUST,
     "settings/upstream.py ^[a-z0-9_-]{1,64}$": RUST,
     "settings/values.py [0-9a-fA-F]{64}": WHOLE,
     r"settings/values.py [A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?": WHOLE,

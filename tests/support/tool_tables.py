@@ -25,7 +25,12 @@ def request_of(*tools: Any, items: Any = (), **fields: Any) -> CreateResponse:
 def offered(*tools: Any, items: Any = (), web_search: bool = False, **fields: Any) -> BridgeTable:
     """The table of such a request."""
     request = request_of(*tools, items=items, **fields)
-    return BridgeTable(request.tools, request.tool_choice, items=request.items, web_search=web_search)
+    return BridgeTable(
+        request.tools,
+        request.tool_choice,
+        items=request.items,
+        hosted=lambda kind: web_search and kind.startswith("web_search"),
+    )
 
 
 def refused(*tools: Any, items: Any = (), **fields: Any) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from ...protocol.request.input_parts import ParsedContent
 from ...protocol.request.tool_items import NamedCallItem, ToolItem
 from ...protocol.request.tools import NamedTool
 from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
+from ..naming import ToolName
 from ..registry import BRIDGES
 from ..schema import VALUE, for_chat, wraps
 
@@ -58,6 +59,10 @@ class FunctionBridge(Bridge):
         if _wraps(bridged) and _is_json(arguments):
             arguments = f'{{"{VALUE}":{arguments}}}'
         return PastCall(item.call_id, bridged.spec.name, arguments)
+
+    def is_plain(self, bridged: BridgedTool, /) -> bool:
+        """Whether it has the client's name, and its arguments are an object there too."""
+        return bridged.tool == ToolName("function", bridged.spec.name) and not _wraps(bridged)
 
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `function_call` item."""

@@ -5,7 +5,8 @@ Theory of operation
 Every event is the upstream's own, unknown ones included, with three changes: its number, because keep-alive events
 are added between; its ids and sealed content, which get a mark unless ids are to be kept; and the model's name, which
 is the public one. Positions and ids that an event lacks are supplied (`positions.py`), and the ids of the response and
-of each item are always those that were sent first. Calls that `tool_choice` does not allow are left out.
+of each item are always those that were sent first. Calls that `tool_choice` does not allow are left out. Where a tool
+was sent as a function, the events of its call become those of the client's tool (`bridged_calls.py`).
 
 We write events of our own only where the upstream's are missing:
 
@@ -30,6 +31,7 @@ as incomplete. The outcomes of open items at the end, and what Codex gets differ
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from ...emitter.for_codex import client_rules, refusals_as_text
@@ -42,6 +44,7 @@ from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.response import NOTHING_SENT, Identity, Sent
 from ...protocol.warnings import ClientWarning
+from .bridged_calls import BridgedCalls
 from .call_ends import CallEnds, Named
 from .endings import (
     LAST,
@@ -88,14 +91,18 @@ class RelayTurn:
         relayed = to_responses(request, model=model, options=options)
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.ask = relayed.body
-        self._tool_choice = ToolChoiceFilter(request.tool_choice)
+        self._tool_choice = ToolChoiceFilter(request.tool_choice, relayed.table)
+        self._bridged = None if relayed.table is None else BridgedCalls(relayed.table, partial(new_id, "call"))
         self.problem: Problem | None = None
         """Why the turn failed."""
-        self.notes: dict[str, Any] = {}
+        left_out = 0 if relayed.table is None else len(relayed.table.warnings)
+        self.notes: dict[str, Any] = {"dropped_tools": left_out} if left_out else {}
         self._max_answer_bytes = options.server.max_answer_bytes
         self._now = now
         self._marks = Marks(options)
         self._response = RelayedResponse(request, identity, self._marks)
+        if self._bridged is not None:
+            self._response.echo_tools()
         self._client_rules = client_rules(for_codex=for_codex)
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
         self._items = RelayedItems(self._ledger)
@@ -146,7 +153,7 @@ class RelayTurn:
         if self._tool_choice.leaves_out(name, event):
             return events
         events += self._send(self._call_ends.receive(name, event))
-        if delta is not None and delta.name == name:  # not a refusal that became text
+        if delta is not None and delta.name == name and not self._is_bridged(event):  # not a refusal that became text
             delta.record_sent(event, self._ledger.open.get(event["output_index"]))
             self._delta = delta
         return self._bounded(events)
@@ -235,7 +242,18 @@ class RelayTurn:
         return [*events, self._last(reason, event)]
 
     def _send(self, named: list[Named]) -> list[Event]:
+        if self._bridged is not None:
+            named = [sent for name, event in named for sent in self._bridged_events(self._bridged, name, event)]
         return [sent for name, event in named for sent in self._item_events(name, event)]
+
+    def _bridged_events(self, bridged: BridgedCalls, name: str, event: Json) -> list[Named]:
+        sent = bridged.events(name, event)
+        if bridged.holds(event):
+            self._items.weigh(event, 0)  # its arguments are kept, in addition to what is sent
+        return sent
+
+    def _is_bridged(self, event: Json) -> bool:
+        return self._bridged is not None and self._bridged.holds(event)
 
     def _close_open_items(self, reason: Reason) -> list[Event]:
         items = self._client_rules.endings[reason].items
@@ -247,7 +265,10 @@ class RelayTurn:
         output = response.get("output")
         if not isinstance(output, list):
             return self._ledger.output
-        return [self._marks.item(item) for item in self._tool_choice.final(self._positions.final(output))]
+        items = self._tool_choice.final(self._positions.final(output))
+        if self._bridged is not None:
+            items = self._bridged.final(items)
+        return [self._marks.item(item) for item in items]
 
     def _item_events(self, name: str, event: Json) -> list[Event]:
         self._marks.event(event)

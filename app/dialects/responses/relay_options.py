@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ...options import ResponseIds, ServerOptions
+from ...options import NamedToolChoice, ResponseIds, ServerOptions
 from ...protocol.seals import Sealer
 
 
@@ -11,6 +11,12 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ids: ResponseIds = "am"
     """Ids marked as this server's, with the original inside, or as the upstream gave them."""
+    functions_only: bool = False
+    """Whether the server knows no tools of a client but functions."""
+    hosted_tools: tuple[str, ...] | None = None
+    """How the types of tools begin that such a server runs itself. None: not known."""
+    named_tool_choice: NamedToolChoice = "name"
+    """How such a server is asked for a call of one tool."""
     server: ServerOptions = ServerOptions()
     """Settings that apply to all models."""
     sealer: Sealer | None = None

@@ -1,7 +1,8 @@
 """Converts the client's request to the body for another server with the Responses API.
 
 The request was validated, and fields that need stored responses or control this server were refused. Everything else
-is passed on, also unknown settings and tools: the upstream checks them. The body always asks for a stream, because a
+is passed on, also unknown settings and tools: the upstream checks them. For a server that knows functions only, tools
+of other types become functions (`bridged_body.py`). The body always asks for a stream, because a
 complete answer is read from a stream's last event.
 
 Sealed content goes back only to the upstream that sealed it, as it came. What this server sealed for another model, or
@@ -12,11 +13,13 @@ this server summarized is sent as plain text.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.summaries import SUMMARY_TYPES
 from ...protocol.seals import ENVELOPES
 from ...protocol.warnings import ClientWarning
+from .bridged_body import bridged
 from .marks import original, original_seal, tag_of
 from .relay_options import RelayOptions
 
@@ -38,6 +41,8 @@ class RelayedBody(NamedTuple):
 
     body: Json
     warnings: list[ClientWarning]
+    table: BridgeTable | None = None
+    """The tools behind the functions, where the server knows only those and something is bridged."""
 
 
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
@@ -45,7 +50,8 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     body = {**request.raw, "model": model, "stream": True}
     body.pop("generate", None)
     warnings: list[ClientWarning] = []
-    items = body["input"]
+    items, table = body["input"], None
+    positions: list[int] = []
     if isinstance(items, list):
         positions = request.positions or list(range(len(items)))
         for url, param in _urls(items, positions):
@@ -54,9 +60,13 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
         tag = tag_of(options.origin)
         read = [_readable(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
         warnings = [warning for _, warning in read if warning is not None]
+        positions = [index for index, (item, _) in zip(positions, read, strict=True) if item is not None]
         items = [item for item, _ in read if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
-    return RelayedBody(body, warnings)
+    if options.functions_only and (changed := bridged(body, request, positions, options)) is not None:
+        body, table = changed.body, changed.table
+        warnings += changed.warnings
+    return RelayedBody(body, warnings, table)
 
 
 def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:

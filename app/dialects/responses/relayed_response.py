@@ -30,11 +30,19 @@ class RelayedResponse:
         """Fields that the upstream's responses leave out: llama.cpp sends three at first, and clients read more."""
         self._fixed: Json = {}
         """The fields that never change, where the first response was made from the request."""
+        self._echoed: Json = {}
+        """`tools` and `tool_choice` as the client posted them, where the upstream got others."""
 
     @property
     def is_supplied(self) -> bool:
         """Whether some fields are not the upstream's."""
         return bool(self._supplied)
+
+    def echo_tools(self) -> None:
+        """Repeats the client's own tools in every response."""
+        assert self._request is not None  # noqa: S101 — our own misuse: nothing was sent yet
+        opening = msgspec.to_builtins(opening_response(self._request, id="", created_at=0))
+        self._echoed = {name: opening[name] for name in ("tools", "tool_choice")}
 
     def open(self) -> Json:
         """Makes the first response from the request. The upstream's own then gets the same fields."""
@@ -56,7 +64,7 @@ class RelayedResponse:
             sent["previous_response_id"] = self._previous
         before = self.sent.get("created_at") or self._identity.created_at
         sent["created_at"] = whole_seconds(sent.get("created_at"), before)
-        self.sent = sent | self._fixed
+        self.sent = sent | self._echoed | self._fixed
         return self.sent
 
     def fail(self, problem: Problem, output: list[Any]) -> Json:

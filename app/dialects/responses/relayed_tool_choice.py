@@ -7,6 +7,7 @@ left out of the events and of the final response, with a warning. Later items ge
 from bisect import bisect_left
 from typing import Any, Final
 
+from ...bridges.table import BridgeTable
 from ...emitter.call_register import LONGEST_NAME, MOST_NAMES, tool_choice_warnings
 from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from ...protocol.warnings import ClientWarning
@@ -22,8 +23,10 @@ NAMED: Final = frozenset({"function", "custom", "namespace"})
 class ToolChoiceFilter:
     """Leaves out the calls of one answer that `tool_choice` does not allow. Events must have an `output_index`."""
 
-    def __init__(self, choice: ToolChoice) -> None:
+    def __init__(self, choice: ToolChoice, table: BridgeTable | None = None) -> None:
+        """`table`: the tools behind the functions, where some are bridged. It then says what is allowed."""
         self._allowed = _allowed(choice)
+        self._table = table
         self._demands = _demands(choice)
         self._left_out: list[int] = []
         """Positions of the calls that were left out, in their order."""
@@ -52,7 +55,9 @@ class ToolChoiceFilter:
 
     def final(self, output: list[Any]) -> list[Any]:
         """The items of a response without the calls that are left out."""
-        return output if self._allowed is None else [item for item in output if not self._rules_out(item)]
+        if self._allowed is None and self._table is None:
+            return output
+        return [item for item in output if not self._rules_out(item)]
 
     def end(self, status: str, items: list[Any]) -> None:
         """Checks at the end whether the call that the client demands is there. A hosted tool's call counts too."""
@@ -60,7 +65,11 @@ class ToolChoiceFilter:
         self._lacks_call = self._demands and status == "completed" and not called
 
     def _rules_out(self, item: Any) -> bool:
-        if self._allowed is None or not isinstance(item, dict) or item.get("type") not in CALLS:
+        if not isinstance(item, dict) or item.get("type") not in CALLS:
+            return False
+        if self._table is not None:
+            return not self._table.allows(str(item.get("name")))
+        if self._allowed is None:
             return False
         return not self._allowed & {("name", item.get("name")), ("namespace", item.get("namespace"))}
 

@@ -1,0 +1,173 @@
+"""Converts a body for a server that knows function tools only: tools, calls and outputs of other types are bridged.
+
+    in the client's body                             in the body for the server
+    custom tools, namespaces, `tool_search`,         functions, as the bridges make them (`app/bridges`)
+    shells, `apply_patch`; `additional_tools` items
+    calls of such tools, and their outputs           `function_call`, `function_call_output`
+    `agent_message`                                  a message of the user
+    `configuration_update`                           its reasoning effort, in `reasoning`
+    tools that the server runs itself                unchanged; a type that it is known not to run is left out
+    any other item, and calls of plain functions     unchanged
+
+A body that has nothing of the first four rows, nor tools that are left out, is sent as it is.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from ...bridges.base import FunctionSpec
+from ...bridges.choice import Choice
+from ...bridges.registry import BRIDGES
+from ...bridges.table import BridgeTable
+from ...parsing.items import parse_item
+from ...prompt.effort import last_effort
+from ...prompt.item_reader import empty, title_of
+from ...protocol.request.create_response import CreateResponse
+from ...protocol.request.input_items import AgentMessageItem, ConfigurationUpdateItem, InputItem
+from ...protocol.request.plain_messages import user_message
+from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
+from ...protocol.request.tool_items import AdditionalToolsItem, ToolItem
+from ...protocol.warnings import ClientWarning
+from .relay_options import RelayOptions
+
+Json = dict[str, Any]
+
+FUNCTION: Final = "function"
+CALL: Final = "function_call"
+OUTPUT: Final = "function_call_output"
+NAMESPACE: Final = "namespace"
+ONLY_OPENAI: Final = frozenset({"additional_tools", "agent_message", "configuration_update"})
+"""Items about no tool that a server of functions does not know."""
+
+
+class BridgedBody(NamedTuple):
+    """A body for a server of functions, the tools behind the functions, and warnings about what was left out."""
+
+    body: Json
+    table: BridgeTable
+    warnings: list[ClientWarning]
+
+
+def bridged(body: Json, request: CreateResponse, positions: Sequence[int], options: RelayOptions) -> BridgedBody | None:
+    """The body as such a server takes it; None if it is no different.
+
+    `body` has the fields of `request`, perhaps with other items. `positions` are those of its items in the posted
+    `input`. Raises `ProblemError` if the tools or `tool_choice` cannot be sent.
+    """
+    raw_items = body["input"] if isinstance(body["input"], list) else []
+    kinds = [tool["type"] for tool in request.raw_tools]
+    if not any(_is_bridged_tool(kind, options) for kind in kinds) and not any(map(_is_bridged_item, raw_items)):
+        return None
+    paths = [f"input[{position}]" for position in positions]
+    items = [parse_item(item, path) for item, path in zip(raw_items, paths, strict=True)]
+    wanted: ToolChoice = "none" if body.get("tool_choice") == "none" else request.tool_choice
+    of_functions = _choice_of_functions(wanted, options)
+    table = BridgeTable(
+        request.tools,
+        of_functions,
+        items=items,
+        positions=positions,
+        hosted=lambda kind: _is_hosted(kind, options),
+    )
+    changed = {name: value for name, value in body.items() if name not in {"tools", "tool_choice"}}
+    changed |= _tool_fields(table, options, body.get("tool_choice"), as_posted=of_functions is not wanted)
+    warnings = list(table.warnings)
+    if raw_items:
+        sent = [_sent(raw, item, path, table) for raw, item, path in zip(raw_items, items, paths, strict=True)]
+        changed["input"] = [item for item, _ in sent if item is not None]
+        warnings += [warning for _, warning in sent if warning is not None]
+        if (effort := last_effort(items)) is not None:
+            changed["reasoning"] = {**(body.get("reasoning") or {}), "effort": effort}
+    return BridgedBody(changed, table, warnings)
+
+
+def _is_bridged_tool(kind: str, options: RelayOptions) -> bool:
+    """Whether this type of tool is sent as a function, or is not sent."""
+    return kind != FUNCTION and not _is_hosted(kind, options)
+
+
+def _is_hosted(kind: str, options: RelayOptions) -> bool:
+    """Whether the server may run this type of tool itself."""
+    if kind in BRIDGES.by_tool or kind == NAMESPACE:
+        return False
+    return options.hosted_tools is None or kind.startswith(options.hosted_tools)
+
+
+def _is_bridged_item(item: Json) -> bool:
+    kind = item.get("type")
+    if kind == CALL:
+        return item.get("namespace") is not None
+    return kind != OUTPUT and (kind in BRIDGES.item_shapes or kind in ONLY_OPENAI)
+
+
+def _choice_of_functions(choice: ToolChoice, options: RelayOptions) -> ToolChoice:
+    """The choice as it concerns functions: the same unless it names only tools that the server runs itself."""
+    match choice:
+        case ChosenTool() if _is_hosted(choice.type, options):
+            return "auto"
+        case AllowedTools() if choice.tools and all(_is_hosted(tool.type, options) for tool in choice.tools):
+            return choice.model_copy(update={"mode": "auto"})
+        case _:
+            return choice
+
+
+def _tool_fields(table: BridgeTable, options: RelayOptions, posted: Any, *, as_posted: bool) -> Json:
+    """`tools` and `tool_choice`; none of them without tools."""
+    specs, choice = table.offer(options.named_tool_choice)
+    tools = [_function(spec) for spec in specs] + [tool.model_dump(exclude_unset=True) for tool in table.hosted]
+    if not tools:
+        return {}
+    if posted is None:
+        return {"tools": tools}
+    return {"tools": tools, "tool_choice": posted if as_posted else _choice(choice)}
+
+
+def _function(spec: FunctionSpec) -> Json:
+    """The tool. llama.cpp holds a function to its schema unless `strict` says otherwise, and others want every key."""
+    return {
+        "type": FUNCTION,
+        "name": spec.name,
+        "description": spec.description or "",
+        "parameters": spec.parameters or {"type": "object", "properties": {}},
+        "strict": spec.strict is True,
+    }
+
+
+def _choice(choice: Choice) -> Any:
+    return choice.mode if choice.name is None else {"type": FUNCTION, "name": choice.name}
+
+
+def _sent(raw: Json, item: InputItem, path: str, table: BridgeTable) -> tuple[Json | None, ClientWarning | None]:
+    """The item that is sent for this one, if any, and a warning."""
+    match item:
+        case ToolItem():
+            return _call_or_output(raw, item, table), None
+        case AgentMessageItem():
+            parts = _parts(item)
+            return (user_message(parts), None) if parts else (None, empty(path))
+        case AdditionalToolsItem() | ConfigurationUpdateItem():
+            return None, None  # their tools are among the functions, and the last effort is in `reasoning`
+        case _:
+            return raw, None
+
+
+def _parts(item: AgentMessageItem) -> list[Json]:
+    """The parts of another agent's message, with a line that says whose it is. None if all are empty."""
+    if isinstance(item.content, str):
+        parts = [{"type": "input_text", "text": item.content}]
+    else:
+        parts = [part.model_dump(exclude_unset=True) for part in item.content]
+    parts = [part for part in parts if str(part.get("text", "-")).strip()]
+    return [{"type": "input_text", "text": title_of(item)}, *parts] if parts else []
+
+
+def _call_or_output(raw: Json, item: ToolItem, table: BridgeTable) -> Json:
+    if (call := table.read_call(item)) is not None:
+        if raw.get("type") == CALL and "namespace" not in raw and not table.carries(call.name):
+            return raw
+        return {"type": CALL, "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+    output = table.read_output(item)
+    if output is None or raw.get("type") == OUTPUT:
+        return raw
+    content = output.content if isinstance(output.content, str) else raw["output"]
+    return {"type": OUTPUT, "call_id": output.call_id, "output": content}
