@@ -131,3 +131,20 @@ def test_the_client_gets_one_answer_with_the_usage_of_all() -> None:
     usage = response["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (40, 12, 52)
     assert "pause" not in str(response)
+
+
+def test_what_was_found_and_cited_goes_back_in_the_next_turn() -> None:
+    again = [*begins(), *text(0, "Done."), *ends()]
+    with AnthropicUpstream(PAUSES, GOES_ON, again) as upstream:
+        there = Upstream(via="messages", base_url=upstream.url, api_key=Secret("sk-upstream"))
+        model = Model(upstream="there", name="claude-sonnet-4-6", web_search=True)
+        with serving(Settings(upstreams={"there": there}, models={"m": model})) as url:
+            body: Json = {"model": "m", "tools": [{"type": "web_search"}], "include": ["reasoning.encrypted_content"]}
+            body |= {"reasoning": {"effort": "low"}}
+            items: list[Json] = [{"role": "user", "content": "Hi"}]
+            items += httpx.post(f"{url}/v1/responses", json={**body, "input": items}).json()["output"]
+            items += [{"role": "user", "content": "Go on."}]
+            assert httpx.post(f"{url}/v1/responses", json={**body, "input": items}).json()["status"] == "completed"
+        _, said, _ = upstream.asks[2].body["messages"]
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{**PAGE, "page_age": None}]}
+    assert said["content"] == [*WRITTEN, found, {"type": "text", "text": "It is A.", "citations": [CITATION]}]

@@ -25,6 +25,7 @@ from ...prompt.nouns import (
 from ...protocol.problems import refuse
 from ...protocol.warnings import ClientWarning
 from .block_state import blocks_of
+from .cited_text import put_citations_back
 from .content_blocks import part_block, result_block, text_block
 
 Json = dict[str, Any]
@@ -65,7 +66,12 @@ def _blocks(entry: Entry) -> list[Json]:
         case User():
             return [part_block(part) for part in entry.parts]
         case Assistant():
-            return [block for piece in entry.pieces for block in _piece_blocks(piece)]
+            blocks: list[Json] = []
+            for piece in entry.pieces:
+                if isinstance(piece, ProviderState):
+                    put_citations_back(blocks, piece.fields)
+                blocks += _piece_blocks(piece)
+            return blocks
         case ToolOutput():
             return [result_block(entry.call_id, entry.parts, failed=entry.failed)]
         case _:

@@ -168,7 +168,7 @@ class MessageReader:
     def _block(self, content: Json) -> OpenBlock:  # noqa: PLR0911 — one for each type of block
         match content.get("type"):
             case "text":
-                return OpenTextBlock(content)
+                return OpenTextBlock(content, keeps_state=self._keeps_state)
             case "thinking":
                 return OpenThinkingBlock(content, keeps_state=self._keeps_state)
             case "redacted_thinking":

@@ -15,6 +15,8 @@ from ...emitter.deltas import (
 )
 from ..surrogates import SurrogateJoiner, mended, mended_all
 from .block_state import BLOCKS
+from .cited_text import CITED, returned_citation
+from .content_blocks import text_block
 from .server_searches import cited_page
 
 Json = dict[str, Any]
@@ -64,33 +66,34 @@ class _OpenPart:
 class OpenTextBlock(_OpenPart):
     """Text for the user."""
 
-    def __init__(self, block: Json) -> None:
+    def __init__(self, block: Json, *, keeps_state: bool) -> None:
         super().__init__()
-        self._first = block.get("text")
+        self._first = block
         self._length = 0
         """Characters that were passed on."""
+        self._keeps_state = keeps_state
+        self._texts: list[str] = []
+        """What was passed on, where it may have to be returned with its citations."""
         self._pages: list[Json] = []
+        self._returned: list[Json] = []
+        """The citations that the server wants back."""
         self.citations_left_out = 0
 
     def begin(self) -> list[Delta]:
-        """The text that came with the beginning: most servers send none."""
-        text = self._joined(self._first)
-        self._length = len(text)
+        """What came with the beginning: most servers send nothing there."""
+        text = self._more(self._first.get("text"))
+        cited = self._first.get("citations")
+        for citation in cited if isinstance(cited, list) else ():
+            self._cite(citation)
         return [TextDelta(text)] if text else []
 
     def add(self, delta: Json) -> list[Delta] | None:
         """More text, or a page that the whole block cites."""
         match delta.get("type"):
             case "text_delta":
-                text = self._joined(delta.get("text"))
-                self._length += len(text)
-                return [TextDelta(text)]
+                return [TextDelta(self._more(delta.get("text")))]
             case "citations_delta":
-                page = cited_page(delta.get("citation"))
-                if page is None or len(self._pages) >= MOST_CITATIONS:
-                    self.citations_left_out += 1
-                else:
-                    self._pages.append(page)
+                self._cite(delta.get("citation"))
                 return []
             case _:
                 return None
@@ -100,7 +103,28 @@ class OpenTextBlock(_OpenPart):
         rest = self._joiner.rest()
         length = self._length + len(rest)
         deltas: list[Delta] = [TextDelta(rest)] if rest else []
-        return [*deltas, *(AnnotationAdded(page, from_start=length) for page in self._pages)]
+        deltas += [AnnotationAdded(page, from_start=length) for page in self._pages]
+        text = "".join([*self._texts, rest])
+        if not self._returned or not text.strip():
+            return deltas
+        return [*deltas, ProviderStateAdded({CITED: [{**text_block(text), "citations": self._returned}]})]
+
+    def _more(self, text: Any) -> str:
+        joined = self._joined(text)
+        self._length += len(joined)
+        if self._keeps_state:
+            self._texts.append(joined)
+        return joined
+
+    def _cite(self, citation: Any) -> None:
+        page = cited_page(citation)
+        if page is None or len(self._pages) >= MOST_CITATIONS:
+            self.citations_left_out += 1
+            return
+        self._pages.append(page)
+        if self._keeps_state and (returned := returned_citation(citation)) is not None:
+            self._returned.append(returned)
+            self.size += len(msgspec.json.encode(returned))
 
 
 class OpenThinkingBlock(_OpenPart):

@@ -191,32 +191,49 @@ def test_without_usage_it_is_estimated() -> None:
     assert answered(silent)["usage"]["estimated"] is True
 
 
-KINDS: Final = ("text", "thinking", "silent", "redacted_thinking", "tool_use")
+KINDS: Final = ("text", "cited", "thinking", "silent", "redacted_thinking", "tool_use", "search")
 
 
-def sent(kind: str, index: int) -> tuple[list[Json], Json]:
-    """The events of a block, and the block as it must come back."""
+def citation(index: int) -> Json:
+    """What a text cites of a page that was found."""
+    page = {"url": f"https://{index}.example", "title": None, "cited_text": "Words.", "encrypted_index": f"e{index}+/="}
+    return {"type": "web_search_result_location", **page}
+
+
+def sent(kind: str, index: int) -> tuple[list[Json], list[Json]]:
+    """The events of a block, or of two that belong together, and what must come back."""
     signature = f"s{index}+/="
     match kind:
         case "text":
-            return text(index, f"t{index}", " \u2028"), words(f"t{index} \u2028")
+            return text(index, f"t{index}", " \u2028"), [words(f"t{index} \u2028")]
+        case "cited":
+            whole = {**words("cited"), "citations": [citation(index)]}
+            cites = {"type": "citations_delta", "citation": citation(index)}
+            return block(index, "text", {"type": "text_delta", "text": "cited"}, cites, text="", citations=[]), [whole]
         case "thinking" | "silent":
             thought = f" {index}\n" if kind == "thinking" else ""
             whole = {"type": "thinking", "thinking": thought, "signature": signature}
-            return thinking(index, *thought, signature=signature), whole
+            return thinking(index, *thought, signature=signature), [whole]
         case "redacted_thinking":
-            return closed(index, kind, data=signature), {"type": kind, "data": signature}
+            return closed(index, kind, data=signature), [{"type": kind, "data": signature}]
+        case "search":
+            search: Json = {"id": f"srvtoolu_{index}", "name": "web_search", "input": {"query": "q"}}
+            page = {"type": "web_search_result", "url": "https://a.example", "encrypted_content": signature}
+            found: Json = {"tool_use_id": search["id"], "content": [page]}
+            both = {"server_tool_use": search, "web_search_tool_result": found}
+            events = [event for name, fields in both.items() for event in closed(index, name, **fields)]
+            return events, [{"type": name, **fields} for name, fields in both.items()]
         case _:
             call = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {"n": index}}
-            return tool_use(index, "f", f"toolu_{index}", f'{{"n": {index}}}'), call
+            return tool_use(index, "f", f"toolu_{index}", f'{{"n": {index}}}'), [call]
 
 
 @given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=12))
 def test_any_sequence_of_blocks_comes_back_as_it_was(kinds: list[str]) -> None:
-    """Only adjacent texts are joined. An answer of thoughts alone is left out: the API wants none of them back."""
-    kinds = [*kinds, "text"]
-    events, blocks = zip(*(sent(kind, index) for index, kind in enumerate(kinds)), strict=True)
-    response = answered([*begins(), *[event for each in events for event in each], *ends()])
+    """Only adjacent texts without citations are joined. An answer of thoughts alone is left out: the API wants none."""
+    pairs = [sent(kind, index) for index, kind in enumerate([*kinds, "text"])]
+    blocks = [held for _, several in pairs for held in several]
+    response = answered([*begins(), *[event for events, _ in pairs for event in events], *ends()])
     calls = [held["id"] for held in blocks if held["type"] == "tool_use"]
     items = [{key: value for key, value in item.items() if key not in {"id", "status"}} for item in response["output"]]
     again = asked(
@@ -224,7 +241,7 @@ def test_any_sequence_of_blocks_comes_back_as_it_was(kinds: list[str]) -> None:
     )
     joined: list[Json] = []
     for held in blocks:
-        if joined and joined[-1]["type"] == held["type"] == "text":
+        if joined and joined[-1].keys() == held.keys() == {"type", "text"}:
             joined[-1] = words(joined[-1]["text"] + held["text"])
         else:
             joined.append(held)

@@ -20,6 +20,7 @@ _BLOCKS: Final = {
     "assistant": {"text", "tool_use", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result"},
 }
 THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
+_CITED: Final = ("type", "url", "cited_text", "encrypted_index")
 MOST_MARKS: Final = 4
 """Blocks with `cache_control` that one request may have."""
 LEAST_BUDGET: Final = 1024
@@ -136,13 +137,18 @@ def _message_faults(messages: list[Json]) -> list[str]:
             continue
         if not blocks:
             found.append(f"messages[{position}].content is empty")
-        found += [f"messages[{position}]: {fault}" for block in blocks for fault in _block_faults(block, role)]
+        faults = [fault for block in blocks for fault in (*_block_faults(block, role), *_search_faults(block))]
+        found += [f"messages[{position}]: {fault}" for fault in faults]
         results = [block.get("type") == "tool_result" for block in blocks]
         if results != sorted(results, reverse=True):
             found.append(f"messages[{position}]: tool_result blocks must come first")
         answered = [block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"]
         if set(answered) != waiting or len(set(answered)) < len(answered):
             found.append(f"messages[{position}] answers {sorted(answered)}, but the open calls are {sorted(waiting)}")
+        searches = [block["id"] for block in blocks if block.get("type") == "server_tool_use"]
+        found_by = [block["tool_use_id"] for block in blocks if block.get("type") == "web_search_tool_result"]
+        if searches != found_by and position + 1 < len(messages):  # the last message may be a paused one
+            found.append(f"messages[{position}]: `web_search` tool use without a `web_search_tool_result` block")
         calls = [block["id"] for block in blocks if block.get("type") == "tool_use"]
         if len({*calls} - made) < len(calls):
             found.append(f"messages[{position}]: `tool_use` ids must be unique")
@@ -168,6 +174,17 @@ def _block_faults(block: Json, role: str) -> list[str]:
             return [f"{kind}.{key}: Field required" for key in needed if not _is_text(block, key)]
         case _:
             return []
+
+
+def _search_faults(block: Json) -> list[str]:
+    """What lacks in a search's result, or in a citation of it."""
+    content = block.get("content")
+    pages = content if block.get("type") == "web_search_tool_result" and isinstance(content, list) else []
+    citations = block.get("citations") or []
+    return [
+        *["encrypted_content: Field required" for page in pages if not page.get("encrypted_content")],
+        *[f"citations.{key}: Field required" for each in citations for key in _CITED if not _is_text(each, key)],
+    ]
 
 
 def _is_text(block: Json, key: str) -> bool:
