@@ -28,6 +28,7 @@ The map
     upstreams/          the servers that run the models, and their circuit breakers
     dialects/           what an upstream understands: prompts become asks, payloads become deltas
     prompt/             what a model is asked, in no dialect: conversation, tools, settings, and the rules for them
+    prompt_cache/       what changed first between two prompts, so that a cache did not have the later one
     compaction/         summarizing a conversation, and continuing from the summary
     parsing/            a posted body becomes nouns, or a refusal with the exact path of the first fault
     bridges/            tools carried by functions: names, choice, and one file for each tool type in tool_types/

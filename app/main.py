@@ -78,6 +78,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         new_id=new_id,
         now=lambda: int(time.time()),
         upstream_log=shared.upstream_log,
+        kept_prompts=recorder,
         observers=[observer for observer in (recorder, metrics, tracing, body_log) if observer is not None],
     )
     bodies = Bodies(settings.server, shared.arriving)

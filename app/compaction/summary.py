@@ -19,6 +19,7 @@ from ..emitter.deltas import Stopped, UsageReported
 from ..emitter.emitter import Emitter
 from ..emitter.opening_response import opening_response
 from ..parsing.items import parse_item
+from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event, LastEvent, RelayedLast
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem, refuse
@@ -66,6 +67,8 @@ class OrdinaryTurn(Protocol):
 
     @property
     def length(self) -> int: ...  # noqa: D102 — as in the dialects
+    @property
+    def prefix(self) -> Prefix: ...  # noqa: D102
     @property
     def notes(self) -> dict[str, Any]: ...  # noqa: D102
     @property
@@ -179,6 +182,11 @@ class SummaryTurn:
     def length(self) -> int:
         """The approximate number of tokens of the ask."""
         return self._inner.length
+
+    @property
+    def prefix(self) -> Prefix:
+        """What a prompt cache compares of the ask."""
+        return self._inner.prefix
 
     @property
     def goes_on(self) -> bool:

@@ -14,6 +14,7 @@ from ..prompt.build import build
 from ..prompt.nouns import Prompt
 from ..prompt.prompt_rules import PromptRules
 from ..prompt.sealed_state import HIDDEN, StateForm, seal_for
+from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event
 from ..protocol.ids import NewId
 from ..protocol.problems import TOO_LONG_AN_ANSWER, Problem
@@ -84,6 +85,8 @@ class Wire(NamedTuple, Generic[OptionsT]):
     """The reader of the answer. The last parameter: whether it is to read provider state."""
     tokens_of: Callable[[Json], int]
     """The estimated tokens of a body."""
+    prefix_of: Callable[[Json], Prefix]
+    """What a prompt cache compares of a body."""
 
 
 class PromptTurn(Generic[OptionsT]):
@@ -109,6 +112,8 @@ class PromptTurn(Generic[OptionsT]):
         encoded = self.wire.encode(built.prompt, model, options)
         self.ask = encoded.body
         """The request body. Dropped when the answer begins: both may be long."""
+        self.size = request.size
+        """Bytes of the request, and of what was fetched for it."""
         self._input_tokens = 0
         """Estimated, until the upstream reports its usage."""
         self.warnings: Sequence[ClientWarning] = (*built.warnings, *encoded.warnings)
@@ -157,6 +162,11 @@ class PromptTurn(Generic[OptionsT]):
     def length(self) -> int:
         """Estimated tokens of the request body. Known until the answer begins."""
         return self.wire.tokens_of(self.ask)
+
+    @property
+    def prefix(self) -> Prefix:
+        """What a prompt cache compares of the request body. Known until the answer begins."""
+        return self.wire.prefix_of(self.ask)
 
     @property
     def late_warnings(self) -> list[ClientWarning]:

@@ -142,3 +142,11 @@ def _name_in(url: str) -> str | None:
     """The name of the file in its URL."""
     name = unquote(urlsplit(url).path.rpartition("/")[2])
     return name if name.isprintable() and name else None
+
+
+def has_remote_urls(request: CreateResponse) -> bool:
+    """Whether the request holds an image or file as a URL that is not a data URI."""
+    contents = [getattr(item, key, None) for item in request.items for key in _CONTENT]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
+    return any(url and not is_data_uri(url) for url in urls)

@@ -14,6 +14,7 @@ from ..json_text import json_bytes, json_value
 from ..protocol.events import Event, Relayed
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
+from ..turns.prompt_comparison import KnownPrompt
 from .in_order import BUSY, Backlog, InOrder
 from .redaction import LONGEST, brief, redacted, shown
 
@@ -53,11 +54,18 @@ class Recorded:
         self._left_out = 0
         self.id = str(fields.get("request_id", ""))
         self.notes: list[Note] = []
+        self.prompt: KnownPrompt | None = None
+        """Its prompt, with which those of later turns are compared."""
 
     @property
     def owner(self) -> str:
         """`Key.owner` of the caller. Empty before the caller is known, and where no keys are configured."""
         return str(self._fields.get("owner", ""))
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept."""
+        return sum(len(note.data) for note in self.notes) + (0 if self.prompt is None else self.prompt.fingerprint.size)
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """The client's request, and what this upstream is asked."""
@@ -160,14 +168,32 @@ class Recorder:
             self._turns.append(turn)
             held.turns += 1
         turn.notes.append(note)
-        held.bytes += len(note.data)
-        self._bytes += len(note.data)
+        self._count(held, len(note.data))
+        if turn.notes:
+            self._pass_on(note)
+
+    def prompts_of(self, owner: str) -> list[KnownPrompt]:
+        """The prompts of this owner's turns, oldest first."""
+        if owner not in self._held:
+            return []
+        return [turn.prompt for turn in self._turns if turn.prompt is not None and turn.notes[0].owner == owner]
+
+    def keep_prompt(self, owner: str, prompt: KnownPrompt) -> None:
+        """Keeps the prompt of a turn, as long as the turn is kept."""
+        for turn in reversed(self._turns):
+            if turn.id == prompt.request_id and turn.notes[0].owner == owner and turn.prompt is None:
+                turn.prompt = prompt
+                self._count(self._held[owner], prompt.fingerprint.size)
+                return
+
+    def _count(self, held: "_Held", size: int) -> None:
+        """Counts what was added, and forgets turns if that is too much."""
+        held.bytes += size
+        self._bytes += size
         while len(self._turns) > self.keep:
             self._forget_of(max(self._held, key=lambda owner: self._held[owner].turns))
         while self._bytes > self._most_bytes and len(self._turns) > 1:
             self._forget_of(max(self._held, key=lambda owner: self._held[owner].bytes))
-        if turn.notes:
-            self._pass_on(note)
 
     async def watch(self, may_see: Callable[[str], bool]) -> AsyncIterator[Note]:
         """All notes in the buffer, then each new one, of the owners that may be seen. Ends for slow watchers."""
@@ -196,13 +222,14 @@ class Recorder:
         turn = next(turn for turn in self._turns if turn.notes[0].owner == owner)
         self._turns.remove(turn)
         self._forgotten.add(turn)
-        size = sum(len(note.data) for note in turn.notes)
+        size = turn.size
         self._bytes -= size
         held = self._held[owner]
         held.turns, held.bytes = held.turns - 1, held.bytes - size
         if not held.turns:
             del self._held[owner]
         turn.notes.clear()
+        turn.prompt = None
         self._pass_on(Note("forgotten", _encode({"id": turn.id}), owner))
 
     def _pass_on(self, note: Note) -> None:

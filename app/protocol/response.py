@@ -89,6 +89,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     parallel_tool_calls: bool = True
     presence_penalty: float = 0
     previous_response_id: str | None = None
+    prompt_cache_diagnostics: dict[str, Any] | UnsetType = UNSET
+    """Absent unless the client wants a comparison with another prompt."""
     prompt_cache_key: str | None = None
     reasoning: dict[str, Any] | None = None
     safety_identifier: str | None = None

@@ -42,6 +42,7 @@ from ..settings import Key, Server
 from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
+from ..turns.prompt_comparison import KnownPrompt
 from ..turns.service import BegunTurn, TurnService
 from . import sse
 from .websocket_control import GIVEN_BACK, given_back, unknown_type
@@ -198,7 +199,7 @@ class Connection:
                         history = await off_loop(size, self.memory.recall, frame.previous_response_id, data)
                         offset = len(history)
                         frame.body["input"] = continued_input(history, frame.body.get("input"))
-                    last = await self._answer(frame, size, turn)
+                    last, prompt = await self._answer(frame, size, turn)
                 except ProblemError as error:
                     raise ProblemError(with_frame_positions(error.problem, offset)) from None
         except ProblemError as error:
@@ -209,15 +210,17 @@ class Connection:
             self.memory.forget(frame.previous_response_id)
         else:
             size += size_of(last, 0)
-            self.memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last))
+            self.memory.keep(*await off_loop(size, conversation_of, frame.body["input"], last), prompt)
 
-    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> LastEvent | RelayedLast:
-        """Sends the answer; returns its last event."""
+    async def _answer(
+        self, frame: Frame, size: int, turn: TurnLifecycle
+    ) -> tuple[LastEvent | RelayedLast, KnownPrompt | None]:
+        """Sends the answer; returns its last event, and its prompt."""
         create = await self.service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
-        running = await self.service.begin(create, turn, originator=self._originator)
+        running = await self.service.begin(create, turn, originator=self._originator, memory=self.memory)
         await running.open(self.server.first_payload_wait)
         turn.log.note(status=HTTPStatus.OK.value)
-        return await self._send_batches(turn.watch(running.batches()), size, running)
+        return await self._send_batches(turn.watch(running.batches()), size, running), running.prompt
 
     async def _send_batches(
         self, batches: AsyncIterator[list[Event]], size: int, running: BegunTurn

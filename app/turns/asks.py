@@ -11,6 +11,7 @@ from ..upstreams.causes import Cause, CauseKind, explained, of_problem
 from ..upstreams.clocks import Clocks
 from ..upstreams.port import UpstreamRefused
 from .log import TurnLog
+from .prompt_comparison import PromptComparison
 from .upstream_log import Asked, UpstreamLog
 from .warning_output import bounded
 
@@ -40,6 +41,8 @@ class Asks:
         self._request: CreateResponse | None = request
         self._log = turn_log
         self._upstream_log = upstream_log
+        self.comparison: PromptComparison | None = None
+        """Compares each prompt with earlier ones, if there are any or the client wants it."""
         self._explains = explains
         self._is_logged = False
         """Whether the log of upstreams has the failure of the ask that was sent last."""
@@ -58,9 +61,11 @@ class Asks:
         """The route to the upstream that was asked last."""
         return self._route
 
-    def asked(self, route: Route, turn: AnyTurn) -> None:
+    async def asked(self, route: Route, turn: AnyTurn) -> None:
         """Called when an upstream is sent the ask of a turn."""
         assert self._request is not None  # noqa: S101 — our own misuse: no ask follows the answer
+        if self.comparison is not None:
+            await self.comparison.asked(route, turn)
         self._route, self.turn = route, turn
         self._is_logged = False
         self._log.explain("")

@@ -72,7 +72,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
                 asks.retried(route)
             continue
         asked = True
-        asks.asked(route, asking)
+        await asks.asked(route, asking)
         try:
             return await _ask(route, asking, asks)
         except NoSuchAddressError as refused:

@@ -10,6 +10,7 @@ from ..parsing.bounds import MAX_JSON_VALUES, too_many_values
 from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.problems import Problem, refuse
 from ..protocol.request.plain_messages import as_items
+from .prompt_comparison import KnownPrompt
 from .quota import Share
 
 Json = dict[str, Any]
@@ -29,11 +30,18 @@ class ConversationMemory:
         self._share = share
         self._id: str | None = None
         self._conversation = b""
+        self.prompt: KnownPrompt | None = None
+        """The prompt of the last response, with which that of the next one is compared."""
 
     @property
     def size(self) -> int:
-        """Bytes of what is remembered."""
+        """Bytes of the conversation."""
         return len(self._conversation)
+
+    @property
+    def _held(self) -> int:
+        """Bytes that are taken from the share."""
+        return self.size + (0 if self.prompt is None else self.prompt.fingerprint.size)
 
     def recall(self, response_id: str, frame: bytes = b"") -> list[Any]:
         """The items of the conversation, this response included. Raises `ProblemError` for any but the last response.
@@ -53,11 +61,14 @@ class ConversationMemory:
         items: list[Any] = msgspec.json.decode(self._conversation)
         return items
 
-    def keep(self, response_id: str | None, conversation: bytes) -> None:
+    def keep(self, response_id: str | None, conversation: bytes, prompt: KnownPrompt | None = None) -> None:
         """Remembers this response; `conversation` is the result of `conversation_of`."""
         self.clear()
-        if response_id is not None and len(conversation) <= self._limit and self._share.take(len(conversation)):
-            self._id, self._conversation = response_id, conversation
+        if response_id is None or len(conversation) > self._limit or not self._share.take(len(conversation)):
+            return
+        self._id, self._conversation = response_id, conversation
+        if prompt is not None and self._share.take(prompt.fingerprint.size):
+            self.prompt = prompt
 
     def forget(self, response_id: object) -> None:
         """Clears the memory, because a turn that continued this response failed."""
@@ -66,8 +77,8 @@ class ConversationMemory:
 
     def clear(self) -> None:
         """Clears the memory, and gives back its bytes."""
-        self._share.give_back(len(self._conversation))
-        self._id, self._conversation = None, b""
+        self._share.give_back(self._held)
+        self._id, self._conversation, self.prompt = None, b"", None
 
 
 def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:

@@ -26,6 +26,7 @@ from ..settings import Key
 from .asks import Asks
 from .limits import LEAVING, Limits, Slot
 from .log import TurnLog
+from .prompt_comparison import KnownPrompt
 from .pump import Pump
 from .summary_first import SummaryFirst
 
@@ -87,9 +88,15 @@ class RunningTurn:
         """Waits up to `patience` seconds for the first payload. Raises `ProblemError` if the turn is refused."""
         await self._pump.open(patience)
 
+    @property
+    def prompt(self) -> KnownPrompt | None:
+        """Its prompt as it is remembered, once the response is complete."""
+        return None if self._asks.comparison is None else self._asks.comparison.prompt
+
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
-        return self._pump.batches()
+        batches, comparison = self._pump.batches(), self._asks.comparison
+        return batches if comparison is None else comparison.watch(batches)
 
     def interrupt(self, problem: Problem) -> None:
         """Ends it with this problem."""

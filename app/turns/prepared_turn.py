@@ -6,6 +6,7 @@ from ..protocol.events import Event
 from ..protocol.problems import Problem
 from ..protocol.warnings import ClientWarning
 from ..upstreams.clocks import Clocks
+from .prompt_comparison import KnownPrompt
 
 
 class PreparedTurn:
@@ -14,6 +15,7 @@ class PreparedTurn:
     __slots__ = ("_events", "clocks", "size", "warnings")
 
     problem: Problem | None = None
+    prompt: KnownPrompt | None = None
     late_warnings: Sequence[ClientWarning] = ()
 
     def __init__(self, events: list[Event], warnings: Sequence[ClientWarning], *, clocks: Clocks, size: int) -> None:

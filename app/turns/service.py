@@ -11,7 +11,7 @@ from ..compaction.summary import SummaryTurn, may_be_summarized
 from ..emitter.encoded_size import size_of
 from ..emitter.lifecycle_events import prepared
 from ..emitter.opening_response import opening_response
-from ..fetching.url_policy import is_data_uri
+from ..fetching.attachments import has_remote_urls
 from ..new_turns import AnyTurn, new_turn
 from ..off_loop import off_loop
 from ..parsing.bounds import Bounds
@@ -33,6 +33,7 @@ from .log import NoLog, TurnLog
 from .observer import Observer
 from .opening import RequestOpening
 from .prepared_turn import PreparedTurn
+from .prompt_comparison import KeptPrompts, PromptComparison, PromptMemory
 from .pump import Pump
 from .quota import Quota
 from .summary_first import SummaryFirst
@@ -61,6 +62,7 @@ class TurnService:
         now: Callable[[], int],
         upstream_log: UpstreamLog,
         observers: Sequence[Observer] = (),
+        kept_prompts: KeptPrompts | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._upstream_log = upstream_log
@@ -72,6 +74,7 @@ class TurnService:
         self._new_id = new_id
         self._now = now
         self._observers = tuple(observers)
+        self._kept_prompts = kept_prompts
 
     def turn(self, **fields: Any) -> TurnLifecycle:
         """The lifecycle of a new turn; `fields` are the fields of its log line that describe the request."""
@@ -119,20 +122,25 @@ class TurnService:
         """The answer to a request of `size` bytes for a summary: the kept messages, and the item in the last event."""
         return await off_loop(size_of(last, size) + size, summary_body, last, kept)
 
-    async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> BegunTurn:
+    async def begin(
+        self, create: CreateResponse, turn: TurnLifecycle, *, originator: str, memory: PromptMemory | None = None
+    ) -> BegunTurn:
         """Starts a turn that has been admitted, and asks its upstream, unless the client wants no answer.
 
         Raises `ProblemError` if the request cannot be translated, or if the server is strict and there is a warning.
-        `originator` is the header of that name: some events differ for Codex.
+        `originator` is the header of that name: some events differ for Codex. `memory` is that of a websocket.
         """
         turn.slot.hold(self._waiting, create.size)
+        comparison = PromptComparison(create, turn.log, turn.caller.owner, kept=self._kept_prompts, memory=memory)
+        create = comparison.request
         identity = self._identity()
         for_codex = _is_codex(originator)
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)
         if not ways:
-            return await self._prepared(create, turn, originator)
+            return await self._prepared(create, turn, comparison, originator)
         first = await self._first_turn(ways[0], create, turn.log, identity, for_codex=for_codex)
         asks = Asks(create, ways[0], first, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
+        asks.comparison = comparison if comparison.is_needed else None
         begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
         slot, request_id = turn.slot, turn.log.request_id
 
@@ -152,6 +160,7 @@ class TurnService:
                     asks.route, summary.next_request, identity, self._new_id, self._now, for_codex=for_codex
                 )
                 second.warnings = summary.warnings
+                comparison.summarized()
                 answer = await first_payload([asks.route], second, begin, asks)
                 answered()
                 return answer
@@ -167,12 +176,14 @@ class TurnService:
         turn.begun(running)
         return running
 
-    async def _prepared(self, create: CreateResponse, turn: TurnLifecycle, originator: str) -> PreparedTurn:
+    async def _prepared(
+        self, create: CreateResponse, turn: TurnLifecycle, comparison: PromptComparison, originator: str
+    ) -> PreparedTurn:
         """The turn for a request that wants no answer. Raises as `begin` does."""
         turn.log.note(generate=False)
         route, translated = await self._translate(create, turn, originator)
         response = opening_response(create, id=self._new_id("resp"), created_at=self._now())
-        events = prepared(response, completed_at=self._now())
+        events = comparison.unsent(prepared(response, completed_at=self._now()))
         return PreparedTurn(events, translated.warnings, clocks=route.entry.clocks, size=create.size)
 
     async def count(
@@ -213,7 +224,7 @@ class TurnService:
         )
         unfetched = (
             [ClientWarning("input", "fetching", UNFETCHED)]
-            if _has_remote_urls(create) and route.entry.resolved is not None
+            if has_remote_urls(create) and route.entry.resolved is not None
             else []
         )
         return translated.ask, bounded([*unfetched, *translated.warnings])
@@ -258,11 +269,3 @@ async def _counted(route: Route, turn: AnyTurn) -> Counted:
 
 def _is_codex(originator: str) -> bool:
     return originator.startswith("codex")
-
-
-def _has_remote_urls(create: CreateResponse) -> bool:
-    """Whether the request holds an image or file as a URL that is not a data URI."""
-    contents = [getattr(item, key, None) for item in create.items for key in ("content", "output")]
-    parts = [part for content in contents if isinstance(content, list) for part in content]
-    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
-    return any(url and not is_data_uri(url) for url in urls)

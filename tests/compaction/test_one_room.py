@@ -6,6 +6,7 @@ OUTSIDE = {
     "app/__init__.py": "the map",
     "app/catalogue.py": "the address of an upstream's own",
     "app/new_turns.py": "begins a turn with a summary",
+    "app/prompt_cache/prefix.py": "OpenAI's name of a reason",
     "app/protocol/request/summaries.py": "the nouns",
     "app/transports/openapi.py": "the path",
     "app/transports/wrong_paths.py": "the path",

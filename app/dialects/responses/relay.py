@@ -32,12 +32,13 @@ as incomplete. The outcomes of open items at the end, and what Codex gets differ
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from ...emitter.for_codex import client_rules, refusals_as_text
 from ...emitter.ledger import Ledger
 from ...emitter.rules import CUT, Reason
 from ...json_text import json_bytes
+from ...prompt_cache.prefix import Prefix
 from ...protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from ...protocol.ids import NewId
 from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
@@ -60,18 +61,14 @@ from .endings import (
 from .marks import Marks, original
 from .positions import Positions
 from .relay_options import RelayOptions
-from .relayed_body import to_responses
+from .relayed_body import to_responses, tokens_of
 from .relayed_items import MOST_UNFINISHED, TOO_MANY_UNFINISHED, OpenRelayedItem, RelayedItems
+from .relayed_prefix import prefix_of
 from .relayed_response import RelayedResponse
 from .relayed_tool_choice import ToolChoiceFilter
 from .repeated_delta import RepeatedDelta
 
 Json = dict[str, Any]
-
-READ: Final = ("instructions", "input", "tools")
-"""The fields of a request body that the model reads."""
-CHARACTERS_PER_TOKEN: Final = 4
-"""A rough average over languages and code, to estimate input tokens."""
 
 
 class RelayTurn:
@@ -91,6 +88,7 @@ class RelayTurn:
         relayed = to_responses(request, model=model, options=options)
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.ask = relayed.body
+        self.size = request.size
         self._tool_choice = ToolChoiceFilter(request.tool_choice, relayed.table)
         self._bridged = None if relayed.table is None else BridgedCalls(relayed.table, partial(new_id, "call"))
         self.problem: Problem | None = None
@@ -124,7 +122,12 @@ class RelayTurn:
     @property
     def length(self) -> int:
         """Estimated tokens of the request body. Known until the answer begins."""
-        return len(json_bytes({key: self.ask[key] for key in READ if key in self.ask})) // CHARACTERS_PER_TOKEN + 1
+        return tokens_of(self.ask)
+
+    @property
+    def prefix(self) -> Prefix:
+        """What a prompt cache compares of the request body. Known until the answer begins."""
+        return prefix_of(self.ask)
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
         """No events: the first ones are the upstream's own, unless others were sent before."""

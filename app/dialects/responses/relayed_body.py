@@ -15,10 +15,12 @@ from typing import Any, Final, NamedTuple
 
 from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
+from ...json_text import json_bytes
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.summaries import SUMMARY_TYPES
 from ...protocol.seals import ENVELOPES
 from ...protocol.warnings import ClientWarning
+from ..body_length import CHARACTERS_PER_TOKEN
 from .bridged_body import bridged
 from .marks import original, original_seal, tag_of
 from .relay_options import RelayOptions
@@ -27,6 +29,10 @@ Json = dict[str, Any]
 
 _IDS: Final = ("id", "approval_request_id")
 """Keys of an input item whose ids may carry this server's mark. Call ids never do."""
+_READ: Final = ("instructions", "input", "tools")
+"""The fields of a body that the model reads."""
+_COMPARED: Final = "comparison_response_id"
+"""The key of `prompt_cache_options` that names a response."""
 _PARTS: Final = ("content", "output")
 """Keys of an input item that may hold parts."""
 _URLS: Final = ("image_url", "file_url")
@@ -63,10 +69,17 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
         positions = [index for index, (item, _) in zip(positions, read, strict=True) if item is not None]
         items = [item for item, _ in read if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
+    if options.ids == "am":
+        body |= _comparison(body.get("prompt_cache_options"))
     if options.functions_only and (changed := bridged(body, request, positions, options)) is not None:
         body, table = changed.body, changed.table
         warnings += changed.warnings
     return RelayedBody(body, warnings, table)
+
+
+def tokens_of(body: Json) -> int:
+    """Estimated tokens of a body."""
+    return len(json_bytes({key: body[key] for key in _READ if key in body})) // CHARACTERS_PER_TOKEN + 1
 
 
 def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
@@ -96,6 +109,12 @@ def _restored(item: Json) -> Json:
     """The item with its ids as the upstream gave them."""
     ids = {key: original(item[key]) for key in _IDS if isinstance(item.get(key), str)}
     return {**item, **ids} if ids else item
+
+
+def _comparison(options: Any) -> Json:
+    """The response that the prompt is to be compared with, by the upstream's id of it."""
+    wanted = options.get(_COMPARED) if isinstance(options, dict) else None
+    return {"prompt_cache_options": {**options, _COMPARED: original(wanted)}} if isinstance(wanted, str) else {}
 
 
 def _urls(items: list[Json], positions: list[int]) -> Iterator[tuple[str, str]]:

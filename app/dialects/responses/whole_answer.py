@@ -4,16 +4,18 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from ...json_text import json_bytes
+from ...prompt_cache.prefix import Prefix
 from ...protocol.events import Event, RelayedLast
 from ...protocol.problems import Problem
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.response import NOTHING_SENT, Sent
 from ...protocol.warnings import ClientWarning
+from ..body_length import CHARACTERS_PER_TOKEN
 from .endings import UNREADABLE, ending
 from .marks import marked
-from .relay import CHARACTERS_PER_TOKEN
 from .relay_options import RelayOptions
 from .relayed_body import to_responses
+from .relayed_prefix import prefix_of
 
 Json = dict[str, Any]
 
@@ -40,6 +42,8 @@ class RelayedObject:
     ) -> None:
         relayed = to_responses(request, model=model, options=options)
         self.ask = {name: value for name, value in relayed.body.items() if name in posted.members}
+        self.size = request.size
+        """Bytes of the request."""
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.late_warnings: Sequence[ClientWarning] = ()
         self.notes = notes
@@ -54,6 +58,11 @@ class RelayedObject:
     def length(self) -> int:
         """Estimated tokens of the request body."""
         return len(json_bytes(self.ask)) // CHARACTERS_PER_TOKEN + 1
+
+    @property
+    def prefix(self) -> Prefix:
+        """What a prompt cache compares of the request body."""
+        return prefix_of(self.ask)
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:  # noqa: ARG002 — nothing is streamed
         """No events."""

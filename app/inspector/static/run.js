@@ -98,12 +98,26 @@ export class Run {
   }
 
   /** How it ended, as the server's log says: not every turn comes to a last event. */
-  ended(fields, leftOut) {
+  ended(fields, leftOut, before) {
+    this.#cache(fields, before);
     if (leftOut) this.warn([`${leftOut} events of this request were too large to be kept.`]);
     if (this.over) return;
     this.#state(fields.finish);
     this.#one(".figures").textContent = `total ${ms(fields.duration_ms)}`;
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(fields, null, 2);
+  }
+
+  /** How much of the prompt its upstream had in a cache, and what changed first since the request before. */
+  #cache({ prompt_change: change }, before) {
+    const { input_tokens: all, input_tokens_details: { cached_tokens: read = 0 } = {} } = this.usage ?? {};
+    const since = before ? `Since the request of ${before.when}` : "Since the request before";
+    const parts = [
+      all && (read || change) ? `Cache: ${Math.floor((100 * read) / all)} % read.` : "",
+      change ? `${since}, ${change}.` : "",
+    ].filter(Boolean);
+    const place = this.#one(".cache");
+    place.textContent = parts.join(" ");
+    place.hidden = !parts.length;
   }
 
   stop() {
@@ -125,6 +139,7 @@ export class Run {
     this.#state(response.status);
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(response, null, 2);
     const { usage } = response;
+    this.usage = usage;
     this.took ??= performance.now() - this.began;
     const figures = [
       this.first === null ? "" : `first token ${ms(this.first)}`,

@@ -136,7 +136,7 @@ export class Watch {
     }
     if (type === "sent") for (const event of note.events) run.take(event, note.at);
     if (type === "refused") run.refuse(note.status, note.error);
-    if (type === "ended") run.ended(note.fields, note.left_out);
+    if (type === "ended") run.ended(note.fields, note.left_out, this.turns.get(note.fields.prompt_since));
   }
 
   #say(text) {

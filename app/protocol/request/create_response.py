@@ -46,6 +46,8 @@ class CacheOptions(Shape):
 
     mode: str | None = None
     ttl: str | None = None
+    comparison_response_id: str | None = None
+    """A response whose prompt this one is to be compared with."""
     prewarm: bool | None = None
     """True: only prepare the cache, and write no answer."""
 
