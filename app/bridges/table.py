@@ -17,6 +17,7 @@ from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from .choice import Choice, permits, read_choice
 from .namespace_members import Member, members
 from .naming import Names, ToolName
+from .program_calls import FOR_PROGRAMS, lost_members, only_for_programs
 from .registry import BRIDGES, wire_type
 from .tool_types.function import FUNCTION, FunctionTool
 from .tool_types.tool_search import ToolSearchTool
@@ -54,6 +55,8 @@ class BridgeTable:
         """`hosted`: whether the model's own server runs this type of tool, or the model can do the same without it."""
         self.warnings: tuple[ClientWarning, ...] = ()
         """One for each tool that was left out."""
+        self.lost: tuple[ClientWarning, ...] = ()
+        """One for each member of tools that has no effect."""
         self.hosted: list[Tool] = []
         """The tools that the model's own server runs, where the client permits one."""
         self._called = False
@@ -157,9 +160,12 @@ class BridgeTable:
             if self._is_hosted(member.tool.type):
                 self.hosted.append(member.tool)
                 continue
+            if only_for_programs(member.tool):
+                left_out.append(_left_out(member, FOR_PROGRAMS))
+                continue
             if (bridged := self._declare(member)) is None:
                 details = f"its type '{member.tool.type[:64]}' cannot be offered to this model."
-                left_out.append(ClientWarning(member.path, "tool", f"{member.path} was left out: {details}"))
+                left_out.append(_left_out(member, details))
                 continue
             if not offer.found and (offer.list_path, member.name) in seen:
                 name = member.name.name
@@ -173,6 +179,7 @@ class BridgeTable:
             if not waits or bridged.spec.name in offered:
                 offered[bridged.spec.name] = bridged
         self.warnings = tuple(left_out)
+        self.lost = tuple(lost_members(bridged.definition for bridged in offered.values() if bridged.definition))
         return offered
 
     def _declare(self, member: Member) -> BridgedTool | None:
@@ -185,6 +192,10 @@ class BridgeTable:
         if member.about:
             spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))
         return BridgedTool(member.name, spec, bridge, tool)
+
+
+def _left_out(member: Member, details: str) -> ClientWarning:
+    return ClientWarning(member.path, "tool", f"{member.path} was left out: {details}")
 
 
 def _offers(tools: Sequence[Tool], items: Iterable[tuple[int, InputItem]]) -> Iterator[Offer]:

@@ -206,7 +206,7 @@ def _is_from_outside(item: Any) -> bool:
 
 
 def _plain(item: InputItem) -> Json:
-    plain: Json = item.model_dump(mode="json", exclude_none=True, serialize_as_any=True)
+    plain: Json = item.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
     return plain
 
 

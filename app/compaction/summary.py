@@ -24,7 +24,7 @@ from ..protocol.events import Event, LastEvent, RelayedLast
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem, refuse
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.request.input_items import InputItem, MessageItem
+from ..protocol.request.input_items import ConfigurationUpdateItem, InputItem, MessageItem
 from ..protocol.request.summaries import SummaryTrigger
 from ..protocol.request.text_format import PlainFormat
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
@@ -282,7 +282,7 @@ def _refused(refusal: str) -> Problem:
 
 def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
     """The request for a summary of these items. Its tools stay, so that prompt caches hold, but none may be called."""
-    kept = [item for item in items if not isinstance(item, SummaryTrigger)]
+    kept = [_without_format(item) for item in items if not isinstance(item, SummaryTrigger)]
     update = {
         "input": [*kept, MessageItem(role="user", content=SUM_UP)],
         "tool_choice": "none",
@@ -291,6 +291,11 @@ def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> 
         "context_management": [],
     }
     return request.model_copy(update=update)
+
+
+def _without_format(item: InputItem) -> InputItem:
+    """The item without an update of the format: a summary is plain text."""
+    return item.model_copy(update={"text": None}) if isinstance(item, ConfigurationUpdateItem) else item
 
 
 def _most_kept(request: CreateResponse) -> int:

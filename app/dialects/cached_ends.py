@@ -17,12 +17,16 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from ..options import ModelOptions
-from ..prompt.nouns import Caching
+from ..prompt.nouns import Caching, Prompt, ToolOutput, User
+from ..protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 End: TypeAlias = tuple[int, int]
 """The end of a part of a body, in the dialect's own numbers."""
 
+USUAL: Final = "5m"
+"""How long a prompt is kept without another word."""
+TTL: Final = "prompt_cache_options.ttl"
 MARKED: Final = "cache_control"
 """The key of a mark."""
 MOST_MARKS: Final = 4
@@ -35,7 +39,28 @@ def cache_mark(model: ModelOptions, caching: Caching, *, by_default: bool) -> Js
     if model.cache_control == "off" or (model.cache_control is None and not by_default):
         return None
     lasts = "1h" if caching.long else model.cache_ttl
-    return {"type": "ephemeral"} if lasts == "5m" else {"type": "ephemeral", "ttl": lasts}
+    return {"type": "ephemeral"} if lasts == USUAL else {"type": "ephemeral", "ttl": lasts}
+
+
+def unmarked(prompt: Prompt, mark: Json | None) -> list[ClientWarning]:
+    """The warnings about what the client wants of the cache and does not get. `mark` is from `cache_mark`."""
+    caching = prompt.caching
+    if mark is not None:
+        lasts = mark.get("ttl", USUAL)
+        if caching.ttl in (None, lasts):
+            return []
+        details = f"'{TTL}' is sent as '{lasts}': this model's server keeps prompts for five minutes or for an hour."
+        return [ClientWarning(TTL, "prompt_cache_options", details)]
+    lost = ["prompt_cache_options.mode"] if caching.only_marked else []
+    lost += [] if caching.ttl is None else [TTL]
+    lost += ["prompt_cache_breakpoint"] if _has_marks(prompt) else []
+    reason = "has no effect on this model: prompts for it are not marked for a cache."
+    return [ClientWarning(name, name.partition(".")[0], f"'{name}' {reason}") for name in lost]
+
+
+def _has_marks(prompt: Prompt) -> bool:
+    parts = (entry.parts for entry in prompt.entries if isinstance(entry, User | ToolOutput))
+    return any(part.ends_cached for each in parts for part in each)
 
 
 def ends_to_mark(of_client: Sequence[End], users: Sequence[End], first: Sequence[End], *, automatic: bool) -> list[End]:

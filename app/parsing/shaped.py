@@ -6,7 +6,7 @@ from typing import Any
 from ..bridges.registry import BRIDGES
 from ..protocol.problems import refuse
 from ..protocol.request.input_parts import PARTS, Content, InputPart, UnknownPart
-from ..protocol.request.shape import Holds, OneOf, Shape
+from ..protocol.request.shape import Holds, Nested, OneOf, Shape
 from ..protocol.request.tools import NamespaceTool, OtherTool, Tool
 from .validation import AnyShape, an_array, an_object, missing, type_of, validated, wrong_type
 
@@ -56,20 +56,22 @@ def _parse_tool(raw: object, path: str) -> Tool:
 
 
 @cache
-def _nested(shape: type[Shape]) -> tuple[tuple[str, Holds | OneOf], ...]:
+def _nested(shape: type[Shape]) -> tuple[tuple[str, Holds | OneOf | Nested], ...]:
     """The marked members of a shape, by their names."""
     return tuple(
         (name, mark)
         for name, field in shape.model_fields.items()
         for mark in field.metadata
-        if isinstance(mark, Holds | OneOf)
+        if isinstance(mark, Holds | OneOf | Nested)
     )
 
 
-def _member(mark: Holds | OneOf, raw: object, path: str) -> object:
+def _member(mark: Holds | OneOf | Nested, raw: object, path: str) -> object:
     """The parsed value of a marked member."""
     if isinstance(mark, OneOf):
         return _one_of(mark, raw, path)
+    if isinstance(mark, Nested):
+        return shaped(mark.shape, an_object(raw, path), path)
     if mark is Holds.PARTS:
         return parse_content(raw, path)
     if raw is None:
@@ -82,6 +84,8 @@ def _one_of(mark: OneOf, raw: object, path: str) -> Shape:
     kind = type_of(held, path)
     if kind in mark.shapes:
         return validated(mark.shapes[kind], held, path)
+    if mark.otherwise is not None:
+        return validated(mark.otherwise, held, path)
     names = [f"'{name}'" for name in mark.shapes]
     expected = " or ".join(names) if len(names) == 2 else f"one of {', '.join(names)}"  # noqa: PLR2004 — a pair
     raise refuse("invalid_value", f"Invalid value for '{path}.type': expected {expected}.", f"{path}.type")

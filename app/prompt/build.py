@@ -16,13 +16,11 @@ from .effort import asked_effort, known_effort
 from .item_reader import to_conversation
 from .model_limits import ModelLimits
 from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
-from .output_format import instructed, read_format
+from .output_format import asked_format, instructed, read_format
 from .prompt_rules import PromptRules
 from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
 
-LONG_LIVED: Final = frozenset({"1h", "12h", "24h"})
-"""Times to keep a prompt that are longer than the usual one."""
 DEFAULT_TIERS: Final = (None, "auto", "default")
 WEB_SEARCH: Final = "web_search"
 """How the types of web searches begin."""
@@ -44,12 +42,12 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     """
     _refuse_audio(request.raw)
     table = _table(request, rules)
-    warnings = [*request.warnings, *table.warnings]
+    warnings = [*request.warnings, *table.warnings, *table.lost]
     limits = ModelLimits(rules)
     offered, choice = table.offer(rules.named_tool_choice)
     functions, lost = limits.tools(offered, demanded=choice.mode == "required")
     warnings += lost
-    form = read_format(request.text.format, rules.can, tools=bool(functions))
+    form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings
     _check_schemas(functions, form.enforced, table, rules)
     sealer = state_sealer(rules, model, state_form)
@@ -149,7 +147,7 @@ def _hints(request: CreateResponse, taken: frozenset[str]) -> tuple[Hints, list[
 def _caching(request: CreateResponse) -> Caching:
     """The client's `prompt_cache_options`."""
     options = request.prompt_cache_options or CacheOptions()
-    return Caching(only_marked=options.mode == "explicit", long=options.ttl in LONG_LIVED)
+    return Caching(only_marked=options.mode == "explicit", ttl=options.ttl)
 
 
 def _web_search(hosted: Sequence[Tool]) -> WebSearch | None:

@@ -3,12 +3,15 @@
 None of them can be part of a reference cycle, so those of which a prompt holds thousands have `gc=False`.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ..bridges.base import FunctionSpec
 from ..bridges.choice import Choice
+
+LONG_LIVED: Final = frozenset({"1h", "12h", "24h"})
+"""Times to keep a prompt that are longer than the usual one."""
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
@@ -180,8 +183,13 @@ class Caching(msgspec.Struct, frozen=True, kw_only=True):
 
     only_marked: bool = False
     """Nothing is cached but up to the parts that the client marked (`ends_cached`)."""
-    long: bool = False
-    """The prompt is to be kept for an hour or longer."""
+    ttl: str | None = None
+    """How long the prompt is to be kept, in the client's words."""
+
+    @property
+    def long(self) -> bool:
+        """Whether the prompt is to be kept for an hour or longer."""
+        return self.ttl in LONG_LIVED
 
 
 class WebSearch(msgspec.Struct, frozen=True, kw_only=True):

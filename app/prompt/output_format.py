@@ -4,6 +4,8 @@ from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import ConfigurationUpdateItem
 from ..protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
 from ..protocol.warnings import ClientWarning
 from ..providers.capabilities import Capabilities
@@ -20,6 +22,13 @@ class FormatRequest(NamedTuple):
     enforced: OutputFormat | None = None
     instruction: str | None = None
     warnings: tuple[ClientWarning, ...] = ()
+
+
+def asked_format(request: CreateResponse) -> TextFormat:
+    """The format that the client asks for. An update in the input applies until the next one."""
+    updates = (item.text for item in reversed(request.items) if isinstance(item, ConfigurationUpdateItem))
+    formats = (update.format for update in updates if update is not None)
+    return next((form for form in formats if form is not None), request.text.format)
 
 
 def read_format(form: TextFormat, can: Capabilities, *, tools: bool) -> FormatRequest:

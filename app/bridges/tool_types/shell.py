@@ -3,11 +3,11 @@
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 from ...protocol import events as e
 from ...protocol.output_items import ItemStatus, OutputItem
-from ...protocol.request.shape import Shape
+from ...protocol.request.shape import OneOf, Shape
 from ...protocol.request.tool_items import ToolItem
 from ...protocol.request.tools import Tool
 from ..action_calls import ActionBridge, OpenAction, read_limit, read_object, read_strings
@@ -15,6 +15,11 @@ from ..base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from ..naming import Names
 from ..registry import BRIDGES
 
+_DESCRIPTION: Final = "Runs shell commands and returns what they write."
+_SKILLS: Final = (
+    "Skills are folders on this machine with instructions for one kind of task. Before such a task, read `SKILL.md` in "
+    "the folder of its skill:"
+)
 _LIMITS: Final = ("timeout_ms", "max_output_length")
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
@@ -28,8 +33,23 @@ _PARAMETERS: Final[dict[str, Any]] = {
 }
 
 
+class Skill(Shape):
+    """A folder on the client's machine with instructions for one kind of task."""
+
+    name: str
+    description: str
+    path: str
+
+
+class LocalEnvironment(Shape):
+    """A shell on the client's machine, and the skills that are there."""
+
+    type: Literal["local"]
+    skills: list[Skill] | None = None
+
+
 class Environment(Shape):
-    """Where a shell runs."""
+    """Another place where a shell runs, such as one of OpenAI's containers."""
 
     type: str
 
@@ -38,7 +58,9 @@ class ShellTool(Tool):
     """Runs shell commands, on the client's machine unless `environment` names another place."""
 
     type: Literal["shell"]
-    environment: Environment | None = None
+    environment: Annotated[
+        LocalEnvironment | Environment | None, SkipValidation, OneOf({"local": LocalEnvironment}, Environment)
+    ] = None
 
 
 class ShellCommands(Shape):
@@ -122,11 +144,14 @@ class ShellBridge(ActionBridge):
 
     def declare(self, tool: ShellTool, name: str, /) -> FunctionSpec | None:
         """A function shaped like the action; None for a shell in one of OpenAI's containers."""
-        if tool.environment is not None and tool.environment.type != "local":
-            return None
-        return FunctionSpec(
-            name=name, description="Runs shell commands and returns what they write.", parameters=_PARAMETERS
-        )
+        description = _DESCRIPTION
+        match tool.environment:
+            case Environment():
+                return None
+            case LocalEnvironment(skills=list(skills)) if skills:
+                lines = [f"- {skill.name}: {skill.description} ({skill.path})" for skill in skills]
+                description = "\n".join([f"{_DESCRIPTION}\n\n{_SKILLS}", *lines])
+        return FunctionSpec(name=name, description=description, parameters=_PARAMETERS)
 
     def read_call(self, item: ShellCallItem, bridged: BridgedTool, /) -> PastCall:
         """The action as arguments."""

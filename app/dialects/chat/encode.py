@@ -4,7 +4,7 @@ from typing import Any, assert_never
 
 from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning
-from ..cached_ends import cache_mark
+from ..cached_ends import cache_mark, unmarked
 from ..prompt_turn import Encoded
 from .cache_marks import mark_to_cache
 from .chat_messages import to_messages
@@ -41,7 +41,7 @@ def encode(prompt: Prompt, model: str, options: ChatOptions) -> Encoded:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    return Encoded(body, warnings)
+    return Encoded(body, [*warnings, *unmarked(prompt, mark)])
 
 
 def _sampling(sampling: Sampling) -> Json:

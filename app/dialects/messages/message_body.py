@@ -6,7 +6,7 @@ from ...bridges.base import FunctionSpec
 from ...prompt.nouns import Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning, no_effect
 from ...providers.claude_models import ClaudeModel, claude_model
-from ..cached_ends import cache_mark
+from ..cached_ends import cache_mark, unmarked
 from ..prompt_turn import Encoded
 from .cache_breakpoints import mark_to_cache
 from .conversation import to_conversation
@@ -55,7 +55,7 @@ def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
         **_hints(prompt.hints),
         "stream": True,
     }
-    return Encoded(body, warnings + _lost(prompt))
+    return Encoded(body, warnings + unmarked(prompt, mark) + _lost(prompt))
 
 
 def _thinking(

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 from ...options import Effort
 from .input_parts import ParsedContent
-from .shape import Shape
+from .shape import Nested, OneOf, Shape
 from .summaries import SERVER_ITEMS, ServerItem
+from .text_format import FORMATS, TextFormat
 from .tool_items import AdditionalToolsItem, ToolItem
 
 
@@ -55,11 +56,18 @@ class Configuration(Shape):
     effort: Effort | None = None
 
 
+class TextUpdate(Shape):
+    """The format of the answers from here on."""
+
+    format: Annotated[TextFormat | None, SkipValidation, OneOf(FORMATS)] = None
+
+
 class ConfigurationUpdateItem(Shape):
-    """A change of settings during a conversation. The last one applies."""
+    """A change of settings during a conversation. Of each setting the last one applies."""
 
     type: Literal["configuration_update"]
     reasoning: Configuration | None = None
+    text: Annotated[TextUpdate | None, SkipValidation, Nested(TextUpdate)] = None
 
 
 class UnknownItem(Shape):

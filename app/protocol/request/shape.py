@@ -27,3 +27,12 @@ class OneOf:
     """Marks a member that is an object of one of these shapes, by its `type`, or null."""
 
     shapes: Mapping[str, type[Shape]]
+    otherwise: type[Shape] | None = None
+    """The shape of an object of any other type. None: there is no other type."""
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Marks a member that is an object of this shape, which has marked members itself, or null."""
+
+    shape: type[Shape]
