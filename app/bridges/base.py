@@ -36,15 +36,20 @@ class PastCall(NamedTuple):
     call_id: str
     name: str
     arguments: str
+    encrypted: bool = False
+    """Whether a part of the arguments, which another server encrypted, was left out."""
 
 
 class PastOutput(NamedTuple):
     """The output of a past call: plain text, or the client's content parts."""
 
-    call_id: str
+    call_id: str | None
+    """None: the client names only the tool."""
     content: str | list[Any]
     failed: bool = False
     """Whether the client says that the tool failed."""
+    tool: str = ""
+    """The name of its function, where no call is named."""
 
 
 class Bridge(ABC):

@@ -33,6 +33,13 @@ def wraps(parameters: Schema | None) -> bool:
     return kind != "object" and not (isinstance(kind, list) and "object" in kind)
 
 
+def encrypts(parameters: Schema | None) -> bool:
+    """Whether OpenAI's servers encrypt some of the arguments."""
+    properties = (parameters or {}).get("properties")
+    values = properties.values() if isinstance(properties, dict) else ()
+    return any(isinstance(value, dict) and value.get("encrypted") is True for value in values)
+
+
 def _cleaned(schema: Schema) -> Schema:
     """The schema without `"encrypted": true`, which OpenAI's servers understand and strict ones refuse."""
     cleaned: Schema = {}

@@ -125,7 +125,7 @@ class PromptTurn(Generic[OptionsT]):
         self._reader = self.wire.reader(built.prompt, options, seal is not None)
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
-            opening_response(request, id=identity.id, created_at=identity.created_at),
+            opening_response(request, id=identity.id, created_at=identity.created_at, removed=built.removed),
             tools=self._table,
             new_id=new_id,
             now=now,

@@ -1,22 +1,32 @@
 """The first state of a response: what it repeats of its request, with the types that strict clients require."""
 
+from collections.abc import Sequence
 from typing import Any, Final, assert_never
+
+from msgspec import UNSET
 
 from ..protocol.request.create_response import SERVICE_TIERS, CreateResponse
 from ..protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
 from ..protocol.request.tool_choice import AllowedTools
-from ..protocol.response import Response
+from ..protocol.response import InputTransformation, Response
 
 _FUNCTION_KEYS: Final[dict[str, Any]] = {"description": None, "parameters": None, "strict": None}
 """Keys that are null where the client gave nothing, never absent."""
 
 
-def opening_response(request: CreateResponse, *, id: str, created_at: int) -> Response:  # noqa: A002 — the wire's name
-    """The response before the model has written anything."""
+def opening_response(
+    request: CreateResponse,
+    *,
+    id: str,  # noqa: A002 — the wire's name
+    created_at: int,
+    removed: Sequence[InputTransformation] = (),
+) -> Response:
+    """The response before the model has written anything. `removed`: items of the input that it is not sent."""
     return Response(
         id=id,
         created_at=created_at,
         model=request.model,
+        input_transformations=list(removed) or UNSET,
         instructions=request.instructions,
         previous_response_id=request.previous_response_id,
         frequency_penalty=request.frequency_penalty or 0,

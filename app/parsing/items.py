@@ -9,6 +9,7 @@ from .bounds import Bounds, by_setting, within
 from .shaped import shaped
 from .validation import an_object, type_of, wrong_type
 
+NO_PICTURE: Final = "[A picture was left out here: this server keeps no files.]"
 _LISTS: Final = ("content", "output", "summary", "tools")
 _LISTS_OF_ACTIONS: Final = ("command", "commands")
 _OF_MESSAGES: Final = {name for name, field in MessageItem.model_fields.items() if field.is_required()}
@@ -65,8 +66,8 @@ def parse_item(raw: object, path: str) -> InputItem:
         raise _reference(path)
     if item.get("type") is None:
         item = {**item, "type": kind}
-    if kind == "agent_message":
-        item = {**item, "content": _unsealed(item.get("content"))}
+    if kind == "computer_call_output":
+        item = {**item, "output": _with_picture(item.get("output"))}
     shape: type[InputItem] = ITEMS[kind] if kind in ITEMS else BRIDGES.item_shapes.get(kind, UnknownItem)
     return shaped(shape, item, path)
 
@@ -79,16 +80,14 @@ def _kind(item: dict[str, Any], path: str) -> str:
     return "message"
 
 
-def _unsealed(content: object) -> object:
-    """The parts of an agent's message, with `encrypted_content` as text: here it is not encrypted."""
-    if not isinstance(content, list):
-        return content
-    return [
-        {"type": "input_text", "text": part.get("encrypted_content")}
-        if isinstance(part, dict) and part.get("type") == "encrypted_content"
-        else part
-        for part in content
-    ]
+def _with_picture(output: object) -> object:
+    """What a computer showed, as content parts."""
+    if output is not None and not isinstance(output, dict):
+        return output
+    url = (output or {}).get("image_url")
+    if isinstance(url, str):
+        return [{"type": "input_image", "image_url": url, "detail": (output or {}).get("detail")}]
+    return [{"type": "input_text", "text": NO_PICTURE}]
 
 
 def _reference(path: str) -> ProblemError:

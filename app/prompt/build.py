@@ -11,6 +11,7 @@ from ..options import SILENT_HINTS, ModelOptions
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CacheOptions, CreateResponse
 from ..protocol.request.tools import Tool
+from ..protocol.response import InputTransformation
 from ..protocol.warnings import ClientWarning, no_effect
 from .effort import asked_effort, known_effort
 from .item_reader import to_conversation
@@ -28,11 +29,13 @@ PAST_TOOL: Final = "A tool of an earlier turn; it cannot be called."
 
 
 class BuiltPrompt(NamedTuple):
-    """A prompt, the tools of its functions, and warnings about what differs from the request."""
+    """A prompt, the tools of its functions, and what differs from the request."""
 
     prompt: Prompt
     table: BridgeTable
     warnings: list[ClientWarning]
+    removed: Sequence[InputTransformation] = ()
+    """Items of the input that are not in the prompt."""
 
 
 def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm) -> BuiltPrompt:
@@ -77,7 +80,7 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         caching=_caching(request),
         web_search=_web_search(table.hosted),
     )
-    return BuiltPrompt(prompt, table, warnings)
+    return BuiltPrompt(prompt, table, warnings, conversation.removed)
 
 
 def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:

@@ -2,12 +2,14 @@
 
 from typing import Final, NamedTuple, assert_never
 
+from ..bridges.ciphertext import is_ciphertext
 from ..fetching.media_types import image_fault
 from ..fetching.url_policy import check_url, is_data_uri
 from ..parsing.validation import missing
 from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.input_parts import (
     Content,
+    EncryptedPart,
     InputAudioPart,
     InputFilePart,
     InputImagePart,
@@ -21,6 +23,8 @@ from .model_limits import ModelLimits
 from .nouns import Audio, File, Image, Part, Parts, RefusalText, Text
 from .prompt_rules import PromptRules
 
+ENCRYPTED: Final = "only the server that encrypted it can read it."
+NO_VIDEO: Final = "[A video was left out here: this server sends none.]"
 _MEDIA_TYPES: Final = {
     "csv": "text/csv",
     "html": "text/html",
@@ -62,12 +66,12 @@ class PartReader:
                 read.append(one)
         return ReadParts(tuple(read), warnings)
 
-    def _part(self, part: InputPart, path: str) -> tuple[Part, ClientWarning | None]:
+    def _part(self, part: InputPart, path: str) -> tuple[Part, ClientWarning | None]:  # noqa: PLR0911 — one for each kind
         if (instead := self._limits.in_place_of(part, path)) is not None:
             return instead
         match part:
             case TextPart():
-                return Text(part.text, _ends_cached(part)), None
+                return Text(part.text, marks_cache(part)), None
             case RefusalPart():
                 return Text(part.refusal), None
             case InputImagePart():
@@ -75,10 +79,11 @@ class PartReader:
             case InputFilePart():
                 return self._file(part, path)
             case InputAudioPart():
-                return Audio(part.input_audio.data, part.input_audio.format, _ends_cached(part)), None
+                return Audio(part.input_audio.data, part.input_audio.format, marks_cache(part)), None
+            case EncryptedPart():
+                return _decrypted(part, path)
             case UnknownPart():
-                message = f"'{path}.type' is '{part.type[:64]}', which this server cannot send to the model."
-                raise refuse("invalid_value", message, f"{path}.type")
+                return _in_place_of_unknown(part, path)
             case _:
                 assert_never(part)
 
@@ -89,23 +94,37 @@ class PartReader:
             check_url(part.image_url, f"{path}.image_url", allow_private=self._allow_private_urls)
         elif (fault := image_fault(part.image_url)) is not None:
             raise refuse("invalid_value", f"Invalid image in '{path}.image_url': {fault}.", f"{path}.image_url")
-        return Image(part.image_url, part.detail, _ends_cached(part))
+        return Image(part.image_url, part.detail, marks_cache(part))
 
     def _file(self, part: InputFilePart, path: str) -> tuple[Part, ClientWarning | None]:
         name = part.filename or "file"
         if part.file_data:
             data = part.file_data
             uri = data if is_data_uri(data) else f"data:{_media_type(name)};base64,{data}"
-            return File(name, uri, _ends_cached(part)), None
+            return File(name, uri, marks_cache(part)), None
         if not part.file_url:
             raise _keeps_no_files(path) if part.file_id else missing(f"{path}.file_data")
         check_url(part.file_url, f"{path}.file_url", allow_private=self._allow_private_urls)
         if self._file_urls:
-            return File(name, part.file_url, _ends_cached(part)), None
+            return File(name, part.file_url, marks_cache(part)), None
         details = (
             f"'{path}.file_url' is sent to the model as a link only: its server fetches no files. Send 'file_data'."
         )
         return Text(f"[{name}: {part.file_url}]"), ClientWarning(f"{path}.file_url", "file address", details)
+
+
+def _decrypted(part: EncryptedPart, path: str) -> tuple[Text, ClientWarning | None]:
+    """The text that is not really encrypted; empty where it is."""
+    if not is_ciphertext(part.encrypted_content):
+        return Text(part.encrypted_content), None
+    return Text(""), ClientWarning(path, part.type, f"{path} was left out: {ENCRYPTED}")
+
+
+def _in_place_of_unknown(part: UnknownPart, path: str) -> tuple[Text, ClientWarning]:
+    if part.type != "input_video":
+        message = f"'{path}.type' is '{part.type[:64]}', which this server cannot send to the model."
+        raise refuse("invalid_value", message, f"{path}.type")
+    return Text(NO_VIDEO), ClientWarning(path, part.type, f"{path} was left out: this server sends no videos.")
 
 
 def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalText, ...]:
@@ -128,7 +147,7 @@ def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalT
     return tuple(texts)
 
 
-def _ends_cached(part: InputPart) -> bool:
+def marks_cache(part: InputPart) -> bool:
     """Whether the client marked the part as the end of what is to be cached."""
     return isinstance((part.model_extra or {}).get("prompt_cache_breakpoint"), dict)
 

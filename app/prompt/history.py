@@ -23,6 +23,7 @@ or where the assistant continues after an output of one of the block's calls.
 """
 
 from collections import defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -31,6 +32,7 @@ import msgspec
 from ..bridges.base import PastCall
 from ..json_text import is_json_object
 from ..options import CallIds
+from ..protocol.response import InputTransformation
 from ..protocol.warnings import ClientWarning
 from .call_ids import id_for
 from .nouns import (
@@ -124,6 +126,8 @@ class Conversation(NamedTuple):
 
     entries: list[Entry]
     warnings: list[ClientWarning]
+    removed: Sequence[InputTransformation] = ()
+    """Items of the input that are not among the entries."""
 
 
 class History:

@@ -1,16 +1,18 @@
 """Translates input items into the conversation of a prompt. Items that cannot be sent are refused with their path."""
 
 from collections.abc import Callable
-from typing import Any, Final, assert_never
+from typing import Final, Literal, assert_never
 
-import msgspec
+from msgspec.structs import replace
 
+from ..bridges.ciphertext import without_ciphertext
 from ..bridges.table import BridgeTable
 from ..fetching.media_types import sniffed_base64
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.input_items import (
     AgentMessageItem,
+    ComputerOutputItem,
     ConfigurationUpdateItem,
     InputItem,
     MessageItem,
@@ -19,9 +21,11 @@ from ..protocol.request.input_items import (
 )
 from ..protocol.request.summaries import ServerItem
 from ..protocol.request.tool_items import AdditionalToolsItem, ToolItem
+from ..protocol.response import InputTransformation
 from ..protocol.warnings import ClientWarning
-from .content_parts import PartReader, text_only
-from .history import Conversation, History
+from .content_parts import PartReader, marks_cache, text_only
+from .empty_prompt import empty_prompt
+from .history import EMPTY_OUTPUT, Conversation, History
 from .nouns import (
     AssistantMessage,
     Image,
@@ -33,35 +37,11 @@ from .nouns import (
     Text,
     User,
 )
+from .other_items import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED, as_text
 from .prompt_rules import PromptRules
 from .sealed_state import SEARCHES
 
 SHOWN: Final = "The image that you made:"
-CONTEXT_LENGTH: Final = 8_000
-"""The most characters of an item that is sent as text."""
-
-CALLS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
-    "code_interpreter_call": ("code", "outputs"),
-    "computer_call": ("action", "actions"),
-    "file_search_call": ("queries", "results"),
-    "mcp_approval_request": ("server_label", "name", "arguments"),
-    "mcp_call": ("server_label", "name", "arguments", "output", "error"),
-    "program": ("code",),
-    "web_search_call": ("action",),
-}
-"""Calls of tools that the model does not have, and the keys that describe each call."""
-
-OUTPUTS_AS_TEXT: Final[dict[str, tuple[str, ...]]] = {
-    "computer_call_output": ("status",),
-    "mcp_approval_response": ("approve", "reason"),
-    "program_output": ("result",),
-}
-"""Outputs of such tools, and the keys that hold each output."""
-
-SKIPPED: Final = frozenset({"mcp_list_tools"})
-"""Items without meaning for the model: they set up tools that it does not have."""
-
-
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
 
 UNSIGNED: Final = "this model's server takes back only reasoning that it signed itself."
@@ -76,9 +56,10 @@ def to_conversation(
     request: CreateResponse, table: BridgeTable, rules: PromptRules, open_state: Opener | None
 ) -> Conversation:
     """Everything the model reads, the instructions first. Problems and warnings name items as they were posted."""
-    if (blank := _empty_prompt(request)) is not None:
+    if (blank := empty_prompt(request)) is not None:
         return Conversation([User((Text(blank),))], [])
     reader = _ItemReader(table, rules, open_state)
+    earlier = _earlier_turns(request)
     warnings: list[ClientWarning] = []
     if request.instructions:
         warnings += reader.instruct(request.instructions, "instructions")
@@ -86,36 +67,26 @@ def to_conversation(
         warnings += reader.add_user((Text(request.input),) if request.input.strip() else (), "input")
     positions = request.positions or ()
     for index, item in enumerate(request.items):
+        if index < earlier and isinstance(item, ReasoningItem):
+            reader.leave_out(item, "turn_boundary")
+            continue
         position = positions[index] if index < len(positions) else index
         warnings += reader.read(item, f"input[{position}]")
     found = reader.conversation()
     if not found.entries:
         raise refuse("invalid_value", "'input' has no content that can be sent to the model.", "input")
-    return Conversation(found.entries, warnings + found.warnings)
+    return Conversation(found.entries, warnings + found.warnings, found.removed)
 
 
-def _empty_prompt(request: CreateResponse) -> str | None:
-    """The user's empty text, if there is nothing else: some servers answer it, and others refuse it with a reason."""
-    if (request.instructions or "").strip():
-        return None
-    if isinstance(request.input, str):
-        return None if request.input.strip() else request.input
-    text = None
-    for item in request.items:
-        text = _text_alone(item)
-        if text is None or text.strip():
-            return None
-    return text
-
-
-def _text_alone(item: InputItem) -> str | None:
-    """The text of this item, if it is a message of the user that holds text alone."""
-    if not isinstance(item, MessageItem) or item.role != "user":
-        return None
-    if isinstance(item.content, str):
-        return item.content
-    texts = [getattr(part, "text", None) for part in item.content]
-    return "".join([text for text in texts if isinstance(text, str)]) if None not in texts else None
+def _earlier_turns(request: CreateResponse) -> int:
+    """How many items belong to earlier turns, of which the client wants no reasoning to be sent."""
+    if request.reasoning is None or request.reasoning.context != "current_turn":
+        return 0
+    for index in range(len(request.items) - 1, -1, -1):
+        item = request.items[index]
+        if isinstance(item, AgentMessageItem) or (isinstance(item, MessageItem) and item.role == "user"):
+            return index
+    return 0
 
 
 class _ItemReader:
@@ -128,16 +99,22 @@ class _ItemReader:
         self._signed_reasoning = rules.signed_reasoning
         self._why_left_out = REFUSED if rules.state_was_refused else UNSIGNED
         self._parts = PartReader(rules)
+        self._leniently = PartReader(replace(rules, server=rules.server.model_copy(update={"lenient": True})))
         self._history = History(rules.call_ids)
         self._known_searches = 0
         """How many of the next items are searches that the state before them holds."""
         self._head: list[str] = []
         """System messages that were merged into one."""
+        self._removed: list[InputTransformation] = []
 
     def conversation(self) -> Conversation:
         found = self._history.conversation()
         head = [System("\n\n".join(self._head))] if self._head else []
-        return Conversation([*head, *found.entries], found.warnings)
+        return Conversation([*head, *found.entries], found.warnings, self._removed)
+
+    def leave_out(self, item: ReasoningItem, reason: Literal["model_mismatch", "turn_boundary"]) -> None:
+        """Notes that this item is not sent."""
+        self._removed.append(InputTransformation(id=item.id or "", reason=reason))
 
     def read(self, item: InputItem, path: str) -> list[ClientWarning]:  # noqa: PLR0911 — one for each kind of item
         match item:
@@ -151,6 +128,8 @@ class _ItemReader:
                 return self._read_agent(item, path)
             case AdditionalToolsItem() | ConfigurationUpdateItem():
                 return []  # their tools are among the turn's, and the last update is among its settings
+            case ComputerOutputItem():
+                return self._read_screenshot(item, path)
             case ServerItem():
                 return [ClientWarning(path, item.type, f"{path} was left out: {item.left_out}")]
             case UnknownItem():
@@ -189,10 +168,10 @@ class _ItemReader:
                 if not texts:
                     return [empty(path)]
                 self._history.add_message(AssistantMessage(texts), path)
-                return []
+                return _lost_marks(item, path)
             case "system" | "developer":
                 parts = text_only(item.content, content, f"a {item.role} message")
-                return self.instruct("\n".join([part.text for part in parts]), path)
+                return _lost_marks(item, path) + self.instruct("\n".join([part.text for part in parts]), path)
             case _:
                 assert_never(item.role)
 
@@ -200,11 +179,22 @@ class _ItemReader:
         warnings: list[ClientWarning] = []
         if (call := self._table.read_call(item)) is not None:
             warnings += self._history.add_call(call, path)
+            if call.encrypted:
+                details = f"{path}.arguments hold text that only another server can read. It was left out."
+                warnings.append(ClientWarning(f"{path}.arguments", "encrypted_content", details))
         if (output := self._table.read_output(item)) is not None:
             read = self._parts.parts(output.content, f"{path}.output")
             warnings += read.warnings
+            if output.call_id is None:
+                return warnings + self._add_late(output.tool, read.parts, path)
             warnings += self._history.add_output(output.call_id, read.parts, path, failed=output.failed)
         return warnings
+
+    def _add_late(self, tool: str, output: Parts, path: str) -> list[ClientWarning]:
+        """Adds an output that names no call: it comes later than its call was answered."""
+        named = f"the tool '{tool}'" if tool else "a tool"
+        self._history.add(User((Text(f"Output of {named}, for an earlier call:"), *(output or (Text(EMPTY_OUTPUT),)))))
+        return [ClientWarning(path, "output without call", f"{path} is sent as a message: it names no call.")]
 
     def _read_agent(self, item: AgentMessageItem, path: str) -> list[ClientWarning]:
         read = self._parts.parts(item.content, f"{path}.content")
@@ -217,6 +207,7 @@ class _ItemReader:
         if opened is not None and opened.own:
             self._give_back(opened, opened.text or shown, path)
         elif self._signed_reasoning and (shown or sealed):
+            self.leave_out(item, "model_mismatch")
             return [ClientWarning(path, "reasoning", f"{path} was left out: {self._why_left_out}")]
         elif text := (opened.text if opened else "") or shown:
             self._history.add_reasoning(PastThought(text, continued=False), path)
@@ -224,6 +215,7 @@ class _ItemReader:
                 details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
                 return [ClientWarning(sealed_path, "reasoning", details)]
         elif sealed and (opened is None or opened.fields):
+            self.leave_out(item, "model_mismatch")
             return [ClientWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")]
         return []
 
@@ -244,16 +236,23 @@ class _ItemReader:
         if kind == "image_generation_call":
             return self._read_image(item, path)
         if kind in CALLS_AS_TEXT:
-            self._history.add_message(AssistantMessage((Text(_as_context(item, CALLS_AS_TEXT[kind])),)), path)
+            text = without_ciphertext(as_text(item, CALLS_AS_TEXT[kind]))
+            self._history.add_message(AssistantMessage((Text(text),)), path)
         elif kind in OUTPUTS_AS_TEXT:
-            self._history.add(User((Text(_as_context(item, OUTPUTS_AS_TEXT[kind])),)))
+            self._history.add(User((Text(without_ciphertext(as_text(item, OUTPUTS_AS_TEXT[kind]))),)))
         elif kind in SKIPPED:
             details = f"{path} was left out: '{kind}' cannot be sent to this model."
             return [ClientWarning(path, kind, details)]
         else:
             message = f"'{path}.type' is '{kind[:64]}', which this server cannot send to the model."
             raise refuse("invalid_value", message, f"{path}.type")
-        return [ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")]
+        return [_told(path, kind)]
+
+    def _read_screenshot(self, item: ComputerOutputItem, path: str) -> list[ClientWarning]:
+        """Adds what a computer showed. A model that sees no pictures reads that there was one."""
+        read = self._leniently.parts(item.output, f"{path}.output")
+        self._history.add(User((Text(f"[{item.type}]"), *read.parts)))
+        return [*read.warnings, _told(path, item.type)]
 
     def _read_image(self, item: UnknownItem, path: str) -> list[ClientWarning]:
         """Adds an image that the assistant made, in a user message: no server takes images from an assistant."""
@@ -267,6 +266,7 @@ class _ItemReader:
         return []
 
 
+<<<<<<< HEAD
 def title_of(item: AgentMessageItem) -> str:
     """The line before the message of an agent."""
     return f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
@@ -274,11 +274,18 @@ def title_of(item: AgentMessageItem) -> str:
 
 def empty(path: str) -> ClientWarning:
     """The warning about an item that was left out because it is empty."""
+=======
+def _told(path: str, kind: str) -> ClientWarning:
+    return ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")
+
+
+def _empty(path: str) -> ClientWarning:
+>>>>>>> bde133f (Adapt items that only other servers know, and say in the response which reasoning was left out)
     return ClientWarning(path, "empty content", f"{path} was left out: it is empty.")
 
 
-def _as_context(item: UnknownItem, keys: tuple[str, ...]) -> str:
-    extras: dict[str, Any] = item.model_extra or {}
-    context = {key: extras[key] for key in keys if extras.get(key) is not None}
-    text = f"[{item.type}] {msgspec.json.encode(context).decode()}" if context else f"[{item.type}]"
-    return text if len(text) <= CONTEXT_LENGTH else text[:CONTEXT_LENGTH] + "…"
+def _lost_marks(item: MessageItem, path: str) -> list[ClientWarning]:
+    if isinstance(item.content, str) or not any(map(marks_cache, item.content)):
+        return []
+    details = f"'prompt_cache_breakpoint' in {path} has no effect: only messages of the user and outputs are marked."
+    return [ClientWarning(path, "prompt_cache_breakpoint", details)]

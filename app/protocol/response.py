@@ -55,6 +55,16 @@ class Sent(NamedTuple):
 NOTHING_SENT: Final = Sent()
 
 
+class InputTransformation(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of the input that the model was not sent."""
+
+    id: str
+    type: Literal["reasoning"] = "reasoning"
+    action: Literal["removed"] = "removed"
+    reason: Literal["model_mismatch", "turn_boundary"]
+    """Another server or model wrote it, or it belongs to an earlier turn (`reasoning.context: current_turn`)."""
+
+
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer stopped short."""
 
@@ -80,6 +90,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     error: ResponseError | None = None
     frequency_penalty: float = 0
     incomplete_details: IncompleteDetails | None = None
+    input_transformations: list[InputTransformation] | UnsetType = UNSET
+    """Reasoning that was left out; absent where nothing was."""
     instructions: Any = None
     max_output_tokens: int | None = None
     max_tool_calls: int | None = None

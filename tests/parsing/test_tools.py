@@ -11,7 +11,7 @@ from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.request.input_items import AgentMessageItem
-from app.protocol.request.input_parts import TextPart
+from app.protocol.request.input_parts import EncryptedPart
 from app.protocol.request.tools import NamespaceTool
 
 FUNCTION = {"type": "function", "name": "f"}
@@ -81,7 +81,11 @@ def test_a_malformed_tool_is_named_by_its_path_wherever_it_stands(tool: Any, cod
         ({"type": "apply_patch_call", "call_id": "c", "operation": {"type": "x"}}, MISSING, ".operation.path"),
         ({"type": "apply_patch_call_output", "status": "completed"}, MISSING, ".call_id"),
         ({"type": "agent_message"}, MISSING, ".content"),
-        ({"type": "agent_message", "content": [{"type": "encrypted_content"}]}, TYPE, ".content[0].text"),
+        (
+            {"type": "agent_message", "content": [{"type": "encrypted_content"}]},
+            MISSING,
+            ".content[0].encrypted_content",
+        ),
         ({"type": "configuration_update", "reasoning": {"effort": 5}}, "invalid_value", ".reasoning.effort"),
     ],
 )
@@ -125,7 +129,7 @@ def test_tools_and_items_are_read_by_their_type() -> None:
     assert isinstance(found, ToolSearchOutputItem)
     assert [each.type for each in found.tools] == ["function"]
     assert isinstance(message, AgentMessageItem)
-    assert message.content == [TextPart(type="input_text", text="Go.")]
+    assert message.content == [EncryptedPart(type="encrypted_content", encrypted_content="Go.")]
 
 
 def test_all_tools_of_a_turn_count_together_and_one_that_is_found_twice_is_one() -> None:

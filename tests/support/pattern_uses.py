@@ -12,6 +12,8 @@ RUST: Final = "rust"
 """Pydantic's own engine, which is linear by its make."""
 
 HOW: Final[dict[str, str]] = {
+    "bridges/ciphertext.py SECRET": WHOLE,
+    "bridges/ciphertext.py _QUOTED": ANYWHERE,
     "bridges/tool_types/custom.py _JSON": ANYWHERE,
     "bridges/tool_types/custom.py _NOT": ANYWHERE,
     "bridges/tool_types/custom.py _SENTENCE": ANYWHERE,

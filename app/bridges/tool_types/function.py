@@ -10,10 +10,11 @@ from ...protocol.output_items import ItemStatus
 from ...protocol.request.input_parts import ParsedContent
 from ...protocol.request.tool_items import NamedCallItem, ToolItem
 from ...protocol.request.tools import NamedTool
-from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
-from ..naming import ToolName
+from ..base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
+from ..ciphertext import without_ciphertext
+from ..naming import Names, ToolName
 from ..registry import BRIDGES
-from ..schema import VALUE, for_chat, wraps
+from ..schema import VALUE, encrypts, for_chat, wraps
 
 
 class FunctionTool(NamedTool):
@@ -32,10 +33,15 @@ class FunctionCallItem(NamedCallItem):
 
 
 class FunctionCallOutputItem(ToolItem):
-    """The output of a past call, of any tool: Codex also sends it for a `local_shell_call`."""
+    """The output of a past call, of any tool: Codex also sends it for a `local_shell_call`.
+
+    Of a call that was not waited for, the output may name only the tool.
+    """
 
     type: Literal["function_call_output"]
-    call_id: str
+    call_id: str | None = None
+    name: str | None = None
+    namespace: str | None = None
     output: ParsedContent
 
 
@@ -54,8 +60,11 @@ class FunctionBridge(Bridge):
         )
 
     def read_call(self, item: FunctionCallItem, bridged: BridgedTool, /) -> PastCall:
-        """The call, with unchanged arguments."""
+        """The call, with unchanged arguments, but for what only another server can read."""
         arguments = item.arguments
+        if isinstance(bridged.definition, FunctionTool) and encrypts(bridged.definition.parameters):
+            arguments = without_ciphertext(arguments)
+            return PastCall(item.call_id, bridged.spec.name, arguments, encrypted=arguments != item.arguments)
         if _wraps(bridged) and _is_json(arguments):
             arguments = f'{{"{VALUE}":{arguments}}}'
         return PastCall(item.call_id, bridged.spec.name, arguments)
@@ -63,6 +72,13 @@ class FunctionBridge(Bridge):
     def is_plain(self, bridged: BridgedTool, /) -> bool:
         """Whether it has the client's name, and its arguments are an object there too."""
         return bridged.tool == ToolName("function", bridged.spec.name) and not _wraps(bridged)
+
+    def read_output(self, item: FunctionCallOutputItem, names: Names, /) -> PastOutput:
+        """The output, with the name of its function if no call is named."""
+        tool = ""
+        if item.call_id is None and item.name:
+            tool = names.of(ToolName("function", item.name, item.namespace))
+        return PastOutput(item.call_id, item.output, tool=tool)
 
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `function_call` item."""

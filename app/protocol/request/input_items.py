@@ -42,7 +42,7 @@ class ReasoningItem(Shape):
 
 
 class AgentMessageItem(Shape):
-    """A message from one agent to another. It is encrypted for OpenAI's servers only: here it is plain text."""
+    """A message from one agent to another. Only OpenAI's servers encrypt it."""
 
     type: Literal["agent_message"]
     content: ParsedContent
@@ -70,6 +70,14 @@ class ConfigurationUpdateItem(Shape):
     text: Annotated[TextUpdate | None, SkipValidation, Nested(TextUpdate)] = None
 
 
+class ComputerOutputItem(Shape):
+    """What a computer showed after a call: its picture, read as a content part."""
+
+    type: Literal["computer_call_output"]
+    output: ParsedContent
+    status: str | None = None
+
+
 class UnknownItem(Shape):
     """An item of a type without a shape of its own, with all its keys."""
 
@@ -83,6 +91,7 @@ InputItem = (
     | AdditionalToolsItem
     | AgentMessageItem
     | ConfigurationUpdateItem
+    | ComputerOutputItem
     | ServerItem
     | UnknownItem
 )
@@ -91,6 +100,7 @@ ITEMS: Final[dict[str, type[InputItem]]] = {
     "message": MessageItem,
     "additional_tools": AdditionalToolsItem,
     "agent_message": AgentMessageItem,
+    "computer_call_output": ComputerOutputItem,
     "configuration_update": ConfigurationUpdateItem,
     "reasoning": ReasoningItem,
     **SERVER_ITEMS,

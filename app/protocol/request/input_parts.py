@@ -54,13 +54,20 @@ class InputAudioPart(Shape):
     input_audio: AudioData
 
 
+class EncryptedPart(Shape):
+    """What one agent tells another, encrypted by OpenAI's servers; from other servers it is plain text."""
+
+    type: Literal["encrypted_content"]
+    encrypted_content: str
+
+
 class UnknownPart(Shape):
     """A part of a type that this server does not know. It is refused where the prompt is built."""
 
     type: str
 
 
-InputPart = TextPart | RefusalPart | InputImagePart | InputFilePart | InputAudioPart | UnknownPart
+InputPart = TextPart | RefusalPart | InputImagePart | InputFilePart | InputAudioPart | EncryptedPart | UnknownPart
 Content = str | list[InputPart]
 ParsedContent = Annotated[Content, SkipValidation, Holds.PARTS]
 """Content as a member: its parts are validated one by one, each by its own type."""
@@ -73,4 +80,5 @@ PARTS: Final[dict[str, type[InputPart]]] = {
     "input_image": InputImagePart,
     "input_file": InputFilePart,
     "input_audio": InputAudioPart,
+    "encrypted_content": EncryptedPart,
 }

@@ -19,8 +19,8 @@ class SummaryItem(ServerItem):
     """A summary of a conversation, encrypted by the server that wrote it."""
 
     left_out: ClassVar[str] = "only the server that summarized this conversation can read it."
-    type: Literal["compaction", "compaction_summary"] = "compaction"
-    encrypted_content: str
+    type: Literal["compaction", "compaction_summary", "context_compaction"] = "compaction"
+    encrypted_content: str | None = None
     id: str | None = None
 
 
@@ -31,11 +31,12 @@ class SummaryTrigger(ServerItem):
     type: Literal["compaction_trigger"] = "compaction_trigger"
 
 
-SUMMARY_TYPES: Final = frozenset({"compaction", "compaction_summary"})
-"""The types of items with a summary. Codex used the latter name first."""
+SUMMARY_TYPES: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
+"""The types of items with a summary. Codex used the other names before."""
 SERVER_ITEMS: Final[dict[str, type[ServerItem]]] = {
     "compaction": SummaryItem,
     "compaction_summary": SummaryItem,
+    "context_compaction": SummaryItem,
     "compaction_trigger": SummaryTrigger,
 }
 """By their `type`."""

@@ -18,7 +18,7 @@ from app.emitter.opening_response import opening_response
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.prompt.build import build
-from app.prompt.item_reader import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
+from app.prompt.other_items import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 

@@ -105,7 +105,7 @@ def test_a_file_url_is_told_as_a_link() -> None:
         ({"type": "input_file", "file_id": "file_1"}, "unsupported_parameter", ".file_id"),
         ({"type": "input_file"}, "missing_required_parameter", ".file_data"),
         ({"type": "input_file", "file_url": "ftp://example.com/a"}, "invalid_value", ".file_url"),
-        ({"type": "input_video", "video_url": "https://example.com/a"}, "invalid_value", ".type"),
+        ({"type": "input_of_tomorrow", "url": "https://example.com/a"}, "invalid_value", ".type"),
     ],
 )
 def test_a_part_that_cannot_be_told_is_refused_by_its_path(part: object, code: str, path: str) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.prompt.item_reader import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED, UNREADABLE
+from app.prompt.item_reader import UNREADABLE
+from app.prompt.other_items import CALLS_AS_TEXT, CONTEXT_LENGTH, OUTPUTS_AS_TEXT, SKIPPED
 from tests.support.chat_requests import ask, assistant, messages, refusal, user
 
 USER_HI = {"role": "user", "content": "Hi"}
