@@ -81,7 +81,7 @@ class PartReader:
             case InputAudioPart():
                 return Audio(part.input_audio.data, part.input_audio.format, marks_cache(part)), None
             case EncryptedPart():
-                return _decrypted(part, path)
+                return decrypted(part, path)
             case UnknownPart():
                 return _in_place_of_unknown(part, path)
             case _:
@@ -113,7 +113,7 @@ class PartReader:
         return Text(f"[{name}: {part.file_url}]"), ClientWarning(f"{path}.file_url", "file address", details)
 
 
-def _decrypted(part: EncryptedPart, path: str) -> tuple[Text, ClientWarning | None]:
+def decrypted(part: EncryptedPart, path: str) -> tuple[Text, ClientWarning | None]:
     """The text that is not really encrypted; empty where it is."""
     if not is_ciphertext(part.encrypted_content):
         return Text(part.encrypted_content), None

@@ -266,7 +266,10 @@ class _ItemReader:
         return []
 
 
-<<<<<<< HEAD
+def _told(path: str, kind: str) -> ClientWarning:
+    return ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")
+
+
 def title_of(item: AgentMessageItem) -> str:
     """The line before the message of an agent."""
     return f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
@@ -274,13 +277,6 @@ def title_of(item: AgentMessageItem) -> str:
 
 def empty(path: str) -> ClientWarning:
     """The warning about an item that was left out because it is empty."""
-=======
-def _told(path: str, kind: str) -> ClientWarning:
-    return ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")
-
-
-def _empty(path: str) -> ClientWarning:
->>>>>>> bde133f (Adapt items that only other servers know, and say in the response which reasoning was left out)
     return ClientWarning(path, "empty content", f"{path} was left out: it is empty.")
 
 

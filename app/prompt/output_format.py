@@ -1,11 +1,12 @@
 """Translates `text.format` into the format that the model's server enforces, or into an instruction."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.request.input_items import ConfigurationUpdateItem
+from ..protocol.request.input_items import ConfigurationUpdateItem, InputItem
 from ..protocol.request.text_format import JsonObjectFormat, JsonSchemaFormat, PlainFormat, TextFormat
 from ..protocol.warnings import ClientWarning
 from ..providers.capabilities import Capabilities
@@ -26,9 +27,14 @@ class FormatRequest(NamedTuple):
 
 def asked_format(request: CreateResponse) -> TextFormat:
     """The format that the client asks for. An update in the input applies until the next one."""
-    updates = (item.text for item in reversed(request.items) if isinstance(item, ConfigurationUpdateItem))
+    return last_format(request.items) or request.text.format
+
+
+def last_format(items: Sequence[InputItem]) -> TextFormat | None:
+    """The format of the last update among these items; None if there is none."""
+    updates = (item.text for item in reversed(items) if isinstance(item, ConfigurationUpdateItem))
     formats = (update.format for update in updates if update is not None)
-    return next((form for form in formats if form is not None), request.text.format)
+    return next((form for form in formats if form is not None), None)
 
 
 def read_format(form: TextFormat, can: Capabilities, *, tools: bool) -> FormatRequest:

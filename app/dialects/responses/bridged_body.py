@@ -20,10 +20,13 @@ from ...bridges.choice import Choice
 from ...bridges.registry import BRIDGES
 from ...bridges.table import BridgeTable
 from ...parsing.items import parse_item
+from ...prompt.content_parts import decrypted
 from ...prompt.effort import last_effort
 from ...prompt.item_reader import empty, title_of
+from ...prompt.output_format import last_format
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.input_items import AgentMessageItem, ConfigurationUpdateItem, InputItem
+from ...protocol.request.input_parts import EncryptedPart, InputPart, TextPart
 from ...protocol.request.plain_messages import user_message
 from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from ...protocol.request.tool_items import AdditionalToolsItem, ToolItem
@@ -71,13 +74,16 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     )
     changed = {name: value for name, value in body.items() if name not in {"tools", "tool_choice"}}
     changed |= _tool_fields(table, options, body.get("tool_choice"), as_posted=of_functions is not wanted)
-    warnings = list(table.warnings)
+    warnings = [*table.warnings, *table.lost]
     if raw_items:
         sent = [_sent(raw, item, path, table) for raw, item, path in zip(raw_items, items, paths, strict=True)]
         changed["input"] = [item for item, _ in sent if item is not None]
         warnings += [warning for _, warning in sent if warning is not None]
         if (effort := last_effort(items)) is not None:
             changed["reasoning"] = {**(body.get("reasoning") or {}), "effort": effort}
+        if (form := last_format(items)) is not None:
+            plain = form.model_dump(by_alias=True, exclude_unset=True)
+            changed["text"] = {**(body.get("text") or {}), "format": {**plain, "type": form.type}}
     return BridgedBody(changed, table, warnings)
 
 
@@ -143,22 +149,33 @@ def _sent(raw: Json, item: InputItem, path: str, table: BridgeTable) -> tuple[Js
         case ToolItem():
             return _call_or_output(raw, item, table), None
         case AgentMessageItem():
-            parts = _parts(item)
-            return (user_message(parts), None) if parts else (None, empty(path))
+            parts, warning = _parts(item, path)
+            return (user_message(parts), warning) if parts else (None, warning or empty(path))
         case AdditionalToolsItem() | ConfigurationUpdateItem():
             return None, None  # their tools are among the functions, and the last effort is in `reasoning`
         case _:
             return raw, None
 
 
-def _parts(item: AgentMessageItem) -> list[Json]:
+def _parts(item: AgentMessageItem, path: str) -> tuple[list[Json], ClientWarning | None]:
     """The parts of another agent's message, with a line that says whose it is. None if all are empty."""
-    if isinstance(item.content, str):
-        parts = [{"type": "input_text", "text": item.content}]
-    else:
-        parts = [part.model_dump(exclude_unset=True) for part in item.content]
-    parts = [part for part in parts if str(part.get("text", "-")).strip()]
-    return [{"type": "input_text", "text": title_of(item)}, *parts] if parts else []
+    content = [TextPart(type="input_text", text=item.content)] if isinstance(item.content, str) else item.content
+    read = [_part(part, f"{path}.content[{index}]") for index, part in enumerate(content)]
+    parts = [part for part, _ in read if str(part.get("text", "-")).strip()]
+    warning = next((warning for _, warning in read if warning is not None), None)
+    return [_text(title_of(item)), *parts] if parts else [], warning
+
+
+def _part(part: InputPart, path: str) -> tuple[Json, ClientWarning | None]:
+    """The part as it is sent; what only its sender's server can read is an empty text."""
+    if not isinstance(part, EncryptedPart):
+        return part.model_dump(exclude_unset=True), None
+    text, warning = decrypted(part, path)
+    return _text(text.text), warning
+
+
+def _text(text: str) -> Json:
+    return {"type": "input_text", "text": text}
 
 
 def _call_or_output(raw: Json, item: ToolItem, table: BridgeTable) -> Json:

@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.bridges.program_calls import FOR_PROGRAMS, WITHOUT_EFFECT
 from app.options import ServerOptions
+from app.prompt.content_parts import ENCRYPTED
 from app.protocol.problems import ProblemError
 from tests.support.bridge_cases import CASES, CUSTOM, FOUND, FUNCTION, Case, tool_of
 from tests.support.consumer import check_consumed
@@ -205,6 +207,30 @@ def test_items_without_a_call_become_messages_fields_and_tools() -> None:
     assert relayed.ask["input"][1:] == [{"type": "message", "role": "user", "content": texts}]
     assert relayed.ask["reasoning"] == {"effort": "low", "summary": "auto"}
     assert sentences(relayed.warnings) == ["input[4] was left out: it is empty."]
+
+
+def test_an_update_of_the_format_is_a_field_of_the_request() -> None:
+    form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
+    update = {"type": "configuration_update", "text": {"format": form}}
+    assert turn(history=[update], text={"verbosity": "low"}).ask["text"] == {"verbosity": "low", "format": form}
+    plain = {**update, "text": {"format": {"type": "text"}}}
+    assert turn(history=[update, plain]).ask["text"] == {"format": {"type": "text"}}
+
+
+def test_what_another_server_encrypted_is_left_out() -> None:
+    sealed = {"type": "encrypted_content", "encrypted_content": "gAAAAABpZm9yZWlnbnNlcnZlcnNvbmx5Zm9yZWlnbg=="}
+    relayed = turn(history=[{"type": "agent_message", "content": [sealed, {"type": "input_text", "text": "Go"}]}])
+    assert [part["text"] for part in relayed.ask["input"][1]["content"]] == ["Message from another agent:", "Go"]
+    assert sentences(relayed.warnings) == [f"input[1].content[0] was left out: {ENCRYPTED}"]
+
+
+def test_members_of_tools_that_functions_do_not_have_are_named() -> None:
+    relayed = turn(CUSTOM, {**FUNCTION, "async": True}, {**OTHER, "allowed_callers": ["programmatic"]})
+    assert [tool["name"] for tool in relayed.ask["tools"]] == ["patch", "f"]
+    assert sentences(relayed.warnings) == [
+        f"tools[2] was left out: {FOR_PROGRAMS}",
+        f"'async' on tools has no effect: {WITHOUT_EFFECT['async']}",
+    ]
 
 
 def test_a_search_offers_what_it_finds() -> None:
