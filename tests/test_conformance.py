@@ -10,6 +10,8 @@ from tests.conformance import lines
 from tests.conformance.cells import CELLS, Asked, Outcome, Tools, faults
 from tests.conformance.clients import CLIENTS
 from tests.conformance.install import PINS, ROOT
+from tests.conformance.lanes import LANES, Lane
+from tests.conformance.matrix import page, section_of
 from tests.conformance.run import cells_of
 from tests.support.servers import Ask
 
@@ -78,10 +80,12 @@ def test_a_tool_that_is_offered_before_it_was_found_is_a_fault() -> None:
     assert "ask 0 offers get_weather before it was found" in found
 
 
+@pytest.mark.parametrize("via", LANES)
 @pytest.mark.parametrize("name", CLIENTS)
-def test_notes_are_of_cells_that_there_are_and_every_driver_knows_what_it_is_to_try(name: str) -> None:
-    client = CLIENTS[name]
-    assert set(client.notes) <= set(CELLS)
+def test_notes_are_of_cells_that_there_are_and_every_driver_knows_what_it_is_to_try(name: str, via: str) -> None:
+    lane, own = LANES[via], {cell for client, cell in LANES[via].notes if client == name}
+    assert {*CLIENTS[name].notes, *own, *lane.remarks} <= set(CELLS)
+    assert {client for client, _ in lane.notes} <= set(CLIENTS)
     drivers = {
         "openai-python": "openai_python.py",
         "openai-node": "openai_node.mjs",
@@ -94,13 +98,14 @@ def test_notes_are_of_cells_that_there_are_and_every_driver_knows_what_it_is_to_
         text = (DRIVERS / drivers[name]).read_text("utf-8")
         known = text[text.rindex("runCells(" if drivers[name].endswith(".mjs") else "run_cells(") :]
         assert [
-            cell for cell in cells_of(client, list(CELLS)) if not re.search(rf"^\W*{cell}\b", known, re.MULTILINE)
+            cell for cell in cells_of(lane, name, list(CELLS)) if not re.search(rf"^\W*{cell}\b", known, re.MULTILINE)
         ] == []
 
 
-def test_the_page_shows_every_client_at_its_version_through_every_behaviour_and_nothing_broken() -> None:
-    _, *rows = re.findall(r"^\| (.+) \|$", PAGE[PAGE.index("| behaviour") :], re.MULTILINE)
-    shown = {title: cells for title, *cells in (row.split(" | ") for row in rows)}
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_the_page_shows_every_client_at_its_version_through_every_behaviour_and_nothing_broken(lane: Lane) -> None:
+    _, *rows = re.findall(r"^\| (.+) \|$", section_of(lane, PAGE).partition("| behaviour")[2], re.MULTILINE)
+    shown = {title.partition("<")[0]: cells for title, *cells in (row.split(" | ") for row in rows)}
     pins = PINS["npm"] | {name.partition("[")[0]: version for name, version in PINS["pypi"].items()}
     versions = [
         PINS["npm" if client.npm else "pypi"].get(client.package) or pins[client.package] for client in CLIENTS.values()
@@ -111,3 +116,14 @@ def test_the_page_shows_every_client_at_its_version_through_every_behaviour_and_
     ]
     assert all(len(cells) == len(CLIENTS) for title, cells in shown.items() if not title.startswith("---"))
     assert "✗" not in "".join(sign for cells in shown.values() for sign in cells)
+
+
+def test_a_run_over_one_lane_keeps_the_tables_of_the_others() -> None:
+    broken: dict[str, dict[str, list[str]]] = {name: {cell: [] for cell in CELLS} for name in CLIENTS}
+    broken["codex"]["wait"] = ["the client came back too early"]
+    chat, messages = LANES["litellm"], LANES["messages"]
+    one = page({"messages": broken}, PAGE)
+    assert section_of(chat, one) == section_of(chat, PAGE)
+    assert "| 429 with Retry-After | ✗<sup>" in section_of(messages, one)
+    assert '- Codex CLI, 429 with Retry-After: ["the client came back too early"]' in section_of(messages, one)
+    assert page({}, one) == one

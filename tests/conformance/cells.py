@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tests.conformance import lines
+from tests.conformance.bodies import Body, Read, chat_body
 from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, text_turn, thinks, turn
 from tests.support.servers import Ask, Cut, Pause, Script, Status
 
@@ -66,15 +67,12 @@ class Asked(NamedTuple):
 
     asks: Sequence[Ask]
     times: Sequence[float]
+    read: Read = chat_body
+    """Reads the body of an ask."""
 
-    def messages(self, number: int) -> list[dict[str, Any]]:
-        """The history of one ask."""
-        found: list[dict[str, Any]] = self.asks[number].body["messages"]
-        return found
-
-    def tools(self, number: int) -> list[str]:
-        """The names of the tools of one ask."""
-        return [tool["function"]["name"] for tool in self.asks[number].body.get("tools", [])]
+    def body(self, number: int) -> Body:
+        """What one ask holds."""
+        return self.read(self.asks[number].body)
 
 
 Check = Callable[[Asked, Tools], list[str]]
@@ -117,21 +115,20 @@ def _parallel(tools: Tools) -> list[Script]:
 def _gave_back(asked: Asked, number: int, made: dict[str, Call]) -> list[str]:
     """Whether an ask's history ends with these calls, to the letter, and with what their tools gave."""
     found: list[str] = []
-    messages = asked.messages(number)
-    content = {call["id"]: call["function"] for message in messages for call in message.get("tool_calls", [])}
-    gave = {message["tool_call_id"]: str(message["content"]) for message in messages if message["role"] == "tool"}
+    body = asked.body(number)
     for call_id, call in made.items():
-        if content.get(call_id, {}).get("name") != call.name:
-            found.append(f"ask {number} does not hold the call {call_id} of {call.name}: {content.get(call_id)}")
-        elif json.loads(content[call_id]["arguments"]) != json.loads(call.arguments):
-            found.append(f"ask {number} holds other arguments of {call_id}: {content[call_id]['arguments']}")
-        if call.gives not in gave.get(call_id, ""):
-            found.append(f"ask {number} does not hold what {call_id} gave: {gave.get(call_id)!r}")
+        content = body.calls.get(call_id)
+        if content is None or content.name != call.name:
+            found.append(f"ask {number} does not hold the call {call_id} of {call.name}: {content}")
+        elif content.arguments != json.loads(call.arguments):
+            found.append(f"ask {number} holds other arguments of {call_id}: {content.arguments}")
+        if call.gives not in body.outputs.get(call_id, ""):
+            found.append(f"ask {number} does not hold what {call_id} gave: {body.outputs.get(call_id)!r}")
     return found
 
 
 def _offers(asked: Asked, number: int, *names: str) -> list[str]:
-    return [f"ask {number} does not offer {name}" for name in names if name not in asked.tools(number)]
+    return [f"ask {number} does not offer {name}" for name in names if name not in asked.body(number).tools]
 
 
 def _check_parallel(asked: Asked, tools: Tools) -> list[str]:
@@ -150,39 +147,27 @@ def _check_namespace(asked: Asked, tools: Tools) -> list[str]:
 
 def _check_search(asked: Asked, tools: Tools) -> list[str]:
     found = tools.found(lines.CITIES[0])
-    early = [f"ask 0 offers {found.name} before it was found"] if found.name in asked.tools(0) else []
+    early = [f"ask 0 offers {found.name} before it was found"] if found.name in asked.body(0).tools else []
     offers = _offers(asked, 0, tools.search.name) + _offers(asked, 1, found.name)
     return early + offers + _gave_back(asked, 2, {"call_1": tools.search, "call_2": found})
 
 
 def _check_schema(asked: Asked, _tools: Tools) -> list[str]:
-    result = asked.asks[0].body.get("response_format")
-    if not isinstance(result, dict) or result.get("type") != "json_schema":
-        return [f"the ask holds no schema: {result}"]
-    schema = {key: result["json_schema"]["schema"].get(key) for key in ("type", "required")}
+    result = asked.body(0).schema
+    if result is None:
+        return ["the ask holds no schema"]
+    schema = {key: result.get(key) for key in ("type", "required")}
     wanted = {key: lines.SCHEMA[key] for key in schema}
     return [] if schema == wanted else [f"the ask holds another schema: {schema}"]
 
 
-def _pictures(messages: Sequence[dict[str, Any]]) -> list[str]:
-    return [
-        part["image_url"]["url"]
-        for message in messages
-        if message["role"] == "user" and isinstance(message["content"], list)
-        for part in message["content"]
-        if part["type"] == "image_url"
-    ]
-
-
-def _check_picture(asked: Asked, _tools: Tools) -> list[str]:
-    found = _pictures(asked.messages(0))
-    return [] if found == [lines.PICTURE] else [f"the ask holds other pictures: {[url[:60] for url in found]}"]
+def _check_picture(asked: Asked, _tools: Tools, number: int = 0) -> list[str]:
+    found = asked.body(number).pictures
+    return [] if found == [lines.PICTURE] else [f"ask {number} holds other pictures: {[url[:60] for url in found]}"]
 
 
 def _check_picture_back(asked: Asked, tools: Tools) -> list[str]:
-    found = _pictures(asked.messages(1))
-    lacks = [] if found == [lines.PICTURE] else [f"ask 1 holds other pictures: {[url[:60] for url in found]}"]
-    return lacks + _gave_back(asked, 1, {"call_1": tools.picture})
+    return _check_picture(asked, tools, 1) + _gave_back(asked, 1, {"call_1": tools.picture})
 
 
 WAIT: Final = 2
@@ -195,7 +180,7 @@ def _check_wait(asked: Asked, _tools: Tools) -> list[str]:
 
 
 SILENCE: Final = 60
-FAILED: Final = "failed with status 500"
+FAILED: Final = "500: Boom"
 CUT_OFF: Final = "The connection to the upstream broke off"
 """What a user reads when the model's server has failed, or was cut off."""
 _BROKEN: Final = {"error": {"message": "Boom", "type": "server_error", "param": None, "code": None}}
@@ -290,7 +275,7 @@ CELLS: Final[dict[str, Cell]] = {
         "am-proxy launch",
         lambda _: [text_turn(*_piecewise(lines.TEXT))],
         {"text": lines.TEXT},
-        lambda asked, _: [] if any(map(asked.tools, range(len(asked.asks)))) else ["no ask offers tools"],
+        lambda asked, _: [] if any(asked.body(n).tools for n in range(len(asked.asks))) else ["no ask offers tools"],
         asks=None,  # opencode asks the same model for a title
     ),
 }

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -37,8 +37,8 @@ class Bench(NamedTuple):
     url: str
     folder: Path
     environ: Mapping[str, str]
-    upstream: str = ""
-    """The server that `am-proxy launch` is given."""
+    launch: Sequence[str] = ()
+    """Flags that name the upstream to `am-proxy launch`."""
 
 
 Drive = Callable[[Bench, Mapping[str, str]], dict[str, Outcome]]
@@ -106,7 +106,7 @@ def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
         if cell == "launch":
             program = NPM / "@openai" / "codex" / "bin" / "codex.js"
             environ = {**bench.environ, "PATH": os.pathsep.join([str(node().parent), bench.environ["PATH"]])}
-            return launched.drive("codex", program, bench.upstream, bench.folder / model, environ, model)
+            return launched.drive("codex", program, bench.launch, bench.folder / model, environ, model)
         return codex.drive(Codex(NPM, bench.folder / model), bench.url, cell, model)
 
     return _one_by_one(cells, drive)
@@ -119,7 +119,7 @@ def _opencode(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
     def drive(cell: str, model: str) -> Outcome:
         if cell == "launch":
             environ = {**bench.environ, **opencode.ALONE}
-            return launched.drive("opencode", program, bench.upstream, bench.folder / model, environ, model)
+            return launched.drive("opencode", program, bench.launch, bench.folder / model, environ, model)
         return opencode.drive(home, cell, model)
 
     return _one_by_one(cells, drive)

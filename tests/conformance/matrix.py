@@ -1,6 +1,7 @@
-"""Writes docs/conformance.md: a table of clients and behaviours, with versions and footnotes."""
+"""Writes docs/conformance.md: a table of clients and behaviours for each lane, with versions and footnotes."""
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Final
 from tests.conformance.cells import CELLS
 from tests.conformance.clients import CLIENTS, Client
 from tests.conformance.install import PYTHON, npm_version, own_version
+from tests.conformance.lanes import LANES, Lane
 
 Faults = Mapping[str, Mapping[str, list[str]]]
 """By client, then by cell. An empty list means that the cell passed."""
@@ -16,11 +18,10 @@ Faults = Mapping[str, Mapping[str, list[str]]]
 HEAD: Final = """\
 # Conformance: real clients, driven for real
 
-`make conformance` wrote this page. It installs the clients below in `.cache` and starts AM Proxy with its defaults \
-(`via = "litellm"`) in front of a scripted chat server. It tests each behaviour with each client, and compares the \
-client's result with the output of the scripted model. Like strict servers, the chat server refuses every request \
-with a wrong role order, a call without its output, a bad name, an empty content or arguments that are not JSON. \
-It must receive exactly the same calls and tool outputs. Every answer is streamed.
+`make conformance` wrote this page. It installs the clients below in `.cache` and starts AM Proxy with its defaults in \
+front of a scripted server, once for each API by which AM Proxy asks models. It tests each behaviour with each client, \
+and compares the client's result with the output of the scripted model. The scripted servers are strict. They must \
+receive exactly the same calls and tool outputs. Every answer is streamed.
 
 | sign | meaning |
 | --- | --- |
@@ -30,11 +31,11 @@ received exactly the client's data |
 | ✗ | broken |
 """
 BEHAVIOURS: Final = """\
-
 ## What the behaviours are
 
 - **text**: in pieces, with non-ASCII characters. **reasoning**: shown separately from the text.
-- **parallel calls**: two calls with interleaved arguments; both tools run, and both outputs are sent back.
+- **parallel calls**: two calls, with interleaved arguments where the API has them; both tools run, and both outputs \
+are sent back.
 - **custom tool**: raw text, not JSON, with line ends, quotes, a backslash and an emoji; the escapes may be split \
 at any position.
 - **namespace tool**: a call has the tool's name and namespace. **tool_search**: finds a tool \
@@ -46,7 +47,7 @@ that was not offered before.
 connection is closed after some text): the client shows the reason, and keeps the text if it keeps any.
 - **429 with Retry-After**: the client waits for the given time, then receives the answer.
 - **60 s of silence**: in the middle of a text, for all clients at once, with a keep-alive every 15 s.
-- **am-proxy launch**: the command starts AM Proxy for the chat server and the coding agent, which answers a prompt.
+- **am-proxy launch**: the command starts AM Proxy for the scripted server and the coding agent, which answers a prompt.
 """
 
 
@@ -59,6 +60,10 @@ class Footnotes:
     def number(self, text: str) -> int:
         """The number of this footnote."""
         return self.said.setdefault(text, len(self.said) + 1)
+
+    def mark(self, text: str) -> str:
+        """The number of this footnote, as it is written behind a word."""
+        return f"<sup>{self.number(text)}</sup>"
 
     def lines(self) -> list[str]:
         """The lines below the table."""
@@ -80,9 +85,9 @@ def _pypi_version(package: str) -> str:
     return subprocess.run([str(PYTHON), "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _sign(client: Client, cell: str, faults: Faults, name: str, notes: Footnotes) -> str:
-    note = client.notes.get(cell)
-    number = "" if note is None else f"<sup>{notes.number(note.text)}</sup>"
+def _sign(lane: Lane, name: str, cell: str, faults: Faults, notes: Footnotes) -> str:
+    note = lane.note(name, CLIENTS[name], cell)
+    number = "" if note is None else notes.mark(note.text)
     if note is not None and not note.tried:
         return f"n/a{number}"
     if faults[name][cell]:
@@ -90,16 +95,17 @@ def _sign(client: Client, cell: str, faults: Faults, name: str, notes: Footnotes
     return f"✓{number}" if note is None or note.able else f"n/a{number}"
 
 
-def page(faults: Faults) -> str:
-    """The whole page."""
+def _section(lane: Lane, faults: Faults) -> str:
+    """What a run over this lane has found."""
     notes = Footnotes({})
     names = list(CLIENTS)
     rows = ["| behaviour | " + " | ".join(CLIENTS[name].title for name in names) + " |"]
     rows += ["| --- |" + " :-: |" * len(names)]
     rows += ["| version | " + " | ".join(versions(CLIENTS[name]) for name in names) + " |"]
     for slug, cell in CELLS.items():
-        signs = [_sign(CLIENTS[name], slug, faults, name, notes) for name in names]
-        rows.append(f"| {cell.title} | " + " | ".join(signs) + " |")
+        title = cell.title + (notes.mark(lane.remarks[slug]) if slug in lane.remarks else "")
+        signs = [_sign(lane, name, slug, faults, notes) for name in names]
+        rows.append(f"| {title} | " + " | ".join(signs) + " |")
     table = "\n".join(rows)
     broken = [
         f"- {CLIENTS[name].title}, {CELLS[slug].title}: {json.dumps(found, ensure_ascii=False)}"
@@ -107,6 +113,25 @@ def page(faults: Faults) -> str:
         for slug, found in cells.items()
         if found
     ]
-    broken = ["\n## Broken\n", *broken] if broken else []
-    ground = f"\nThe server: AM Proxy {own_version()} with litellm {own_version('litellm')}.\n"
-    return "\n".join([HEAD, table, ground, *notes.lines(), *broken, BEHAVIOURS])
+    broken = ["\n### Broken\n", *broken] if broken else []
+    with_litellm = f" with litellm {own_version('litellm')}" if lane.via == "litellm" else ""
+    ground = f"\nThe server: AM Proxy {own_version()}{with_litellm}.\n"
+    return "\n".join([_heading(lane), lane.about, "", table, ground, *notes.lines(), *broken])
+
+
+def _heading(lane: Lane) -> str:
+    return f'## {lane.title}: `via = "{lane.via}"`\n'
+
+
+def section_of(lane: Lane, current: str) -> str:
+    """The section that the page has for this lane; empty if it has none."""
+    found = re.search(rf"^{re.escape(_heading(lane))}.*?(?=^## )", current, re.MULTILINE | re.DOTALL)
+    return found[0].strip() if found else ""
+
+
+def page(found: Mapping[str, Faults], current: str) -> str:
+    """The whole page: new tables for the lanes that were run, those of the current page for the others."""
+    sections = [
+        _section(lane, found[via]) if via in found else section_of(lane, current) for via, lane in LANES.items()
+    ]
+    return "\n\n".join(part.strip() for part in (HEAD, *sections, BEHAVIOURS) if part) + "\n"

@@ -1,7 +1,7 @@
-"""Drive the real clients: `python -m tests.conformance.run [--client NAME …] [--cell NAME …]`.
+"""Drive the real clients: `python -m tests.conformance.run [--via LANE …] [--client NAME …] [--cell NAME …]`.
 
-Without a choice it drives all of them through everything, one after another, and writes docs/conformance.md. It ends
-with 1 when a cell is broken.
+Without a choice of clients or cells it drives all of them through everything, one after another, and writes the tables
+of these lanes in docs/conformance.md. It ends with 1 when a cell is broken.
 """
 
 import argparse
@@ -15,9 +15,10 @@ from typing import Final
 from app.settings import Model
 from tests.conformance.agents.opencode import TITLES
 from tests.conformance.cells import CELLS, Asked, faults
-from tests.conformance.clients import CLIENTS, Bench, Client, chosen, surroundings
+from tests.conformance.clients import CLIENTS, Bench, chosen, surroundings
 from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
-from tests.conformance.matrix import page
+from tests.conformance.lanes import LANES, Lane
+from tests.conformance.matrix import Faults, page
 from tests.conformance.scripted_model import ScriptedModels, scripted_models
 from tests.support.script import text_turn
 
@@ -25,40 +26,40 @@ PAGE: Final = ROOT / "docs" / "conformance.md"
 SILENT: Final = "silence"
 
 
-def cells_of(client: Client, wanted: Sequence[str]) -> list[str]:
+def cells_of(lane: Lane, name: str, wanted: Sequence[str]) -> list[str]:
     """What there is to try with a client."""
-    never = {cell for cell, note in client.notes.items() if not note.tried}
-    return [cell for cell in wanted if cell not in never]
+    notes = {cell: lane.note(name, CLIENTS[name], cell) for cell in wanted}
+    return [cell for cell, note in notes.items() if note is None or note.tried]
 
 
 def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder: Path) -> dict[str, list[str]]:
     """Drive one client through cells; what is wrong with each."""
-    client = CLIENTS[name]
-    models = {cell: f"{name}-{cell}" for cell in cells}
+    client, lane = CLIENTS[name], scripted.lane
+    models = {cell: lane.model(name, cell) for cell in cells}
     for cell, model in models.items():
         scripted.set_scripts(model, CELLS[cell].play(client.tools))
-    upstream = scripted.upstream.url if scripted.upstream else ""
-    result = client.drive(Bench(scripted.url, folder, surroundings(folder), upstream), models) if models else {}
+    launch = ("--upstream", scripted.upstream.url, *lane.launch)
+    result = client.drive(Bench(scripted.url, folder, surroundings(folder), launch), models) if models else {}
     found: dict[str, list[str]] = {}
     for cell, model in models.items():
-        note = client.notes.get(cell)
-        expected = CELLS[cell].told if note is None or note.told is None else note.told
-        asked = Asked(scripted.asks[model], scripted.times[model])
-        found[cell] = faults(CELLS[cell], result[cell], expected, asked, client.tools) + scripted.violations[model]
+        asked = Asked(scripted.asks[model], scripted.times[model], lane.read)
+        expected = lane.expected(name, client, cell)
+        found[cell] = faults(CELLS[cell], result[cell], expected, asked, client.tools)
+        found[cell] += scripted.upstream.refused[model]
         sys.stdout.write(f"{'✗' if found[cell] else '✓'} {name}: {CELLS[cell].title} {found[cell] or ''}\n")
         sys.stdout.flush()
     return found
 
 
-def drive(names: Sequence[str], wanted: Sequence[str], folder: Path) -> dict[str, dict[str, list[str]]]:
+def drive(lane: Lane, names: Sequence[str], wanted: Sequence[str], folder: Path) -> Faults:
     """One client after another; only the silence is heard by all of them at once, because it takes a minute."""
     clients = chosen(names)
-    catalogued = {f"codex-{cell}": Model(upstream="scripted", context_window=64_000) for cell in CELLS}
+    catalogued = {lane.model("codex", cell): Model(upstream="scripted", context_window=64_000) for cell in CELLS}
     found: dict[str, dict[str, list[str]]] = {}
-    with scripted_models(catalogued) as scripted:
+    with scripted_models(lane, catalogued) as scripted:
         scripted.set_scripts(TITLES, [text_turn("A title")])
-        for name, client in clients.items():
-            loud = [cell for cell in cells_of(client, wanted) if cell != SILENT]
+        for name in clients:
+            loud = [cell for cell in cells_of(lane, name, wanted) if cell != SILENT]
             found[name] = run_cells(scripted, name, loud, folder)
         if SILENT in wanted:
             with ThreadPoolExecutor(len(clients)) as pool:
@@ -71,17 +72,21 @@ def drive(names: Sequence[str], wanted: Sequence[str], folder: Path) -> dict[str
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="drive the real clients")
+    parser.add_argument("--via", action="append", choices=list(LANES), default=[])
     parser.add_argument("--client", action="append", choices=list(CLIENTS), default=[])
     parser.add_argument("--cell", action="append", choices=list(CELLS), default=[])
     arguments = parser.parse_args()
     fetch_npm()
     fetch_pypi()
-    with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
-        found = drive(arguments.client, arguments.cell or list(CELLS), Path(folder))
+    found: dict[str, Faults] = {}
+    for via in arguments.via or LANES:
+        sys.stdout.write(f"via {via}\n")
+        with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
+            found[via] = drive(LANES[via], arguments.client, arguments.cell or list(CELLS), Path(folder))
     if not arguments.client and not arguments.cell:
-        PAGE.write_text(page(found))
+        PAGE.write_text(page(found, PAGE.read_text()))
         sys.stdout.write(f"written: {PAGE.relative_to(ROOT)}\n")
-    return int(any(faults for cells in found.values() for faults in cells.values()))
+    return int(any(faults for clients in found.values() for cells in clients.values() for faults in cells.values()))
 
 
 if __name__ == "__main__":

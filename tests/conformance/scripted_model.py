@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.support.servers import Ask, ChatUpstream, Script, Step
+from tests.conformance.lanes import KEY, JudgingUpstream, Lane
+from tests.support.servers import Ask, Script, Step
 from tests.support.serving import serving
 
 
@@ -14,19 +15,20 @@ from tests.support.serving import serving
 class ScriptedModels:
     """One server for all clients. A model's name chooses what is played to whoever asks it."""
 
+    lane: Lane
     url: str = ""
-    upstream: ChatUpstream | None = None
     scripts: dict[str, list[Script]] = field(default_factory=dict)
     asks: dict[str, list[Ask]] = field(default_factory=dict)
     times: dict[str, list[float]] = field(default_factory=dict)
-    violations: dict[str, list[str]] = field(default_factory=dict)
-    """What the upstream had to refuse, by model."""
+
+    def __post_init__(self) -> None:
+        """Make the upstream, which does not run yet."""
+        self.upstream: JudgingUpstream = self.lane.server(self.steps)
 
     def set_scripts(self, model: str, scripts: Sequence[Script]) -> None:
         """Script a model: one script per ask, the last one again and again."""
-        self.scripts[model] = list(scripts)
-        for kept in (self.asks, self.times, self.violations):
-            kept[model] = []
+        self.scripts[model] = [self.lane.translate(script) for script in scripts]
+        self.asks[model], self.times[model] = [], []
 
     def steps(self, ask: Ask) -> list[Step]:
         """The next script of the model that is asked."""
@@ -40,30 +42,15 @@ class ScriptedModels:
         return list(script(ask) if callable(script) else script)
 
 
-class _Upstream(ChatUpstream):
-    """Keeps what it had to refuse by model, so that one client's fault is that client's."""
-
-    def __init__(self, scripted: ScriptedModels) -> None:
-        super().__init__(scripted.steps)
-        self._stage = scripted
-        self.may_violate = True
-
-    def faults(self, ask: Ask) -> list[str]:
-        """As a strict server finds them."""
-        found = super().faults(ask)
-        self._stage.violations.setdefault(str(ask.body.get("model")), []).extend(found)
-        return found
-
-
 @contextmanager
-def scripted_models(models: Mapping[str, Model] | None = None) -> Iterator[ScriptedModels]:
-    """A server with the settings it has by default, every model of it on one scripted chat server through litellm."""
-    scripted = ScriptedModels()
-    with _Upstream(scripted) as upstream:
+def scripted_models(lane: Lane, models: Mapping[str, Model] | None = None) -> Iterator[ScriptedModels]:
+    """A server with the settings it has by default, every model of it on one scripted server of this lane."""
+    scripted = ScriptedModels(lane)
+    with scripted.upstream as upstream:
         settings = Settings(
-            upstreams={"scripted": Upstream(base_url=upstream.url, api_key=Secret("sk-scripted"))},
+            upstreams={"scripted": Upstream(via=lane.via, base_url=upstream.url, api_key=Secret(KEY))},
             models={**(models or {}), "*": Model(upstream="scripted")},
         )
         with serving(settings) as url:
-            scripted.url, scripted.upstream = url, upstream
+            scripted.url = url
             yield scripted

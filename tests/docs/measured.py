@@ -62,12 +62,14 @@ def table_of(section: str) -> dict[str, dict[str, str]]:
     return {row[0].removesuffix(" †"): dict(zip(head, row, strict=True)) for row in rows}
 
 
-def conformance() -> tuple[int, int, int]:
-    """How many clients docs/conformance.md has, how many behaviours, and how many of them are broken."""
-    rows = [_cells(line) for line in (DOCS / "conformance.md").read_text().splitlines() if line.startswith("| ")]
-    start = next(number for number, row in enumerate(rows) if row[0] == "behaviour")
-    clients, behaviours = rows[start][1:], [row for row in rows[start + 3 :] if len(row) == len(rows[start])]
-    return len(clients), len(behaviours), sum("✗" in cell for row in behaviours for cell in row)
+def conformance() -> list[tuple[int, int, int]]:
+    """For each table of docs/conformance.md: how many clients it has, how many behaviours, and how many are broken."""
+    _, *tables = (DOCS / "conformance.md").read_text().split("| behaviour |")
+    counts = []
+    for table in tables:
+        head, _, _, *behaviours = [_cells(line) for line in f"| behaviour |{table}".splitlines() if line[:2] == "| "]
+        counts.append((len(head) - 1, len(behaviours), sum("✗" in cell for row in behaviours for cell in row)))
+    return counts
 
 
 def _cells(line: str) -> list[str]:

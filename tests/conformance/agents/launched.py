@@ -1,10 +1,10 @@
-"""A coding agent on its own command line, started by `am-proxy launch` in front of the scripted chat server."""
+"""A coding agent on its own command line, started by `am-proxy launch` in front of the scripted server."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +18,10 @@ ARGUMENTS: Final[Mapping[str, list[str]]] = {
 """How each agent answers one prompt and prints events."""
 
 
-def drive(agent: str, program: Path, upstream: str, home: Path, environ: Mapping[str, str], model: str) -> Outcome:
-    """One prompt: what a user has at the end."""
+def drive(
+    agent: str, program: Path, flags: Sequence[str], home: Path, environ: Mapping[str, str], model: str
+) -> Outcome:
+    """One prompt: what a user has at the end. `flags` name the upstream."""
     work, programs = home / "work", home / "bin"
     work.mkdir(parents=True)
     programs.mkdir()
@@ -32,8 +34,7 @@ def drive(agent: str, program: Path, upstream: str, home: Path, environ: Mapping
             "app",
             "launch",
             agent,
-            "--upstream",
-            upstream,
+            *flags,
             "--model",
             model,
             "--",

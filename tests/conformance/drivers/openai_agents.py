@@ -5,6 +5,7 @@ from typing import Any
 from agents import (
     Agent,
     CustomTool,
+    ModelRefusalError,
     ModelSettings,
     OpenAIResponsesModel,
     RunConfig,
@@ -14,6 +15,7 @@ from agents import (
     tool_namespace,
 )
 from openai import APIStatusError, AsyncOpenAI
+from openai.types.responses import ResponseRefusalDeltaEvent, ResponseTextDeltaEvent
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
@@ -21,6 +23,7 @@ from tests.conformance import lines
 from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 QUIET = RunConfig(tracing_disabled=True)
+DELTAS = (ResponseTextDeltaEvent, ResponseRefusalDeltaEvent)
 
 
 class Weather(BaseModel):
@@ -118,14 +121,14 @@ async def picture_back(url: str, model: str) -> Outcome:
 
 
 async def text_until_error(url: str, model: str) -> tuple[str, BaseException]:
-    """What was said until the run raised, and what it raised."""
+    """What was said or refused until the run raised, and what it raised."""
     received_text = ""
     async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0) as client:
         agent = Agent("clerk", model=OpenAIResponsesModel(model, client))
         result = Runner.run_streamed(agent, lines.PROMPT, run_config=QUIET)
         try:
             async for event in result.stream_events():
-                if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
+                if event.type == "raw_response_event" and isinstance(event.data, DELTAS):
                     received_text += event.data.delta
         except Exception as error:  # noqa: BLE001 — whatever it raises is what a program catches
             return received_text, error
@@ -133,8 +136,10 @@ async def text_until_error(url: str, model: str) -> tuple[str, BaseException]:
 
 
 async def refusal(url: str, model: str) -> Outcome:
-    _, error = await text_until_error(url, model)
-    return {"refusal": getattr(error, "refusal", repr(error))}
+    received, error = await text_until_error(url, model)
+    if isinstance(error, ModelRefusalError):
+        return {"refusal": error.refusal}
+    return {"refusal": received, "ended": str(error)}
 
 
 async def incomplete(url: str, model: str) -> Outcome:

@@ -143,15 +143,15 @@ def picture_back(url: str, model: str) -> Outcome:
     return {"text": loop(url, model, [tool], answer).output_text}
 
 
-def refusal(url: str, model: str) -> Outcome:
-    [message] = ask(url, model).output
-    return {"refusal": "".join(part.refusal for part in message.content)}
-
-
 def last(url: str, model: str) -> Any:
     """The response of the last event: `get_final_response` gives out nothing but what is completed."""
     with client(url).responses.stream(model=model, input=lines.PROMPT) as events:
         return [event.response for event in events if hasattr(event, "response")][-1]
+
+
+def refusal(url: str, model: str) -> Outcome:
+    [message] = last(url, model).output
+    return {"refusal": "".join(part.refusal for part in message.content)}
 
 
 def incomplete(url: str, model: str) -> Outcome:

@@ -1,0 +1,142 @@
+"""What the lanes of `make conformance` stand on: scripts said in another API, and bodies read from it."""
+
+from typing import Any
+
+import pytest
+
+from tests.conformance import lines
+from tests.conformance.bodies import Body, MadeCall, chat_body, messages_body
+from tests.conformance.cells import CELLS, Tools
+from tests.conformance.lanes import LANES, Lane
+from tests.support.block_scripts import UntranslatableError, as_blocks
+from tests.support.messages_blocks import by_model, by_user, gave, picture, used, words
+from tests.support.script import breaks, calls, cites, counts, more, opens, refuses, says, stops, thinks, turn
+from tests.support.servers import Ask, Cut, Pause, Script, Status
+from tests.support.servers.anthropic import begins, ends, text, thinking, tool_use
+from tests.support.servers.anthropic_types import event_faults
+from tests.support.servers.model import sealed
+
+Json = dict[str, Any]
+
+READ = {"input_tokens": 7}
+WROTE: Any = {"output_tokens": 5}
+BOOM: Json = {"type": "error", "error": {"type": "api_error", "message": "Boom"}}
+REFUSED: Json = {"type": "refusal", "category": None, "explanation": "No, never."}
+SCHEMA: Json = {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("script", "blocks"),
+    [
+        (turn(says("Hel"), says("lo")), [*begins(**READ), *text(0, "Hel", "lo"), *ends(**WROTE)]),
+        (
+            turn(thinks("So"), thinks("."), says("Hi"), reason="length"),
+            [
+                *begins(**READ),
+                *thinking(0, "So", ".", signature=sealed("So.")),
+                *text(1, "Hi"),
+                *ends("max_tokens", **WROTE),
+            ],
+        ),
+        (
+            turn(
+                thinks("So"),
+                calls(0, "f", id="a"),
+                calls(1, "g", id="b"),
+                more(1, "{}"),
+                more(0, '{"x":'),
+                more(0, " 1}"),
+                reason="tool_calls",
+            ),
+            [
+                *begins(**READ),
+                *thinking(0, "So", signature=sealed("So")),
+                *tool_use(1, "f", "a", '{"x":', " 1}"),
+                *tool_use(2, "g", "b", "{}"),
+                *ends("tool_use", **WROTE),
+            ],
+        ),
+        (
+            [opens(), says("Hi"), Pause(1), says("!"), Cut()],
+            [*begins(), *(hi := text(0, "Hi", "!"))[:2], Pause(1), hi[2], Cut()],
+        ),
+        ([opens(), says("Hi"), breaks("Boom")], [*begins(), *text(0, "Hi")[:2], BOOM]),
+        (
+            turn(refuses("No, "), refuses("never.")),
+            [
+                *begins(**READ),
+                {
+                    **(end := ends("refusal", **WROTE))[0],
+                    "delta": {"stop_reason": "refusal", "stop_sequence": None, "stop_details": REFUSED},
+                },
+                end[1],
+            ],
+        ),
+        (
+            [Status(500, {"error": {"message": "Boom", "code": None}}, {"retry-after": "2"})],
+            [Status(500, BOOM, {"retry-after": "2"})],
+        ),
+    ],
+    ids=["text", "thoughts and a limit", "interleaved calls", "a pause and a cut", "an error", "a refusal", "a status"],
+)
+def test_a_script_says_the_same_in_blocks(script: Script, blocks: Script) -> None:
+    assert as_blocks(script) == blocks
+    answers = as_blocks(lambda ask: script(ask) if callable(script) else script)
+    assert callable(answers)
+    assert answers(Ask("/", {}, {}, b"")) == blocks
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_blocks_of_every_behaviour_are_as_anthropic_sends_them(cell: str) -> None:
+    for script in CELLS[cell].play(Tools()):
+        blocks = as_blocks(script)
+        assert not callable(blocks)
+        events = [step for step in blocks if isinstance(step, dict)]
+        for event in events:
+            if event["type"] == "message_start":
+                event["message"]["model"] = "as it is asked"
+        assert [fault for event in events for fault in event_faults(event)] == []
+
+
+@pytest.mark.parametrize("chunk", [cites("https://example.com", "A page", 0, 1), says("Hi", logprobs={"content": []})])
+def test_what_the_api_has_not_is_not_left_out_silently(chunk: Json) -> None:
+    with pytest.raises(UntranslatableError):
+        as_blocks([opens(), chunk, stops(), counts(1, 1)])
+
+
+CALL: Json = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+BODIES: dict[str, Json] = {
+    "litellm": {
+        "messages": [
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": lines.PICTURE}}]},
+            {"role": "assistant", "content": "Look", "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "a", "content": "It is\n1."},
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": lines.PICTURE}}]},
+        ],
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
+    },
+    "messages": {
+        "messages": [
+            by_user(picture(lines.PIXEL)),
+            by_model(words("Look"), used("a", x=1)),
+            by_user(gave("a", words("It is"), words("1."), picture(lines.PIXEL))),
+        ],
+        "tools": [{"name": "f", "input_schema": SCHEMA}],
+        "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
+    },
+}
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_the_same_is_read_in_every_api(lane: Lane) -> None:
+    call = MadeCall("f", {"x": 1})
+    pictures = [lines.PICTURE, lines.PICTURE]
+    assert lane.read(BODIES[lane.via]) == Body({"a": call}, {"a": "It is\n1."}, pictures, ["f"], SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("read", "content"), [(chat_body, "Hi"), (messages_body, [words("Hi")]), (messages_body, "Hi")]
+)
+def test_a_body_may_hold_nothing_but_a_text(read: Any, content: Any) -> None:
+    assert read({"messages": [{"role": "user", "content": content}]}) == Body({}, {}, [], [], None)
