@@ -8,7 +8,7 @@ from .validation import wrong_type
 
 ONLY_HTTP: Final = ("stream", "stream_options", "background")
 """Parameters that only HTTP has. Over a websocket every answer is streamed, and ends when its client disconnects."""
-_FRAME_MEMBERS: Final = ("type", "previous_response_id", *ONLY_HTTP)
+_FRAME_MEMBERS: Final = ("type", "stream_id", "previous_response_id", *ONLY_HTTP)
 
 
 class Frame(NamedTuple):
@@ -27,9 +27,6 @@ def parse_frame(raw: dict[str, Any], *, lenient: bool = False) -> Frame:
     `lenient` is for clients of the protocol as it was before its release, mainly Codex: they repeat
     `stream` and `stream_options` in each frame.
     """
-    if raw.get("stream_id") is not None:
-        message = "'stream_id' is not supported: this server answers the frames of a connection one after the other."
-        raise refuse("unsupported_parameter", f"{message} Open another connection.", "stream_id")
     for key in ("background",) if lenient else ONLY_HTTP:
         if raw.get(key) is not None:
             message = f"'{key}' cannot be sent over a websocket: every answer is streamed, and ends with its client."

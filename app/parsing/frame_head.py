@@ -1,6 +1,7 @@
 """Reads what a frame of a websocket asks for, and nothing else of it: what cannot be served is answered at once."""
 
-from typing import Final, NamedTuple
+import string
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -10,25 +11,31 @@ from .json_object import decode_object
 from .validation import missing, wrong_type
 
 CREATE: Final = "response.create"
+_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "_-.")
+_LONGEST: Final = 256
 
 
 class FrameHead(NamedTuple):
     """What decides how a frame is served."""
 
     type: str
+    stream_id: str | None
+    """The lane of a `response.create`; None is the default one."""
 
 
 class _Members(msgspec.Struct):
     """The members that are read; the others are skipped, and no object is made of them."""
 
     type: msgspec.Raw = msgspec.Raw(b"null")
+    stream_id: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def read_head(data: bytes, max_json_values: int = MAX_JSON_VALUES) -> FrameHead:
-    """The head of this frame. Refuses what is no JSON object, and an object without a type."""
+    """The head of this frame. Refuses what is no JSON object, an object without a type, and no name of a lane."""
     try:
         members = msgspec.json.decode(data, type=_Members)
         kind = msgspec.json.decode(members.type)
+        stream_id = msgspec.json.decode(members.stream_id) if kind == CREATE else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decode_object(data, max_json_values)  # raises, and names the fault
         raise refuse("invalid_json", "The frame is not valid JSON.") from None
@@ -36,4 +43,13 @@ def read_head(data: bytes, max_json_values: int = MAX_JSON_VALUES) -> FrameHead:
         raise missing("type")
     if not isinstance(kind, str):
         raise wrong_type("type", "a string", kind)
-    return FrameHead(kind)
+    return FrameHead(kind, _lane(stream_id))
+
+
+def _lane(stream_id: Any) -> str | None:
+    if stream_id is None:
+        return None
+    if isinstance(stream_id, str) and 0 < len(stream_id) <= _LONGEST and _CHARACTERS.issuperset(stream_id):
+        return stream_id
+    message = "'stream_id' must be a string of 1 to 256 letters, digits, underscores, hyphens and periods."
+    raise refuse("invalid_stream_id", message, "stream_id")

@@ -5,7 +5,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from .events import Event
+
+class ControlEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """An event outside of the stream of a response, which may be as long as the frame that it answers."""
+
+    sequence_number: int = 0
 
 
 class ControlError(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,14 +29,14 @@ class FailedSteer(msgspec.Struct, frozen=True, kw_only=True):
     """Only of input that was accepted before."""
 
 
-class SteerFailed(Event, frozen=True, kw_only=True, tag="response.steer.failed"):
+class SteerFailed(ControlEvent, frozen=True, kw_only=True, tag="response.steer.failed"):
     """The input of a `response.steer` is not used."""
 
     error: ControlError
     steer: FailedSteer
 
 
-class InjectFailed(Event, frozen=True, kw_only=True, tag="response.inject.failed"):
+class InjectFailed(ControlEvent, frozen=True, kw_only=True, tag="response.inject.failed"):
     """The input of a `response.inject` is not used."""
 
     response_id: Any

@@ -33,6 +33,8 @@ ERROR_SHAPES: Final[dict[str, ErrorShape]] = {
     "invalid_prompt": ErrorShape(400, _CLIENT, _FINAL),
     "previous_response_not_found": ErrorShape(400, _CLIENT, _FINAL),
     "websocket_connection_limit_reached": ErrorShape(400, _CLIENT, _FINAL),
+    "invalid_stream_id": ErrorShape(400, _CLIENT, _FINAL),
+    "websocket_stream_limit_reached": ErrorShape(400, _CLIENT, _FINAL),
     "invalid_api_key": ErrorShape(401, _CLIENT, _FINAL),
     "origin_not_allowed": ErrorShape(403, _CLIENT, _FINAL),
     "model_not_found": ErrorShape(404, _CLIENT, "model_not_found"),

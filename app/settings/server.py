@@ -56,7 +56,8 @@ class _ServerLimits(Table):
     websocket: bool = True
     """False: no websocket at GET /v1/responses; a client that opens one gets a 426 at once."""
     websocket_memory_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
-    """Bytes of the conversation that a connection remembers. A longer conversation must be sent in full each time."""
+    """Bytes of a conversation that a connection remembers: one for each `stream_id`, and one without. A longer one must
+    be sent in full each time."""
     websocket_caller_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
     """Bytes that all connections of one caller remember together; beyond that, nothing more is remembered. The same
     number again may be arriving or waiting. Without keys, only `websocket_total_bytes` applies."""

@@ -37,7 +37,11 @@ _LINE_ENDS: Final = (
 
 def data_of(event: Event) -> bytes:
     """One event as JSON that no client's line iterator splits."""
-    data = event.data if isinstance(event, Relayed) else _encode(event)
+    return escaped(event.data if isinstance(event, Relayed) else _encode(event))
+
+
+def escaped(data: bytes) -> bytes:
+    """JSON without the characters at which clients split lines."""
     for raw, escaped in _LINE_ENDS:
         if raw in data:
             data = data.replace(raw, escaped)

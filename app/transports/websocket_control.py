@@ -3,8 +3,7 @@
 from typing import Any, Final
 
 from ..parsing.validation import SHOWN
-from ..protocol.control_events import ControlError, FailedSteer, InjectFailed, SteerFailed
-from ..protocol.events import Event
+from ..protocol.control_events import ControlError, ControlEvent, FailedSteer, InjectFailed, SteerFailed
 from ..protocol.problems import Problem
 
 NO_STEERING: Final = ControlError(
@@ -21,14 +20,12 @@ GIVEN_BACK: Final = frozenset({"response.steer", "response.inject"})
 """The types of frames whose answer gives back their input."""
 
 
-def given_back(kind: str, raw: dict[str, Any]) -> Event:
+def given_back(kind: str, raw: dict[str, Any]) -> ControlEvent:
     """The answer to a frame of one of these types."""
     if kind == "response.steer":
         steer = FailedSteer(previous_response_id=raw.get("previous_response_id"), input=raw.get("input"))
-        return SteerFailed(sequence_number=0, error=NO_STEERING, steer=steer)
-    return InjectFailed(
-        sequence_number=0, response_id=raw.get("response_id"), input=raw.get("input"), error=NO_INJECTION
-    )
+        return SteerFailed(error=NO_STEERING, steer=steer)
+    return InjectFailed(response_id=raw.get("response_id"), input=raw.get("input"), error=NO_INJECTION)
 
 
 def unknown_type(kind: str) -> Problem:

@@ -1,7 +1,8 @@
-"""The memory of a websocket connection: its last response, and the conversation up to it."""
+"""The memory of a websocket connection: the last response of each lane, and the conversation up to it."""
 
 import re
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -18,67 +19,92 @@ Json = dict[str, Any]
 _INDEX: Final = re.compile(r"\binput\[(\d+)\]")
 
 
-class ConversationMemory:
-    """One conversation as JSON bytes, whose number is counted.
+class Remembered(NamedTuple):
+    """A response, and the conversation up to its end."""
 
-    It is not kept if it is longer than `limit` bytes, or than the rest of the caller's share.
+    response_id: str
+    conversation: bytes
+    prompt: KnownPrompt | None
+    """Its prompt, with which that of the next one is compared."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that are taken from the share."""
+        return len(self.conversation) + (0 if self.prompt is None else self.prompt.fingerprint.size)
+
+
+class LanePrompts(NamedTuple):
+    """The prompts that the next turn of a lane can be compared with; its own last one comes last."""
+
+    prompts: Sequence[KnownPrompt]
+
+
+class ConversationMemory:
+    """The conversation of each lane as JSON bytes, whose number is counted.
+
+    One is not kept if it is longer than `limit` bytes, or than the rest of the caller's share.
     """
 
     def __init__(self, limit: int, share: Share, most_values: int = MAX_JSON_VALUES) -> None:
         self._limit = limit
         self._most_values = most_values
         self._share = share
-        self._id: str | None = None
-        self._conversation = b""
-        self.prompt: KnownPrompt | None = None
-        """The prompt of the last response, with which that of the next one is compared."""
+        self._kept: dict[str | None, Remembered] = {}
+        """The last response of each lane."""
 
-    @property
-    def size(self) -> int:
-        """Bytes of the conversation."""
-        return len(self._conversation)
+    def find(self, response_id: str) -> Remembered:
+        """The response of this id. Raises `ProblemError` for any but the last one of a lane."""
+        for remembered in self._kept.values():
+            if remembered.response_id == response_id:
+                return remembered
+        message = (
+            f"The response '{response_id[:200]}' is not known on this connection, which remembers only its last "
+            "one (of each 'stream_id'), and only if that did not fail and there was room to remember it. Send the "
+            "whole history in 'input', without 'previous_response_id'."
+        )
+        raise refuse("previous_response_not_found", message, "previous_response_id")
 
-    @property
-    def _held(self) -> int:
-        """Bytes that are taken from the share."""
-        return self.size + (0 if self.prompt is None else self.prompt.fingerprint.size)
+    def recall(self, remembered: Remembered, frame: bytes = b"") -> list[Any]:
+        """The items of a conversation, the response included.
 
-    def recall(self, response_id: str, frame: bytes = b"") -> list[Any]:
-        """The items of the conversation, this response included. Raises `ProblemError` for any but the last response.
-
-        Also raises it if the conversation and the `frame` that continues it hold more JSON values than a body may.
+        Raises `ProblemError` if it and the `frame` that continues it hold more JSON values than a body may.
         """
-        if response_id != self._id:
-            message = (
-                f"The response '{response_id[:200]}' is not known on this connection, which remembers only its last "
-                "one, and only if that did not fail and there was room to remember it. Send the whole history in "
-                "'input', without 'previous_response_id'."
-            )
-            raise refuse("previous_response_not_found", message, "previous_response_id")
-        if count_values(self._conversation) + count_values(frame) > self._most_values:
+        if count_values(remembered.conversation) + count_values(frame) > self._most_values:
             message = too_many_values("input", self._most_values)
             raise refuse("invalid_value", f"{message} What was said before is counted as well.", "input")
-        items: list[Any] = msgspec.json.decode(self._conversation)
+        items: list[Any] = msgspec.json.decode(remembered.conversation)
         return items
 
-    def keep(self, response_id: str | None, conversation: bytes, prompt: KnownPrompt | None = None) -> None:
-        """Remembers this response; `conversation` is the result of `conversation_of`."""
-        self.clear()
+    def keep(
+        self, lane: str | None, response_id: str | None, conversation: bytes, prompt: KnownPrompt | None = None
+    ) -> None:
+        """Remembers this response as the last one of a lane; `conversation` is the result of `conversation_of`."""
+        self._drop(lane)
         if response_id is None or len(conversation) > self._limit or not self._share.take(len(conversation)):
             return
-        self._id, self._conversation = response_id, conversation
-        if prompt is not None and self._share.take(prompt.fingerprint.size):
-            self.prompt = prompt
+        if prompt is not None and not self._share.take(prompt.fingerprint.size):
+            prompt = None
+        self._kept[lane] = Remembered(response_id, conversation, prompt)
 
-    def forget(self, response_id: object) -> None:
-        """Clears the memory, because a turn that continued this response failed."""
-        if response_id == self._id:
-            self.clear()
+    def prompts_for(self, lane: str | None) -> LanePrompts:
+        """What is known to the next turn of this lane."""
+        own = self._kept.get(lane)
+        every = [*(each for each in self._kept.values() if each is not own), *([] if own is None else [own])]
+        return LanePrompts([each.prompt for each in every if each.prompt is not None])
+
+    def forget(self, lane: str | None, response_id: object) -> None:
+        """Forgets this response, because a turn of the same lane that continued it failed."""
+        if lane in self._kept and self._kept[lane].response_id == response_id:
+            self._drop(lane)
 
     def clear(self) -> None:
-        """Clears the memory, and gives back its bytes."""
-        self._share.give_back(self._held)
-        self._id, self._conversation, self.prompt = None, b"", None
+        """Forgets everything, and gives back its bytes."""
+        for lane in list(self._kept):
+            self._drop(lane)
+
+    def _drop(self, lane: str | None) -> None:
+        if (remembered := self._kept.pop(lane, None)) is not None:
+            self._share.give_back(remembered.size)
 
 
 def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:

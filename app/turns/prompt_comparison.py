@@ -63,8 +63,8 @@ class PromptMemory(Protocol):
     """A websocket's memory."""
 
     @property
-    def prompt(self) -> KnownPrompt | None:
-        """The prompt of the last response."""
+    def prompts(self) -> Sequence[KnownPrompt]:
+        """The prompts of the responses that it knows; that of the conversation's last one comes last."""
         ...
 
 
@@ -86,7 +86,7 @@ class PromptComparison:
         self._owner = owner
         self._kept = kept
         self._remembers = kept is not None or memory is not None
-        self._last = None if memory is None else memory.prompt
+        self._remembered: Sequence[KnownPrompt] = () if memory is None else memory.prompts
         self.request = request
         """The request, with a warning if the client wants what cannot be known."""
         if self._wanted is not None and not self._remembers:
@@ -111,8 +111,9 @@ class PromptComparison:
         if not self._remembers:
             return
         known = () if self._kept is None else self._kept.prompts_of(self._owner)
-        if self._last is not None:
-            known = (*(each for each in known if each.response_id != self._last.response_id), self._last)
+        if self._remembered:
+            ids = {each.response_id for each in self._remembered}
+            known = (*(each for each in known if each.response_id not in ids), *self._remembered)
         await off_loop(turn.size, self._compare, turn, route, known)
 
     async def watch(self, batches: AsyncGenerator[list[Event]]) -> AsyncIterator[list[Event]]:

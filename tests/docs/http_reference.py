@@ -15,6 +15,7 @@ from app.protocol import events
 from app.protocol.problems import ERROR_SHAPES
 from app.protocol.request.create_response import KNOWN
 from app.transports.openapi import document
+from app.transports.websocket_connection import NAMES, RUNNING
 from app.transports.websocket_frames import WAITING
 from app.transports.websocket_guard import BURST, RATE
 from tests.support.running import ROOT
@@ -258,8 +259,12 @@ def _websocket() -> str:
 
 - **In:** `{{"type": "response.create", …}}` with the parameters of a request, but without `stream`, `stream_options`
   and `background`. `previous_response_id` continues the last response of this connection: send only the new items.
-  `generate: false` stores the input for the next turn and asks no model. `stream_id` is refused: the turns of a
-  connection run one after the other, and at most {WAITING} frames may wait.
+  `generate: false` stores the input for the next turn and asks no model.
+- **Several turns at once:** turns run one after the other, except those with different values of `stream_id`. Such a
+  value is 1 to 256 letters, digits, `_`, `-` and `.`, and each event and error of the turn repeats it. The last
+  response of each value is remembered, and a frame with any value may continue it. A connection may use {NAMES} values
+  and runs at most {RUNNING} turns at once; each takes a slot of its caller, and is refused if there is none. At most
+  {WAITING} frames may wait.
 - **Out:** the same events as over HTTP, one a frame, without `[DONE]`. A request that fails before its first event gets
   `{{"type": "error", "status": 400, "error": {{…}}}}`, with the error of the table above; the connection stays open.
   A frame that is no `response.create` gets its error at once, even while a turn runs, and only a failed

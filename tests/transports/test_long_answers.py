@@ -10,7 +10,7 @@ import pytest
 
 import app.transports.http_turns
 import app.transports.sse
-import app.transports.websocket as endpoint
+import app.transports.websocket_lanes as lanes
 from app.emitter.encoded_size import _TEXTS, _VALUES, LONG, size_of
 from app.emitter.opening_response import opening_response
 from app.parsing.request_body import parse_request
@@ -80,13 +80,13 @@ async def test_a_websocket(
     encoded: dict[str, str], text: str, names: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembering: list[str] = []
-    remembered = getattr(endpoint, "conversation_of")  # noqa: B009 — it exports it not
+    remembered = getattr(lanes, "conversation_of")  # noqa: B009 — it exports it not
 
     def noted(*given: Any) -> Any:
         remembering.append("long work" if "long-work" in threading.current_thread().name else "loop")
         return remembered(*given)
 
-    monkeypatch.setattr(endpoint, "conversation_of", noted)
+    monkeypatch.setattr(lanes, "conversation_of", noted)
     with ChatUpstream([opens(), *text_turn(text)], text_turn("ok")) as upstream, serving(settings_of(upstream)) as url:
         async with opened(url, max_size=None) as client:
             events = await client.ask(model="m", input="Hi")

@@ -16,7 +16,7 @@ import pytest
 import app.fetching.attachments
 import app.new_turns
 import app.off_loop
-import app.transports.websocket_connection
+import app.transports.websocket_lanes
 import app.turns.service
 from app.compaction.summary import SummaryTurn
 from app.off_loop import OWNER, SHORT, off_loop
@@ -37,7 +37,7 @@ STEPS: Final = [
     (app.turns.service, "decode_object"),
     (app.turns.service, "parse_object"),
     (app.turns.service, "parse_summary_request"),
-    (app.transports.websocket_connection, "conversation_of"),
+    (app.transports.websocket_lanes, "conversation_of"),
     (app.new_turns, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
     (app.new_turns, "RelayTurn"),

@@ -86,7 +86,6 @@ async def test_a_warm_up_of_what_cannot_be_asked_is_refused(websocket_server: We
         ({"stream": False}, "unsupported_parameter", "stream"),
         ({"stream_options": {}}, "unsupported_parameter", "stream_options"),
         ({"background": False}, "unsupported_parameter", "background"),
-        ({"stream_id": "main"}, "unsupported_parameter", "stream_id"),
         ({"conversation": "conv_1"}, "unsupported_parameter", "conversation"),
         ({"generate": "no"}, "invalid_type", "generate"),
         ({"previous_response_id": 1}, "invalid_type", "previous_response_id"),

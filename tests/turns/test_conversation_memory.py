@@ -40,7 +40,7 @@ def user(text: str) -> dict[str, Any]:
 def code_of(memory: ConversationMemory, response_id: str) -> str | None:
     """The code of the refusal, if it is one."""
     try:
-        memory.recall(response_id)
+        memory.recall(memory.find(response_id))
     except ProblemError as error:
         return error.problem.code
     return None
@@ -55,12 +55,12 @@ def test_a_conversation_is_recalled_whole_however_its_turns_were_told(
     for number, (new, answer) in enumerate(turns):
         given_input: Any = new if isinstance(new, str) else [user(text) for text in new]
         if last_id is not None:
-            given_input = continued_input(memory.recall(last_id), given_input)
+            given_input = continued_input(memory.recall(memory.find(last_id)), given_input)
         last_id = f"resp_{number}"
-        memory.keep(*conversation_of(given_input, completed_event(last_id, answer)))
+        memory.keep(None, *conversation_of(given_input, completed_event(last_id, answer)))
         whole += [user(text) for text in ([new] if isinstance(new, str) else new)] + [message(answer)]
     assert last_id is not None
-    assert memory.recall(last_id) == whole
+    assert memory.recall(memory.find(last_id)) == whole
 
 
 def test_a_relayed_answer_is_remembered_as_its_upstream_told_it() -> None:
@@ -68,37 +68,37 @@ def test_a_relayed_answer_is_remembered_as_its_upstream_told_it() -> None:
     body = msgspec.json.encode({"id": "resp_AM-9", "output": [item]})
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("Hello", last))
-    assert memory.recall("resp_AM-9") == [user("Hello"), item]
+    memory.keep(None, *conversation_of("Hello", last))
+    assert memory.recall(memory.find("resp_AM-9")) == [user("Hello"), item]
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"id":1,"output":{}}', b'{"id":null,"output":null}'])
 def test_a_relayed_answer_without_an_id_is_nobodys_to_continue(body: bytes) -> None:
     last = RelayedLast(sequence_number=0, name=b"", data=b"", body=body, response=Ending(status="completed"))
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("Hello", completed_event("resp_1", "one")))
-    memory.keep(*conversation_of("Hello", last))
+    memory.keep(None, *conversation_of("Hello", completed_event("resp_1", "one")))
+    memory.keep(None, *conversation_of("Hello", last))
     assert [code_of(memory, given) for given in ("resp_1", "None", "")] == ["previous_response_not_found"] * 3
 
 
 def test_it_holds_no_more_than_it_may() -> None:
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_1", "one")))
+    memory.keep(None, *conversation_of("x" * (ROOM // 2), completed_event("resp_1", "one")))
     assert code_of(memory, "resp_1") is None
-    memory.keep(*conversation_of("x" * ROOM, completed_event("resp_2", "two")))
+    memory.keep(None, *conversation_of("x" * ROOM, completed_event("resp_2", "two")))
     assert [code_of(memory, given) for given in ("resp_1", "resp_2")] == ["previous_response_not_found"] * 2
 
 
 def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None:
     quota = Quota(ROOM, ROOM)
     one, other = remembering(ROOM, quota), remembering(ROOM, quota)
-    one.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_1", "one")))
-    other.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_2", "two")))
+    one.keep(None, *conversation_of("x" * (ROOM // 2), completed_event("resp_1", "one")))
+    other.keep(None, *conversation_of("x" * (ROOM // 2), completed_event("resp_2", "two")))
     assert [code_of(one, "resp_1"), code_of(other, "resp_2")] == [None, "previous_response_not_found"]
-    one.keep(*conversation_of("x", completed_event("resp_3", "one")))
-    other.keep(*conversation_of("x" * (ROOM // 2), completed_event("resp_4", "two")))
+    one.keep(None, *conversation_of("x", completed_event("resp_3", "one")))
+    other.keep(None, *conversation_of("x" * (ROOM // 2), completed_event("resp_4", "two")))
     assert [code_of(one, "resp_3"), code_of(other, "resp_4")] == [None, None]
-    one.forget("resp_3")
+    one.forget(None, "resp_3")
     other.clear()
     other.clear()
     assert quota._held == {}
@@ -106,12 +106,12 @@ def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None
 
 def test_only_what_was_continued_is_forgotten() -> None:
     memory = remembering(ROOM)
-    memory.keep(*conversation_of("Hello", completed_event("resp_1", "one")))
+    memory.keep(None, *conversation_of("Hello", completed_event("resp_1", "one")))
     others: list[object] = [None, "resp_0", 1, {}]
     for other in others:
-        memory.forget(other)
+        memory.forget(None, other)
     assert code_of(memory, "resp_1") is None
-    memory.forget("resp_1")
+    memory.forget(None, "resp_1")
     assert code_of(memory, "resp_1") == "previous_response_not_found"
 
 
@@ -150,8 +150,25 @@ def test_paths_are_told_as_they_stand_in_the_frame() -> None:
 
 def test_what_is_remembered_and_what_continues_it_hold_no_more_json_values_than_a_body() -> None:
     memory = ConversationMemory(ROOM, Share(Quota(ROOM, ROOM), Key("alice", b"k")), most_values=40)
-    memory.keep(*conversation_of([user("one"), user("two")], completed_event("resp_1", "three")))
-    assert len(memory.recall("resp_1", b'{"a": [1, 2, 3]}')) == 3
+    memory.keep(None, *conversation_of([user("one"), user("two")], completed_event("resp_1", "three")))
+    remembered = memory.find("resp_1")
+    assert len(memory.recall(remembered, b'{"a": [1, 2, 3]}')) == 3
     with pytest.raises(ProblemError) as caught:
-        memory.recall("resp_1", b"[" + b"1," * 40 + b"1]")
+        memory.recall(remembered, b"[" + b"1," * 40 + b"1]")
     assert (caught.value.problem.code, caught.value.problem.param) == ("invalid_value", "input")
+
+
+def test_each_lane_has_a_last_response_which_every_lane_may_continue() -> None:
+    quota = Quota(ROOM, ROOM)
+    memory = remembering(ROOM, quota)
+    for lane in (None, "a", "b"):
+        memory.keep(lane, *conversation_of("Hello", completed_event(f"resp_{lane}", "one")))
+    assert [code_of(memory, f"resp_{lane}") for lane in (None, "a", "b")] == [None] * 3
+    memory.keep("a", *conversation_of("And?", completed_event("resp_c", "two")))
+    assert [code_of(memory, name) for name in ("resp_a", "resp_c")] == ["previous_response_not_found", None]
+    memory.forget("a", "resp_b")
+    assert code_of(memory, "resp_b") is None
+    memory.forget("b", "resp_b")
+    assert code_of(memory, "resp_b") == "previous_response_not_found"
+    memory.clear()
+    assert quota._held == {}

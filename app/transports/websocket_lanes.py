@@ -1,0 +1,133 @@
+"""One lane of a websocket: turns in the order of their frames, one after the other.
+
+A lane has the name that the client gave in `stream_id`; the default lane has none. Lanes run side by side, and each of
+their events holds the name. A turn runs as a POST does: it takes a slot, is decoded, asks, and sends its events; then
+the memory keeps its outcome, before the last event is sent, because another lane may continue it from then on.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from ..emitter.encoded_size import size_of
+from ..off_loop import off_loop
+from ..parsing.create_frame import Frame, parse_frame
+from ..protocol.events import Event, LastEvent, RelayedLast, is_last
+from ..protocol.problems import ProblemError
+from ..settings import Key, Server
+from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
+from ..turns.lifecycle import TurnLifecycle
+from ..turns.prompt_comparison import KnownPrompt
+from ..turns.service import BegunTurn, TurnService
+from . import sse
+from .websocket_frames import FrameSender, WaitingFrames, frames, send_one_by_one, warnings_by_position
+
+
+@dataclass(frozen=True, eq=False)
+class LaneContext:
+    """What all lanes of a connection share."""
+
+    service: TurnService
+    server: Server
+    caller: Key
+    originator: str
+    lenient: bool
+    memory: ConversationMemory
+    waiting: WaitingFrames
+    sender: FrameSender
+    places: asyncio.Semaphore
+    """Limits how many turns run at once."""
+    new_turn: Callable[[], TurnLifecycle]
+    may_begin: Callable[[], bool]
+    """Whether a turn may begin now."""
+    idle: Callable[[], None]
+    """Called when a lane has nothing more to do."""
+
+
+class Lane:
+    """Runs the turns of one lane."""
+
+    def __init__(self, name: str | None, context: LaneContext) -> None:
+        self.name = name
+        self.is_busy = False
+        self._context = context
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Runs the turns of the frames that wait, in a task of its own, unless it does already."""
+        if not self.is_busy:
+            self.is_busy = True
+            tasks.create_task(self._run())
+
+    async def _run(self) -> None:
+        context = self._context
+        try:
+            while context.waiting.of(self.name) and context.may_begin():
+                async with context.places:
+                    if context.may_begin():
+                        await self._turn(context.waiting.pop(self.name))
+        finally:
+            self.is_busy = False
+            context.idle()
+
+    async def _turn(self, data: bytes) -> None:
+        context = self._context
+        raw: dict[str, Any] = {}
+        offset, size = 0, len(data)
+        try:
+            async with context.new_turn() as turn:
+                try:
+                    turn.admit(context.caller)
+                    raw = await context.service.decode(data)
+                    frame = parse_frame(raw, lenient=context.lenient)
+                    if frame.previous_response_id is not None:
+                        remembered = context.memory.find(frame.previous_response_id)
+                        size += len(remembered.conversation)
+                        history = await off_loop(size, context.memory.recall, remembered, data)
+                        offset = len(history)
+                        frame.body["input"] = continued_input(history, frame.body.get("input"))
+                    await self._answer(frame, size, turn)
+                except ProblemError as error:
+                    raise ProblemError(with_frame_positions(error.problem, offset)) from None
+        except ProblemError as error:
+            context.memory.forget(self.name, raw.get("previous_response_id"))
+            await context.sender.error(error.problem, self.name)
+
+    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> None:
+        """Sends the answer."""
+        service, patience = self._context.service, self._context.server.first_payload_wait
+        create = await service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
+        prompts = self._context.memory.prompts_for(self.name)
+        running = await service.begin(create, turn, originator=self._context.originator, memory=prompts)
+        await running.open(patience)
+        turn.log.note(status=HTTPStatus.OK.value)
+        await self._send_batches(turn.watch(running.batches()), frame, size, running)
+
+    async def _send_batches(
+        self, batches: AsyncIterator[list[Event]], frame: Frame, size: int, running: BegunTurn
+    ) -> None:
+        """Sends these batches with their warnings, late ones in the last event."""
+        sender, last = self._context.sender, None
+        async for batch in batches:
+            first = () if last is not None else running.warnings
+            late = running.late_warnings if is_last(batch) else ()
+            warnings = warnings_by_position(batch, first, late)
+            last = batch[-1]
+            if is_last(batch):
+                await self._remember(frame, sse.checked_last(last), size, running.prompt)
+            if sse.is_short(batch, size):
+                await sender.send(*frames(batch, warnings, self.name))
+            else:
+                await send_one_by_one(batch, warnings, self.name, size, sender.send)
+        sse.checked_last(last)
+
+    async def _remember(
+        self, frame: Frame, last: LastEvent | RelayedLast, size: int, prompt: KnownPrompt | None
+    ) -> None:
+        memory = self._context.memory
+        if last.response.status == "failed":
+            memory.forget(self.name, frame.previous_response_id)
+        else:
+            outcome = await off_loop(size + size_of(last, 0), conversation_of, frame.body["input"], last)
+            memory.keep(self.name, *outcome, prompt)
