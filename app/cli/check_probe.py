@@ -5,8 +5,7 @@ same time.
 """
 
 import asyncio
-from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..options import Via
 from ..protocol.problems import Problem
@@ -16,7 +15,8 @@ from ..upstreams.survey import PREFERRED
 from .advice import refused
 from .given_upstream import PATHS
 from .probe import ProbedUpstream, ask, looked_at, probed_upstream
-from .probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, limit_faults
+from .probe_answers import COUNT, MOST_TOKENS, ProbeAnswer, is_refused, limit_faults
+from .probed_tools import tools_of
 from .reach import reach
 from .rows import Step, show
 
@@ -25,19 +25,6 @@ _TITLES: Final[dict[Via, str]] = {
     "responses": "Responses",
     "messages": "Messages API",
     "litellm": "through litellm",
-}
-_CUSTOM_TOOL: Final = "answer"
-_CALL_CUSTOM_TOOL: Final[dict[str, Any]] = {
-    "input": "Is water wet? Call the tool `answer`.",
-    "tools": [
-        {
-            "type": "custom",
-            "name": _CUSTOM_TOOL,
-            "description": "Takes an answer.",
-            "format": {"type": "grammar", "syntax": "lark", "definition": 'start: "yes" | "no"'},
-        }
-    ],
-    "tool_choice": {"type": "custom", "name": _CUSTOM_TOOL},
 }
 _OTHER_DIALECT: Final = (
     "The upstream sent an invalid answer",
@@ -102,6 +89,8 @@ async def _report(settings: Settings, name: str) -> Report:
     configured = answers[upstream.via]
     rows += [_row("reachable", "yes"), _row("asked for", f"{probed.model[:100]} ({probed.why})")]
     rows += [_row(_TITLES[via], answer.message) for via, answer in answers.items()]
+    if tools := answers["responses"].tools if "responses" in answers else None:
+        rows.append(_row("its tools", tools.message))
     rows += [_row("suits it", _suits(answers)), _configured(upstream, works=configured.state == "works")]
     if configured.problem is not None:
         rows.append(_advice(await refused(configured.problem, probed)))
@@ -113,7 +102,7 @@ async def _answer(via: Via, probed: ProbedUpstream) -> ProbeAnswer:
     upstream, model = probed.upstream, probed.model
     limited = True
     answer = await ask(via, upstream, model, {"input": COUNT, "max_output_tokens": MOST_TOKENS})
-    if _is_refused(answer):
+    if is_refused(answer):
         limited = False
         answer = await ask(via, upstream, model, {"input": COUNT})
     if answer.problem is not None:
@@ -121,20 +110,10 @@ async def _answer(via: Via, probed: ProbedUpstream) -> ProbeAnswer:
     if answer.state != "works":
         return answer
     answer = answer.with_faults(*limit_faults(answer, limited=limited))
-    return answer.with_faults(*await _custom_tool_faults(upstream, model)) if via == "responses" else answer
-
-
-async def _custom_tool_faults(upstream: Upstream, model: str) -> list[str]:
-    """Codex fails at once where such a tool is refused, and cannot patch a file where it is dropped."""
-    answer = await ask("responses", upstream, model, _CALL_CUSTOM_TOOL)
-    if _is_refused(answer):
-        return ["it refuses custom tools with a grammar"]
-    called = ("custom_tool_call", _CUSTOM_TOOL) in answer.calls
-    return [] if called else ["it makes no call of a custom tool with a grammar"]
-
-
-def _is_refused(answer: ProbeAnswer) -> bool:
-    return answer.problem is not None and answer.problem.shape.status == HTTPStatus.BAD_REQUEST
+    if via != "responses":
+        return answer
+    tools = await tools_of(upstream, model)
+    return answer.with_faults(*tools.faults)._replace(tools=tools if not tools.faults else None)
 
 
 async def _without_answer(via: Via, problem: Problem, probed: ProbedUpstream) -> ProbeAnswer:
@@ -150,11 +129,14 @@ async def _without_answer(via: Via, problem: Problem, probed: ProbedUpstream) ->
 def _suits(answers: dict[Via, ProbeAnswer]) -> str:
     working = [via for via in (*PREFERRED, "messages") if via in answers and answers[via].state == "works"]
     right = [via for via in working if not answers[via].faults]
+    needed = answers["responses"].tools if "responses" in answers else None
+    setting = "" if needed is None or needed.sent_as == "native" else ' with tools = "functions"'
     if {"chat", "responses"} <= {*right}:
-        return 'via = "chat"; or via = "responses", for tools that it runs itself'
+        return f'via = "chat"; or via = "responses"{setting}, for tools that it runs itself'
     if right or working:
+        best = (right or working)[0]
         faults = "" if right else ", with the faults above"
-        return f'via = "{(right or working)[0]}"{faults}'
+        return f'via = "{best}"{setting if best == "responses" else ""}{faults}'
     if any(answer.state == "unclear" for answer in answers.values()):
         return "cannot be told from this"
     return 'via = "litellm" with a provider, if litellm knows one for this server'

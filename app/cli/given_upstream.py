@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..options import Via
+from ..providers.lookup import provider_of
 from ..settings import GIVEN, Settings, Upstream
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ WITHIN: Final = 2
 """Seconds that looking at the server may take."""
 PATHS: Final[Mapping[Via, str]] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/v1/messages"}
 """The path of each way to ask a server directly."""
+_OF_PROVIDERS: Final = {"chat", "responses"}
+"""Ways to ask in which servers differ by their providers."""
 _NAMES: Final[Mapping[Via, str]] = {
     "chat": "chat completions",
     "responses": "the Responses API",
@@ -56,9 +59,10 @@ async def settled(settings: Settings, before: Settings | None = None) -> tuple[S
 def completed(settings: Settings, found: "Survey") -> Settings:
     """The settings with what a survey of the server of `--upstream` found. A given `--via` is kept."""
     given = settings.upstreams[GIVEN]
-    if not settings.via_is_open:
-        return _with(settings, found.base_url, given.via, given.provider)
-    return _with(settings, found.base_url, found.via, found.provider if found.via == "chat" else None)
+    if settings.via_is_open:
+        return _with(settings, found.base_url, found.via, found.provider if found.via in _OF_PROVIDERS else None)
+    provider = given.provider or (found.provider if given.via == "responses" else None)
+    return _with(settings, found.base_url, given.via, provider)
 
 
 def _with(settings: Settings, base_url: str | None, via: Via, provider: str | None) -> Settings:
@@ -88,5 +92,7 @@ def remarks_about(settings: Settings, found: "Survey") -> list[Remark]:
         other = f" Use --via {found.via}." if found.via not in found.lacks else ""
         remarks.append(Remark(f"{whose}The server has no {PATHS[via]}.{other}", is_warning=True))
     else:
-        remarks.append(Remark(f"{whose}using {lane}{f' ({found.server})' if found.server else ''}"))
+        known = provider_of(given.provider or found.provider)
+        tools = ", with all tools as functions" if via == "responses" and known.functions_only else ""
+        remarks.append(Remark(f"{whose}using {lane}{f' ({found.server})' if found.server else ''}{tools}"))
     return remarks

@@ -1,6 +1,7 @@
 """Reads the answers to a probe: whether they are complete and streamed, and which faults clients would see."""
 
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, Final, Literal, NamedTuple
 
 from ..dialects.chat.decode import STOPPED, ChunkReader
@@ -16,6 +17,16 @@ LAST_WORDS: Final = ("thirty", "30")
 MOST_TOKENS: Final = 16
 """A limit that is shorter than the answer to `COUNT`. OpenAI's Responses API accepts no smaller one."""
 ENDS: Final = frozenset({"response.completed", "response.incomplete"})
+
+
+class FoundTools(NamedTuple):
+    """How a server with the Responses API gets tools best."""
+
+    sent_as: Literal["native", "functions"]
+    message: str
+    """The text to print about it."""
+    faults: tuple[str, ...] = ()
+    """Why it is no use to agents in either way."""
 
 
 class ProbeAnswer(NamedTuple):
@@ -41,7 +52,9 @@ class ProbeAnswer(NamedTuple):
     cut: bool = False
     """Whether the upstream reports that the limit cut it."""
     calls: frozenset[tuple[str, str]] = frozenset()
-    """The type and the name of each call of a tool."""
+    """The type and the name of each call of a tool, the name after that of its namespace: `space/name`."""
+    tools: FoundTools | None = None
+    """Of Responses, and if its tools are of use to agents."""
 
     def with_faults(self, *faults: str) -> "ProbeAnswer":
         """The same answer with more faults, which the text names too."""
@@ -132,7 +145,7 @@ def read_events(events: Sequence[Json], times: Sequence[float]) -> ProbeAnswer:
         spent=_dict(response.get("usage")).get("output_tokens"),
         text="".join(_texts(events)),
         cut=response.get("status") == "incomplete",
-        calls=frozenset((str(item.get("type")), str(item.get("name"))) for item in items),
+        calls=frozenset((str(item.get("type")), _full_name(item)) for item in items),
     ).with_faults(*_event_faults(events, kinds[-1], response))
 
 
@@ -158,6 +171,16 @@ def _event_faults(events: Sequence[Json], last: str, response: Json) -> Iterator
         yield "no output in response.created"
     if (response.get("status") == "incomplete") != (last == "response.incomplete"):
         yield "a status that its last event contradicts"
+
+
+def is_refused(answer: ProbeAnswer) -> bool:
+    """Whether the upstream refused the question."""
+    return answer.problem is not None and answer.problem.shape.status == HTTPStatus.BAD_REQUEST
+
+
+def _full_name(item: Json) -> str:
+    name, space = item.get("name"), item.get("namespace")
+    return f"{space}/{name}" if space else str(name)
 
 
 def _texts(events: Sequence[Json]) -> Iterator[str]:

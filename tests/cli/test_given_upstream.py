@@ -195,10 +195,20 @@ async def test_a_server_that_wants_a_key_is_asked_by_chat(
     assert remarks == [Remark(words, is_warning=True)]
 
 
+async def test_a_server_of_functions_is_known_where_its_responses_are_asked_for(tmp_path: Path) -> None:
+    pages = {**vllm("qwen3:8b", 32_768), "/v1/responses": REFUSES_EMPTY}
+    with SurveyedServer(pages) as upstream:
+        settings = load({"upstream": upstream.url, "via": "responses"}, {}, tmp_path)
+        done, remarks = await settled(settings)
+    assert (done.upstreams[GIVEN].via, done.upstreams[GIVEN].provider) == ("responses", "vllm")
+    words = "using the Responses API (vllm), with all tools as functions"
+    assert remarks == [Remark(f"--upstream {upstream.url}: {words}")]
+
+
 async def test_a_known_provider_is_known_while_it_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     for url, via, provider in (
-        ("https://api.openai.com/v1", "responses", None),
+        ("https://api.openai.com/v1", "responses", "openai"),
         ("https://api.deepseek.com/v1", "chat", "deepseek"),
         ("https://api.example.com/v1", "chat", None),
     ):

@@ -76,6 +76,7 @@ def test_our_own_server_is_one_that_speaks_responses(capsys: pytest.CaptureFixtu
             "reachable": "yes",
             "asked for": "demo (the only one it lists)",
             "chat completions": NO_CHAT,
+            "its tools": "native: it calls custom tools with a grammar, and tools in a namespace",
             "suits it": 'via = "responses", with the faults above',
             "configured": 'via = "responses", which works',
         },
@@ -96,6 +97,7 @@ def test_litellm_is_asked_too_where_it_is_configured(folder: Path) -> None:
   chat completions  {YES_CHAT}
   Responses         {YES_RESPONSES}
   through litellm   {YES_CHAT}
+  its tools         native: it calls custom tools with a grammar, and tools in a namespace
   suits it          via = "chat"; or via = "responses", for tools that it runs itself
   configured        via = "litellm", which works
 """

@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
-from tests.support.probed_server import CALLS, CUT, FULL_USAGE, KEY, SAYS, TEXT_ANSWER, Server, probed, responses_script
+from app.providers.lookup import provider_of
+from tests.support.probed_server import (
+    CUT,
+    FULL_USAGE,
+    FUNCTION_CALLS,
+    KEY,
+    SAYS,
+    TEXT_ANSWER,
+    Server,
+    probed,
+    responses_script,
+)
 from tests.support.script import counts, says, stops
-from tests.support.servers import Ask, Json, Script, Status, Step
+from tests.support.servers import Ask, Calls, Json, Says, Script, Status, Step
+from tests.support.servers.functions_only import FUNCTION_SERVERS
 from tests.support.servers.responses import answer, message
 
 
@@ -56,7 +68,9 @@ def about_response(**fields: Any) -> list[Json]:
 
 def refuses_limits(ask: Ask) -> Sequence[Step]:
     """A server of Responses that knows no `max_output_tokens`."""
-    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else CALLS if "tools" in ask.body else TEXT_ANSWER
+    others = responses_script()
+    assert callable(others)
+    return [REFUSES_LIMIT] if "max_output_tokens" in ask.body else others(ask)
 
 
 FAULTS: list[tuple[Script, list[str]]] = [
@@ -77,6 +91,8 @@ FAULTS: list[tuple[Script, list[str]]] = [
     (responses_script(calls=TEXT_ANSWER), [NO_GRAMMAR]),
     (responses_script(calls=[Status(500, {})]), [NO_GRAMMAR]),
     (responses_script(COMPLETED, TEXT_ANSWER), [SILENT_LIMIT, NO_GRAMMAR]),
+    (responses_script(spaces=FUNCTION_CALLS), ["it makes no call of a tool in a namespace"]),
+    (responses_script(spaces=[Status(422, {})]), ["it refuses tools in a namespace"]),
 ]
 
 
@@ -118,3 +134,54 @@ def test_responses_without_a_fault_are_recommended_where_chat_is_not_spoken_or_n
     with Server(responses=responses_script()) as alone, Server(chat=loose, responses=responses_script()) as beside:
         suits = [probed(server.url, capsys)[1]["suits it"] for server in (alone, beside)]
     assert suits == ['via = "responses"'] * 2
+
+
+NATIVE = "native: it calls custom tools with a grammar, and tools in a namespace"
+
+
+@pytest.mark.parametrize(
+    ("responses", "tools", "setting"),
+    [
+        (responses_script(), NATIVE, ""),
+        (
+            responses_script(calls=[NO_CUSTOM_TOOLS], functions=FUNCTION_CALLS),
+            "functions: it refuses custom tools with a grammar",
+            ' with tools = "functions"',
+        ),
+        (
+            responses_script(calls=TEXT_ANSWER, functions=FUNCTION_CALLS),
+            f"functions: {NO_GRAMMAR}",
+            ' with tools = "functions"',
+        ),
+        (
+            responses_script(spaces=[Status(500, {})], functions=FUNCTION_CALLS),
+            "functions: it makes no call of a tool in a namespace",
+            ' with tools = "functions"',
+        ),
+    ],
+)
+def test_the_tools_that_it_knows_are_found_out(
+    responses: Script, tools: str, setting: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Server(chat=SAYS, responses=responses) as both, Server(responses=responses) as alone:
+        printed = [probed(server.url, capsys)[1] for server in (both, alone)]
+    assert [rows["its tools"] for rows in printed] == [tools] * 2
+    assert [rows["suits it"] for rows in printed] == [
+        f'via = "chat"; or via = "responses"{setting}, for tools that it runs itself',
+        f'via = "responses"{setting}',
+    ]
+    assert "; but " not in printed[0]["Responses"]
+
+
+@pytest.mark.parametrize("name", FUNCTION_SERVERS)
+def test_servers_of_functions_are_found_out(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As their provider files say. They are scripted to call whatever function they are offered."""
+    server = FUNCTION_SERVERS[name]()
+    server.may_violate = True
+    server.scripts = (
+        lambda ask: server.streamed([Calls("answer", '{"input":"yes"}') if "tools" in ask.body else Says("one")]),
+    )
+    with server:
+        _, printed = probed(server.url, capsys, "responses")
+    assert printed["its tools"].startswith("functions: it refuses custom tools")
+    assert provider_of(name).functions_only

@@ -29,6 +29,14 @@ TEXT_ANSWER = answer(message("msg_1", "one", ", two"), **CUT, usage=FULL_USAGE)
 CALLS = answer(hosted("custom_tool_call", "ctc_1", call_id="call_1", name="answer", input="yes"))
 
 
+IN_A_NAMESPACE = answer(
+    hosted("function_call", "fc_1", call_id="call_1", name="answer", namespace="quiz", arguments='{"answer":"yes"}')
+)
+
+
+FUNCTION_CALLS = answer(hosted("function_call", "fc_1", call_id="call_1", name="answer", arguments='{"input":"yes"}'))
+
+
 REFUSES_EMPTY = Status(400, {"error": {"message": "the body is empty"}})
 
 
@@ -40,9 +48,15 @@ def listing(*names: str) -> Status:
     return Status(200, {"object": "list", "data": [{"id": name} for name in names]})
 
 
-def responses_script(talks: Sequence[Step] = TEXT_ANSWER, calls: Sequence[Step] = CALLS) -> Script:
-    """A server of Responses: what it says, and how it calls a custom tool."""
-    return lambda ask: calls if "tools" in ask.body else talks
+def responses_script(
+    talks: Sequence[Step] = TEXT_ANSWER,
+    calls: Sequence[Step] = CALLS,
+    spaces: Sequence[Step] = IN_A_NAMESPACE,
+    functions: Sequence[Step] = TEXT_ANSWER,
+) -> Script:
+    """A server of Responses: what it says, and how it calls a custom tool, one in a namespace and a function."""
+    by_type = {"custom": calls, "namespace": spaces, "function": functions}
+    return lambda ask: by_type[ask.body["tools"][0]["type"]] if "tools" in ask.body else talks
 
 
 class Server(ChatUpstream):
