@@ -30,6 +30,7 @@ from .litellm_can import capabilities, stops_thinking
 from .litellm_chunks import chunks_of, close
 from .litellm_connect import HANDLER, connect_within, in_time, limit
 from .litellm_facts import asks_for_a_response, info_of, settings_of
+from .litellm_prices import omit_prices
 from .litellm_transport import TRANSPORT, note_requests, restrain
 from .port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
 
@@ -71,6 +72,7 @@ def load() -> Any:
                 litellm: Any = import_module("litellm")
                 limit(import_module(HANDLER))
                 restrain(import_module(TRANSPORT))
+                omit_prices(litellm)
             litellm.suppress_debug_info = True
             litellm.disable_hf_tokenizer_download = True
             litellm.telemetry = False
