@@ -17,8 +17,10 @@ BEFORE_MESSAGES: Final[tuple[Reason, ...]] = (
 ALIKE: Final = 0.5
 """The share of the shorter prompt that another one must have in common with it to be its continuation: of its bytes at
 least this share, or more than this share of its parts."""
+MOST_COMPARED: Final = 64
+"""Prompts whose beginnings are compared, the latest ones."""
 MOST_SEARCHED: Final = 16
-"""Prompts in which parts are looked for one by one."""
+"""Of them, prompts in which parts are looked for one by one."""
 
 
 WORDS: Final[dict[How, str]] = {
@@ -84,7 +86,7 @@ def continued(
     It is the one with the longest common beginning, and of several the latest. Where the beginning itself changed, it
     is the one with the most parts in common.
     """
-    latest = candidates[::-1]
+    latest = candidates[: -MOST_COMPARED - 1 : -1]
     best = max(latest, key=lambda each: now.start(_common(each[1], now)), default=None)
     if best is None or _alike(_beginning(best[1], now), best[1], now):
         return best

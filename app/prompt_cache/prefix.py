@@ -41,7 +41,7 @@ class Part(NamedTuple):
     place: str
     """Its path in the ask, such as `messages[7]`."""
     kind: str
-    """What it is, in one word, if that is known."""
+    """What it is, in one word, if that is known. It is shown, also in the log."""
     values: tuple[Any, ...]
     """What it holds."""
 

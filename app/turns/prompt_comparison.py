@@ -4,6 +4,7 @@ Only prompts that are remembered anyway can be compared: those in the inspector'
 websocket. Fingerprints of them are kept, no text.
 """
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, Protocol
@@ -22,6 +23,8 @@ from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.summaries import SUMMARY_TYPES
 from ..protocol.warnings import ClientWarning
 from .log import TurnLog
+
+log = logging.getLogger("am_proxy")
 
 PARAM: Final = "prompt_cache_options.comparison_response_id"
 NOTHING_KEPT: Final = (
@@ -114,7 +117,10 @@ class PromptComparison:
         if self._remembered:
             ids = {each.response_id for each in self._remembered}
             known = (*(each for each in known if each.response_id not in ids), *self._remembered)
-        await off_loop(turn.size, self._compare, turn, route, known)
+        try:
+            await off_loop(turn.size, self._compare, turn, route, known)
+        except Exception:  # no error of it may end the turn
+            log.exception("the prompt could not be compared", extra={"request_id": self._log.request_id})
 
     async def watch(self, batches: AsyncGenerator[list[Event]]) -> AsyncIterator[list[Event]]:
         """The same batches, with what the client wants to know in the last event."""

@@ -1,6 +1,7 @@
 """What changed first between the prompts of two requests, in every dialect."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -11,6 +12,7 @@ from app.prompt_cache.fingerprint import COARSE, FINE, Fingerprint, bytes_of, ch
 from app.prompt_cache.first_change import Change, continued, first_change
 from app.prompt_cache.prefix import Prefix
 from tests.support import chat_answers, messages_requests, relay_turns
+from tests.support.cached_session import requests
 from tests.support.chat_requests import assistant, call, output, user
 
 Json = dict[str, Any]
@@ -74,7 +76,7 @@ def replaced(items: list[Json], at: int, item: Json) -> list[Json]:
 SYSTEM_AT: Final = BASE["instructions"].index("agent", 300)
 OTHER_SYSTEM: Final = BASE["instructions"][:SYSTEM_AT] + "Agent" + BASE["instructions"][SYSTEM_AT + 5 :]
 
-UNCHANGED: Final[dict[str, Json]] = {
+GROWN: Final[dict[str, Json]] = {
     "the same": {},
     "only appended": {"input": LATER},
     "a mark of the client": {"input": [*ITEMS[:-1], user(text("Go on.", **CLIENTS_MARK))]},
@@ -83,7 +85,7 @@ UNCHANGED: Final[dict[str, Json]] = {
 
 
 @pytest.mark.parametrize("make", DIALECTS)
-@pytest.mark.parametrize("now", UNCHANGED.values(), ids=UNCHANGED)
+@pytest.mark.parametrize("now", GROWN.values(), ids=GROWN)
 def test_nothing_changed(make: Callable[..., Prefix], now: Json) -> None:
     assert change_between(make, BASE, BASE | now) is None
 
@@ -94,7 +96,15 @@ def test_a_part_appended_to_the_last_message_changes_nothing_before_it(make: Cal
     assert change_between(make, BASE, BASE | {"input": longer}) is None
 
 
-CHANGED: Final[dict[str, tuple[Json, tuple[str, str]]]] = {
+@pytest.mark.parametrize("make", DIALECTS)
+@pytest.mark.parametrize("calls_of", [1, 3])
+def test_in_a_session_of_an_agent_nothing_changes(make: Callable[..., Prefix], calls_of: int) -> None:
+    """Although the marks for the cache move from turn to turn."""
+    bodies = list(requests(20, calls_of))
+    assert [change_between(make, before, now) for before, now in pairwise(bodies)] == [None] * 19
+
+
+NAMED: Final[dict[str, tuple[Json, tuple[str, str]]]] = {
     "a tool": ({"tools": [TOOLS[0], tool("write", "Writes."), TOOLS[2]]}, ("tools_changed", "tools[1] changed")),
     "a tool more": ({"tools": [*TOOLS, tool("find")]}, ("tools_changed", "tools[3] was added")),
     "a tool less": ({"tools": TOOLS[:2]}, ("tools_changed", "tools are fewer than before")),
@@ -114,7 +124,7 @@ CHANGED: Final[dict[str, tuple[Json, tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("make", DIALECTS)
-@pytest.mark.parametrize(("now", "expected"), CHANGED.values(), ids=CHANGED)
+@pytest.mark.parametrize(("now", "expected"), NAMED.values(), ids=NAMED)
 def test_what_changed_is_named(make: Callable[..., Prefix], now: Json, expected: tuple[str, str]) -> None:
     change = change_between(make, BASE, BASE | now)
     assert change is not None

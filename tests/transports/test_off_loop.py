@@ -17,6 +17,7 @@ import app.fetching.attachments
 import app.new_turns
 import app.off_loop
 import app.transports.websocket_lanes
+import app.turns.prompt_comparison
 import app.turns.service
 from app.compaction.summary import SummaryTurn
 from app.off_loop import OWNER, SHORT, off_loop
@@ -42,6 +43,7 @@ STEPS: Final = [
     (app.fetching.attachments, "data_uri"),
     (app.new_turns, "RelayTurn"),
     (app.new_turns, "RelayedObject"),
+    (app.turns.prompt_comparison, "fingerprint"),
 ]
 Seen = dict[str, set[str]]
 
@@ -85,6 +87,13 @@ def test_over_http(seen: Seen, text: str, thread: str, path: str, steps: tuple[s
         answer = httpx.post(f"{url}{path}", json={"model": "demo", "input": text})
     assert answer.status_code == 200
     assert seen == ran(thread, *steps)
+
+
+@pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
+def test_a_prompt_that_the_inspector_keeps(seen: Seen, text: str, thread: str) -> None:
+    with serving(Settings(server=Server(watch=5))) as url:
+        httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": text})
+    assert seen == ran(thread, "decode_object", "parse_object", "ChatTurn", "fingerprint")
 
 
 @pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
@@ -144,7 +153,7 @@ async def test_over_a_websocket_which_remembers(seen: Seen, text: str, thread: s
             first = await client.id_of(model="demo", input=text)
             await client.id_of(model="demo", input="Go on", previous_response_id=first)
     assert seen.pop("decode_object") == {"loop", thread}
-    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "conversation_of")
+    assert seen == ran(thread, "recall", "parse_object", "ChatTurn", "conversation_of", "fingerprint")
 
 
 async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> None:

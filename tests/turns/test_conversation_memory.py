@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.prompt_cache.fingerprint import fingerprint
+from app.prompt_cache.prefix import Prefix
 from app.protocol.events import Ending, LastEvent, RelayedLast, ResponseCompleted
 from app.protocol.output_items import FunctionCall, Message, OutputText
 from app.protocol.problems import Problem, ProblemError
 from app.protocol.response import Response
 from app.settings import Key
 from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
+from app.turns.prompt_comparison import KnownPrompt
 from app.turns.quota import Quota, Share
 
 ROOM = 10_000
@@ -101,6 +104,23 @@ def test_it_holds_no_more_than_its_caller_may_and_gives_all_of_it_back() -> None
     one.forget(None, "resp_3")
     other.clear()
     other.clear()
+    assert quota._held == {}
+
+
+def test_its_prompt_counts_too_and_goes_with_the_response() -> None:
+    quota = Quota(ROOM, ROOM)
+    memory, full = remembering(ROOM, quota), remembering(ROOM, quota)
+    prompt = KnownPrompt("resp_1", "req_1", None, fingerprint(Prefix(), upstream="up", model="m"))
+    conversation = conversation_of("x" * 100, completed_event("resp_1", "one"))
+    memory.keep(None, *conversation, prompt)
+    assert memory.prompts_for(None).prompts == memory.prompts_for("other").prompts == [prompt]
+    held = len(conversation[1]) + prompt.fingerprint.size
+    assert sum(quota._held.values()) == held
+    full.keep(None, *conversation_of("x" * (ROOM - held - 400), completed_event("resp_2", "two")), prompt)
+    assert (code_of(full, "resp_2"), full.prompts_for(None).prompts) == (None, [])  # there was no more room
+    memory.forget(None, "resp_1")
+    full.clear()
+    assert memory.prompts_for(None).prompts == []
     assert quota._held == {}
 
 

@@ -13,7 +13,8 @@ from app.observers.recorder import Recorder
 from app.prompt_cache.fingerprint import fingerprint
 from app.prompt_cache.prefix import Part, Prefix
 from app.settings import Key, Model, Server, Settings, Upstream
-from app.turns.prompt_comparison import NOTHING_KEPT, UNCHANGED, UNKNOWN, KnownPrompt
+from app.turns import prompt_comparison
+from app.turns.prompt_comparison import NOT_COMPARED, NOTHING_KEPT, UNCHANGED, UNKNOWN, KnownPrompt
 from app.turns.warning_output import HEADER
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
@@ -214,6 +215,21 @@ def test_fingerprints_count_in_the_ring_buffer() -> None:
     assert 0 < len(kept) < len(texts)
     assert sum(prompt.fingerprint.size for prompt in kept) < 50_000
     assert kept[-1].response_id == "resp_19"
+
+
+def test_an_error_in_a_comparison_ends_no_turn(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_args: Any, **_more: Any) -> None:
+        message = "a fault"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(prompt_comparison, "fingerprint", fail)
+    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream)) as url:
+        answered = post(url, FIRST, compared_with="resp_AM-0")
+    assert answered.json()["prompt_cache_diagnostics"] == {"type": "unavailable", "message": NOT_COMPARED}
+    [logged] = [record for record in caplog.records if "could not be compared" in record.message]
+    assert logged.request_id == answered.headers["x-request-id"]  # type: ignore[attr-defined]
 
 
 # websockets

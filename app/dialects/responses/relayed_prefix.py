@@ -1,10 +1,12 @@
 """What a prompt cache compares of the body of a request to another server with the Responses API."""
 
-from typing import Any
+from typing import Any, Final
 
 from ...prompt_cache.prefix import Prefix, Setting, message_parts, text_parts, tool_parts
 
 Json = dict[str, Any]
+
+LONGEST_TYPE: Final = 64
 
 
 def prefix_of(body: Json) -> Prefix:
@@ -26,7 +28,9 @@ def prefix_of(body: Json) -> Prefix:
 
 
 def _kind(item: Json) -> str:
-    return str(item.get("type", "message"))
+    """The type of an item. A client may post any text as one, so what is no name is not shown."""
+    kind = item.get("type", "message")
+    return kind if isinstance(kind, str) and len(kind) <= LONGEST_TYPE and kind.isidentifier() else ""
 
 
 def _object(value: Any) -> Json:
