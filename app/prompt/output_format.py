@@ -46,12 +46,13 @@ def read_format(form: TextFormat, can: Capabilities, *, tools: bool) -> FormatRe
         case JsonObjectFormat():
             if enforceable is None or form.type in enforceable:
                 return FormatRequest(JsonObject())
-            return FormatRequest(None, _instruction(None, tools=tools), _unenforced(form, tools=tools))
+            return FormatRequest(None, schema_instruction(None, tools=tools), _unenforced(form, tools=tools))
         case JsonSchemaFormat():
+            schema = JsonSchema(form.name, form.schema_, form.description, form.strict)
             if enforceable is None or form.type in enforceable:
-                return FormatRequest(JsonSchema(form.name, form.schema_, form.description, form.strict))
+                return FormatRequest(schema)
             weaker = JsonObject() if "json_object" in enforceable else None
-            return FormatRequest(weaker, _instruction(form, tools=tools), _unenforced(form, tools=tools))
+            return FormatRequest(weaker, schema_instruction(schema, tools=tools), _unenforced(form, tools=tools))
         case _:
             assert_never(form)
 
@@ -76,11 +77,12 @@ def _unenforced(form: TextFormat, *, tools: bool) -> tuple[ClientWarning]:
     return (ClientWarning("text.format", form.type, details),)
 
 
-def _instruction(schema: JsonSchemaFormat | None, *, tools: bool) -> str:
+def schema_instruction(schema: JsonSchema | None, *, tools: bool) -> str:
+    """What the model is told of a format that no server enforces. Without a schema, any JSON object is valid."""
     lines = [_JSON_ONLY]
     if schema is not None:
         title = f", named '{schema.name}'" + (f" ({schema.description})" if schema.description else "")
-        lines.append(f"{_BY_SCHEMA}{title}:\n{msgspec.json.encode(schema.schema_).decode()}")
+        lines.append(f"{_BY_SCHEMA}{title}:\n{msgspec.json.encode(schema.schema).decode()}")
     if tools:
         lines.append(_AFTER_CALLS)
     return "\n".join(lines)

@@ -138,6 +138,13 @@ PROVIDERS: Final = (
                 r"\bexpected \W?thinking\W? or \W?redacted_thinking\W?, but found",
                 r"thinking\W? blocks in the latest assistant message cannot be modified",
             ),
+            schemas=(
+                r"\bcompiled grammar is too large",
+                r"\bschema is too complex",
+                r"\btoo many (?:strict tools|optional parameters|recursive definitions)",
+                r"\bfor '\w{1,20}' type, ",
+                r"\boutput_(?:config\.)?format(?:\.schema)?: ",
+            ),
         ),
         litellm=Litellm(
             any_key=True,

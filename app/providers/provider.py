@@ -133,6 +133,8 @@ class ErrorWords(NamedTuple):
     """The model wrote a call that its server could not read: the request is correct and may be repeated."""
     state: tuple[str, ...] = ()
     """It does not take back what it gave out in an earlier turn, such as signed reasoning, or misses some of it."""
+    schemas: tuple[str, ...] = ()
+    """It cannot enforce the schemas of a request."""
 
 
 _NO_WORDS: Final = ErrorWords()

@@ -7,7 +7,8 @@ once, or after the short wait that it names. If it fails again, the next of the 
 dialect: a new turn is made for it. A request that is itself invalid is not sent to another upstream.
 
 An upstream that refuses what it gave out in an earlier turn, such as reasoning that it has signed, is asked once more
-without it: a new turn is made, which decides again what may be asked of the model.
+without it; one that cannot enforce the schemas of a request, without asking it to. A new turn is made for it, which
+decides again what may be asked of the model.
 
 After the first payload no other upstream is asked. Before it the client may have been sent the first events; they are
 made from the request alone (`opening.py`), and the turn that reads the answer continues after them.
@@ -15,7 +16,7 @@ made from the request alone (`opening.py`), and the turn that reads the answer c
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -24,7 +25,7 @@ from ..loop_delay import loop_delay
 from ..new_turns import AnyTurn
 from ..prompt.prompt_rules import PromptRules
 from ..protocol.problems import Problem, ProblemError
-from ..upstreams.faults import refuses_state
+from ..upstreams.faults import refuses_schemas, refuses_state
 from ..upstreams.port import NoSuchAddressError, UpstreamRefused
 from .asks import Asks
 from .pump import SILENT, too_slow
@@ -43,6 +44,13 @@ FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"}
 """Codes that count as failures of an upstream, although the request may cause them. Our own faults never count."""
 OWN_DELAY: Final = 0.5
 """Share of the time given to an upstream. If this process itself was late by as much, a time-out does not count."""
+
+ENFORCES_NOTHING: Final[dict[str, Any]] = {
+    "strict_tools": False,
+    "structured_output": (),
+    "structured_beside_tools": (),
+}
+"""The capabilities of a server that enforces no schema."""
 
 Begin = Callable[[Route], Awaitable[AnyTurn]]
 
@@ -138,17 +146,23 @@ async def _open(route: Route, turn: AnyTurn) -> Answer:
     return Answer(turn, clocks, payload, payloads)
 
 
-def without_state(route: Route, refused: UpstreamRefused) -> Route | None:
-    """The route to ask again, without giving anything back, if this refusal is about that; None if it is not."""
+def without_refused(route: Route, refused: UpstreamRefused) -> Route | None:
+    """The route to ask again, without what was refused; None if that can only be the whole request."""
     options = route.entry.options
-    if not isinstance(options, PromptRules) or options.state_was_refused or not refuses_state(refused.problem):
+    if not isinstance(options, PromptRules):
         return None
-    return route._replace(entry=route.entry._replace(options=replace(options, state_was_refused=True)))
+    if refuses_state(refused.problem) and not options.state_was_refused:
+        options = replace(options, state_was_refused=True)
+    elif refuses_schemas(refused.problem) and not ENFORCES_NOTHING.items() <= options.can.model_dump().items():
+        options = replace(options, can=options.can.model_copy(update=ENFORCES_NOTHING))
+    else:
+        return None
+    return route._replace(entry=route.entry._replace(options=options))
 
 
 def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route]) -> list[Route]:
     """The routes to try after this refusal."""
-    again = without_state(route, refused)
+    again = without_refused(route, refused)
     if again is not None:
         return [again, *others]
     return others if refused.elsewhere or refused.problem.code in ELSEWHERE else []

@@ -18,7 +18,7 @@ class TurnObserver(Protocol):
         """The client's request, the ask that this upstream is sent for it, and the warnings of its translation.
 
         Called once for each ask: again where another upstream is asked, or the same one after a summary, or without
-        the state that it refused.
+        what it refused.
         """
         ...
 

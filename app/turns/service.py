@@ -26,7 +26,7 @@ from ..protocol.warnings import ClientWarning
 from ..settings import Server
 from ..upstreams.port import UpstreamRefused
 from .asks import Asks
-from .attempts import first_payload, without_state
+from .attempts import first_payload, without_refused
 from .lifecycle import RunningTurn, TurnLifecycle
 from .limits import Limits
 from .log import NoLog, TurnLog
@@ -200,7 +200,7 @@ class TurnService:
                 try:
                     return await _counted(route, translated), translated.warnings
                 except UpstreamRefused as refused:
-                    again = without_state(route, refused)
+                    again = without_refused(route, refused)
                     if again is None:
                         raise
                     translated = await self._turn(again, create, self._identity(), for_codex=_is_codex(originator))

@@ -45,6 +45,7 @@ _POLICY: Final = re.compile(_any_of("policy", "content_policy_violation|content_
 _MODEL_FAILED: Final = re.compile(_any_of("model_failed"), re.IGNORECASE)
 _QUOTA: Final = re.compile(_any_of("quota", "insufficient_quota|exceeded your current quota"), re.IGNORECASE)
 _STATE: Final = re.compile(_any_of("state"), re.IGNORECASE)
+_SCHEMAS: Final = re.compile(_any_of("schemas"), re.IGNORECASE)
 _BAD_KEY: Final = re.compile(_any_of("bad_key", "invalid.api.key|incorrect api key"), re.IGNORECASE)
 _UNSUPPORTED: Final = re.compile(
     r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b", re.IGNORECASE
@@ -183,6 +184,11 @@ def _classified(status: int, body: ErrorBody) -> tuple[str, str]:  # noqa: PLR09
 def refuses_state(problem: Problem) -> bool:
     """Whether an upstream refused what it gave out in an earlier turn, such as signed reasoning."""
     return problem.code == "invalid_value" and _STATE.search(problem.message) is not None
+
+
+def refuses_schemas(problem: Problem) -> bool:
+    """Whether an upstream cannot enforce the schemas of a request."""
+    return problem.code == "invalid_value" and _SCHEMAS.search(problem.message) is not None
 
 
 def _is_used_up(status: int, text: str) -> bool:

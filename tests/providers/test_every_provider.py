@@ -17,7 +17,7 @@ from app.providers.provider import EVERY_PART, Provider, Translation
 from app.settings import Upstream
 from app.settings.values import is_loopback
 from app.upstreams.error_body import ErrorBody
-from app.upstreams.faults import problem_of_status, refuses_state
+from app.upstreams.faults import problem_of_status, refuses_schemas, refuses_state
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import load, providers
@@ -220,6 +220,14 @@ OF_STATE: Final = (
     ("moonshot", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"),
 )
 """The same where it does not take back what it gave out before, or misses some of it."""
+OF_SCHEMAS: Final = (
+    ("anthropic", "The compiled grammar is too large, which would cause performance issues. Simplify your schemas."),
+    ("anthropic", "Schema is too complex for compilation. Try reducing the number of tools."),
+    ("anthropic", "Too many strict tools: 21"),
+    ("anthropic", "tools.0.custom: For 'integer' type, property 'minimum' is not supported"),
+    ("anthropic", "output_config.format.schema: 'pattern' is not a valid regular expression"),
+)
+"""The same where it cannot enforce the schemas of a request."""
 
 
 @every
@@ -231,7 +239,10 @@ def test_the_words_of_its_errors_are_understood(provider: Provider) -> None:
     of_state = [text for name, text in OF_STATE if name == provider.name]
     for text in of_state:
         assert refuses_state(problem_of_status(400, ErrorBody(text, text), model="m", headers={}, secret=None)), text
-    content |= dict.fromkeys(of_state, "invalid_value")
+    of_schemas = [text for name, text in OF_SCHEMAS if name == provider.name]
+    for text in of_schemas:
+        assert refuses_schemas(problem_of_status(400, ErrorBody(text, text), model="m", headers={}, secret=None)), text
+    content |= dict.fromkeys((*of_state, *of_schemas), "invalid_value")
     patterns = [pattern for patterns in provider.error_words for pattern in patterns]
     assert [
         pattern for pattern in patterns if not any(re.search(pattern, text, re.IGNORECASE) for text in content)

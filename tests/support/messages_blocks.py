@@ -8,6 +8,8 @@ from tests.support.messages_requests import MODEL, MOST_TOKENS
 Json = dict[str, Any]
 
 ANYTHING: Final[Json] = {"type": "object", "properties": {}}
+CLOSED: Final[Json] = {"type": "object", "properties": {"x": {"type": "integer"}}, "additionalProperties": False}
+"""What the server can enforce."""
 PIXEL: Final = "iVBORw0KGgo="
 
 

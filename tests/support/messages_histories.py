@@ -11,6 +11,7 @@ from tests.support.chat_requests import call, output, user
 from tests.support.emitters import ReadableSealer
 from tests.support.messages_blocks import (
     ANYTHING,
+    CLOSED,
     PIXEL,
     Json,
     block,
@@ -102,14 +103,14 @@ HISTORIES: Final[dict[str, History]] = {
                 output("a", ""),
                 user("And?"),
             ],
-            "tools": [{"type": "function", "name": "f", "description": "F.", "parameters": ANYTHING, "strict": True}],
+            "tools": [{"type": "function", "name": "f", "description": "F.", "parameters": CLOSED, "strict": True}],
             "parallel_tool_calls": False,
         },
         body(
             by_user(words("Go")),
             by_model(used("a", x=1), used("b")),
             by_user(gave("a", words("(no output)")), gave("b", words("done")), words("And?")),
-            tools=[{"name": "f", "input_schema": ANYTHING, "description": "F.", "strict": True}],
+            tools=[{"name": "f", "input_schema": CLOSED, "description": "F.", "strict": True}],
             tool_choice={"type": "auto", "disable_parallel_tool_use": True},
         ),
     ),
@@ -271,13 +272,13 @@ HISTORIES: Final[dict[str, History]] = {
             "input": "Hi",
             "tools": [{"type": "function", "name": name, "parameters": {}} for name in ("f", "g")],
             "tool_choice": {"type": "function", "name": "g"},
-            "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}},
+            "text": {"format": {"type": "json_schema", "name": "n", "schema": CLOSED}},
         },
         body(
             by_user(words("Hi")),
             tools=[{"name": name, "input_schema": ANYTHING} for name in ("f", "g")],
             tool_choice={"type": "tool", "name": "g"},
-            output_config={"format": {"type": "json_schema", "schema": {"type": "object"}}},
+            output_config={"format": {"type": "json_schema", "schema": CLOSED}},
         ),
     ),
 }

@@ -136,6 +136,7 @@ HOW: Final[dict[str, str]] = {
     "upstreams/faults.py _MODEL_FAILED": ANYWHERE,
     "upstreams/faults.py _POLICY": ANYWHERE,
     "upstreams/faults.py _QUOTA": ANYWHERE,
+    "upstreams/faults.py _SCHEMAS": ANYWHERE,
     "upstreams/faults.py _STATE": ANYWHERE,
     "upstreams/faults.py _TOO_LARGE": ANYWHERE,
     "upstreams/faults.py _TOO_LONG": ANYWHERE,

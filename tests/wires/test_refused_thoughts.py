@@ -147,6 +147,24 @@ def test_a_server_that_misses_thoughts_of_earlier_turns_is_asked_not_to_think(wo
     assert "its server wants the reasoning before earlier tool calls back" in answer.headers["x-am-warnings"]
 
 
+def test_schemas_that_are_too_much_are_not_enforced_in_a_second_ask() -> None:
+    """What is too much is not documented: each server compiles one grammar of all schemas."""
+    schema = {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": False}
+    too_large = "The compiled grammar is too large, which would cause performance issues."
+    with served("claude-sonnet-4-6") as (client, claude):
+        claude.say([Says('{"x": "y"}')])
+        claude.scripts = (refused(too_large), *claude.scripts)
+        body: Json = {"model": "m", "input": "Hi", "tools": [{**WEATHER, "parameters": schema, "strict": True}]}
+        body["text"] = {"format": {"type": "json_schema", "name": "n", "schema": schema, "strict": True}}
+        answer = httpx.post(f"{client.base_url}responses", json=body)
+        first, second = (ask.body for ask in claude.asks)
+    assert answer.json()["status"] == "completed"
+    assert (first["tools"][0]["strict"], "output_config" in first) == (True, True)
+    assert ("strict" in second["tools"][0], "output_config" in second) == (False, False)
+    assert "must be valid by this JSON schema" in second["system"][0]["text"]
+    assert "'strict' on tools has no effect" in answer.headers["x-am-warnings"]
+
+
 def test_it_is_asked_once_more_and_not_again() -> None:
     with served("claude-sonnet-4-6") as (client, claude):
         items = history(client, claude, refused(SIGNATURE))

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ...bridges.base import FunctionSpec
 from ...prompt.nouns import Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning, no_effect
@@ -11,6 +13,7 @@ from ..prompt_turn import Encoded
 from .cache_breakpoints import mark_to_cache
 from .conversation import to_conversation
 from .messages_options import MessagesOptions
+from .schema_rules import enforceable
 from .thinking import Thinking, thinking_for, thinking_for_other, without_thoughts
 
 Json = dict[str, Any]
@@ -29,7 +32,9 @@ _DEMANDS: Final = frozenset({"any", "tool"})
 def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
     """The body for this prompt."""
     claude = claude_model(model)
-    system, messages, warnings = to_conversation(prompt.entries)
+    prompt, warnings = _enforced(prompt, claude, options)
+    system, messages, changed = to_conversation(prompt.entries)
+    warnings += changed
     choice, changed = _tool_choice(prompt, claude)
     warnings += changed
     thinking = _thinking(prompt, claude, messages, demands_call=choice.get("type") in _DEMANDS, options=options)
@@ -56,6 +61,22 @@ def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
         "stream": True,
     }
     return Encoded(body, warnings + unmarked(prompt, mark) + _lost(prompt))
+
+
+def _enforced(
+    prompt: Prompt, claude: ClaudeModel | None, options: MessagesOptions
+) -> tuple[Prompt, list[ClientWarning]]:
+    """The prompt with `strict` only where the server takes it, and schemas as it takes them."""
+    if options.can.strict_tools is False:
+        functions = tuple([replace(spec, strict=None) if spec.strict else spec for spec in prompt.functions])
+        prompt = replace(prompt, functions=functions)
+    if claude is None:
+        return prompt, []
+    enforced = enforceable(prompt, as_user=options.model.system_messages == "as_user")
+    prompt = replace(
+        prompt, entries=tuple(enforced.entries), functions=tuple(enforced.functions), output=enforced.output
+    )
+    return prompt, enforced.warnings
 
 
 def _thinking(

@@ -3,6 +3,8 @@
 import re
 from typing import Any, Final
 
+from tests.support.servers.anthropic_schemas import schema_faults
+
 Json = dict[str, Any]
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
@@ -38,6 +40,7 @@ def body_faults(body: Json) -> list[str]:
         *found,
         *_thinking_faults(body),
         *_tool_faults(body),
+        *schema_faults(body),
         *_mark_faults(body),
         *_system_faults(body),
         *_message_faults(messages),
