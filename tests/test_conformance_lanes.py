@@ -1,5 +1,6 @@
 """What the lanes of `make conformance` stand on: scripts said in another API, and bodies read from it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,17 +9,16 @@ from tests.conformance import lines
 from tests.conformance.bodies import Body, MadeCall, chat_body, messages_body
 from tests.conformance.cells import CELLS, Tools
 from tests.conformance.lanes import LANES, Lane
-from tests.support.block_scripts import UntranslatableError, as_blocks
+from tests.support.block_scripts import as_blocks
+from tests.support.chat_as_messages import SIGNATURE, NoCounterpartError
 from tests.support.messages_blocks import by_model, by_user, gave, picture, used, words
 from tests.support.script import breaks, calls, cites, counts, more, opens, refuses, says, stops, thinks, turn
-from tests.support.servers import Ask, Cut, Pause, Script, Status
-from tests.support.servers.anthropic import begins, ends, text, thinking, tool_use
+from tests.support.servers import Ask, Cut, Pause, Script, Status, Step
+from tests.support.servers.anthropic import ends, text, thinking, tool_use
 from tests.support.servers.anthropic_types import event_faults
-from tests.support.servers.model import sealed
 
 Json = dict[str, Any]
 
-READ = {"input_tokens": 7}
 WROTE: Any = {"output_tokens": 5}
 BOOM: Json = {"type": "error", "error": {"type": "api_error", "message": "Boom"}}
 REFUSED: Json = {"type": "refusal", "category": None, "explanation": "No, never."}
@@ -28,12 +28,11 @@ SCHEMA: Json = {"type": "object"}
 @pytest.mark.parametrize(
     ("script", "blocks"),
     [
-        (turn(says("Hel"), says("lo")), [*begins(**READ), *text(0, "Hel", "lo"), *ends(**WROTE)]),
+        (turn(says("Hel"), says("lo")), [*text(0, "Hel", "lo"), *ends(**WROTE)]),
         (
             turn(thinks("So"), thinks("."), says("Hi"), reason="length"),
             [
-                *begins(**READ),
-                *thinking(0, "So", ".", signature=sealed("So.")),
+                *thinking(0, "So", ".", signature=SIGNATURE),
                 *text(1, "Hi"),
                 *ends("max_tokens", **WROTE),
             ],
@@ -49,8 +48,7 @@ SCHEMA: Json = {"type": "object"}
                 reason="tool_calls",
             ),
             [
-                *begins(**READ),
-                *thinking(0, "So", signature=sealed("So")),
+                *thinking(0, "So", signature=SIGNATURE),
                 *tool_use(1, "f", "a", '{"x":', " 1}"),
                 *tool_use(2, "g", "b", "{}"),
                 *ends("tool_use", **WROTE),
@@ -58,13 +56,12 @@ SCHEMA: Json = {"type": "object"}
         ),
         (
             [opens(), says("Hi"), Pause(1), says("!"), Cut()],
-            [*begins(), *(hi := text(0, "Hi", "!"))[:2], Pause(1), hi[2], Cut()],
+            [*(hi := text(0, "Hi", "!"))[:2], Pause(1), hi[2], Cut()],
         ),
-        ([opens(), says("Hi"), breaks("Boom")], [*begins(), *text(0, "Hi")[:2], BOOM]),
+        ([opens(), says("Hi"), breaks("Boom")], [*text(0, "Hi")[:2], BOOM]),
         (
             turn(refuses("No, "), refuses("never.")),
             [
-                *begins(**READ),
                 {
                     **(end := ends("refusal", **WROTE))[0],
                     "delta": {"stop_reason": "refusal", "stop_sequence": None, "stop_details": REFUSED},
@@ -80,10 +77,17 @@ SCHEMA: Json = {"type": "object"}
     ids=["text", "thoughts and a limit", "interleaved calls", "a pause and a cut", "an error", "a refusal", "a status"],
 )
 def test_a_script_says_the_same_in_blocks(script: Script, blocks: Script) -> None:
-    assert as_blocks(script) == blocks
-    answers = as_blocks(lambda ask: script(ask) if callable(script) else script)
+    steps = as_blocks(script)
+    assert not callable(steps)
+    assert [step for step in steps if not isinstance(step, dict) or step["type"] != "message_start"] == blocks
+    answers = as_blocks(lambda _: steps_of(script))
     assert callable(answers)
-    assert answers(Ask("/", {}, {}, b"")) == blocks
+    assert answers(Ask("/", {}, {}, b"")) == steps
+
+
+def steps_of(script: Script) -> Sequence[Step]:
+    assert not callable(script)
+    return script
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -100,7 +104,7 @@ def test_the_blocks_of_every_behaviour_are_as_anthropic_sends_them(cell: str) ->
 
 @pytest.mark.parametrize("chunk", [cites("https://example.com", "A page", 0, 1), says("Hi", logprobs={"content": []})])
 def test_what_the_api_has_not_is_not_left_out_silently(chunk: Json) -> None:
-    with pytest.raises(UntranslatableError):
+    with pytest.raises(NoCounterpartError):
         as_blocks([opens(), chunk, stops(), counts(1, 1)])
 
 
