@@ -1,6 +1,7 @@
 // One turn on the page: sent from here, or seen passing.
 
 import { Answer } from "./answer.js";
+import { changeIn } from "./change.js";
 import { tabs, unique } from "./controls.js";
 import { fold, folded } from "./folded.js";
 import { following } from "./following.js";
@@ -116,8 +117,21 @@ export class Run {
       change ? `${since}, ${change}.` : "",
     ].filter(Boolean);
     const place = this.#one(".cache");
-    place.textContent = parts.join(" ");
+    place.replaceChildren(...(parts.length ? [paragraph([parts.join(" ")])] : []), ...this.#difference(change, before));
     place.hidden = !parts.length;
+  }
+
+  /** What the part that changed said before, and what it says now. */
+  #difference(change, before) {
+    const [place] = /^[a-z_]+(\.[a-z_]+|\[\d+\])*(?= )/.exec(change ?? "") ?? [""];
+    const found = place && changeIn(place, before?.asks.at(-1)?.ask, this.ask);
+    if (!found) return [];
+    return found.map(([head, changed, tail], index) => {
+      const mark = Object.assign(document.createElement("mark"), { textContent: changed });
+      const line = paragraph([index ? "now:    " : "before: ", head, mark, tail]);
+      line.className = "excerpt";
+      return line;
+    });
   }
 
   stop() {
@@ -189,6 +203,12 @@ export class Run {
   #one(selector) {
     return this.element.querySelector(selector);
   }
+}
+
+function paragraph(content) {
+  const element = document.createElement("p");
+  element.append(...content);
+  return element;
 }
 
 function ms(value) {

@@ -132,6 +132,7 @@ export class Watch {
     const { asks } = this.turns.get(note.id);
     if ((type === "asked" || type === "failed") && asks.length) {
       run.asked(partsOf(asks));
+      run.ask = asks.at(-1).ask;
       for (const { warnings } of asks) run.warn(warnings ?? []);
     }
     if (type === "sent") for (const event of note.events) run.take(event, note.at);
