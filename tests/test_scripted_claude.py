@@ -39,6 +39,7 @@ def loop(*messages: Json, **more: Any) -> Json:
     return {"messages": [HELLO, *messages], "tools": TOOLS, **more}
 
 
+CLOSED: Final = {"type": "object", "properties": {}, "additionalProperties": False}
 PAIRED: Final = loop(says(USE), gives(RESULT, WORDS))
 
 LEGAL: Final[dict[str, Json]] = {
@@ -59,6 +60,10 @@ LEGAL: Final[dict[str, Json]] = {
     "a demanded call without thinking": {"tools": TOOLS, "tool_choice": {"type": "any"}},
     "a choice of the model with thinking": {**BUDGET, "tools": TOOLS, "tool_choice": {"type": "auto"}},
     "a demanded call where the model thinks as needed": {**ADAPTIVE, "tools": TOOLS, "tool_choice": {"type": "any"}},
+    "a message of the system, later": {
+        "model": "claude-opus-5",
+        "messages": [HELLO, HELLO | {"role": "system"}],
+    },
     "a search of its own": {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
 }
 
@@ -120,7 +125,34 @@ ILLEGAL: Final[dict[str, tuple[Json, str]]] = {
     "an empty message": ({"messages": [HELLO, says()]}, "messages[1].content is empty"),
     "the assistant first": ({"messages": [says(WORDS), HELLO]}, "the first message must be the user's"),
     "no messages": ({"messages": []}, "the first message must be the user's"),
-    "a system message": ({"messages": [HELLO, HELLO | {"role": "system"}]}, "messages[1].role system is not known"),
+    "a message of the system": (
+        {"messages": [HELLO, HELLO | {"role": "system"}]},
+        "role 'system' is not supported on this model",
+    ),
+    "a message of the system before the user's": (
+        {"model": "claude-opus-5", "messages": [HELLO, HELLO | {"role": "system"}, HELLO]},
+        "messages[1]: a `system` message must follow the user's",
+    ),
+    "a search without its result": (
+        {"messages": [HELLO, says({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}), HELLO]},
+        "without a `web_search_tool_result` block",
+    ),
+    "a citation without its index": (
+        {"messages": [HELLO, says({**WORDS, "citations": [{"type": "x", "url": "y", "cited_text": "z"}]}), HELLO]},
+        "citations.encrypted_index: Field required",
+    ),
+    "a limit in a schema": (
+        {"tools": [{**TOOLS[0], "strict": True, "input_schema": {**CLOSED, "maxProperties": 1}}]},
+        "For 'object' type, properties maxProperties are not supported",
+    ),
+    "a choice between schemas at the top": (
+        {"tools": [{**TOOLS[0], "input_schema": {"type": "object", "anyOf": []}}]},
+        "does not support oneOf, allOf, or anyOf at the top level",
+    ),
+    "an open schema": (
+        {"output_config": {"format": {"type": "json_schema", "schema": {**CLOSED, "additionalProperties": True}}}},
+        "'additionalProperties' must be explicitly set to false",
+    ),
     "thoughts of the user": ({"messages": [gives(THOUGHT)]}, "block thinking is not allowed for user"),
     "a budget as large as the limit": (
         {**BUDGET, "max_tokens": 1024},

@@ -43,6 +43,8 @@ class ClaudeModel(NamedTuple):
     """Whether it leaves out the text of its reasoning unless that is requested."""
     takes_sampling: bool
     """Whether `temperature` and `top_p` may be set."""
+    takes_late_system: bool
+    """Whether Anthropic's own server takes messages of the role `system` in a conversation."""
     takes_demanded_calls: bool
     """Whether it can be required to call a tool."""
     binds_blocks: bool
@@ -93,6 +95,7 @@ def _model(version: tuple[int, int], family: str) -> ClaudeModel:
         stops_by=stops_by,
         shows_thoughts_if_asked=version >= (4, 7),
         takes_sampling=version < (4, 7),
+        takes_late_system=version >= (4, 8),
         takes_demanded_calls=not bound,
         binds_blocks=bound and family != "mythos",
         holds_to_schemas=version >= (4, 5),

@@ -1,7 +1,8 @@
 """Converts the entries of a prompt to the system prompt and the messages of the Messages API.
 
-Messages of the user and of the assistant alternate. The outputs of calls come first in the message after them, then
-what the user says. The texts, reasoning and calls of the assistant keep their order.
+Messages of the user and of the assistant alternate; one of the system may follow the user's. The outputs of calls come
+first in the message after them, then what the user says. The texts, reasoning and calls of the assistant keep their
+order.
 """
 
 from collections.abc import Iterable
@@ -42,21 +43,43 @@ class MessageList(NamedTuple):
     warnings: list[ClientWarning]
 
 
-def to_conversation(entries: Iterable[Entry]) -> MessageList:
-    """The system prompt is made of the system entries before any other; later ones become messages of the user."""
+def to_conversation(entries: Iterable[Entry], *, late_system: bool = False) -> MessageList:
+    """The system prompt is made of the system entries before any other; later ones become text of the user.
+
+    `late_system`: the model takes messages of the role `system`, if one directly follows a message of the user, and
+    the assistant's follows it. So an entry before what the user says comes after it.
+    """
     entries = tuple(entries)
     head = list(takewhile(lambda entry: isinstance(entry, System), entries))
     system = [text_block(entry.text) for entry in head if isinstance(entry, System)]
     messages: list[Json] = []
+    waiting: list[System] = []
     for entry in entries[len(head) :]:
+        if late_system and isinstance(entry, System):
+            waiting.append(entry)
+            continue
+        if isinstance(entry, Assistant):
+            _add_system(messages, waiting)
+            waiting = []
         role = "assistant" if isinstance(entry, Assistant) else "user"
         blocks = _blocks(entry)
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"] += blocks
         elif blocks:
             messages.append({"role": role, "content": blocks})
+    _add_system(messages, waiting)
     _refuse_blank(messages)
     return MessageList(system, messages, _complete(messages))
+
+
+def _add_system(messages: list[Json], entries: list[System]) -> None:
+    """Adds these entries after the message of the user that is last; without one, as text of the user."""
+    if not entries:
+        return
+    if messages and messages[-1]["role"] == "user":
+        messages.append({"role": "system", "content": [text_block(entry.text) for entry in entries]})
+    else:
+        messages.append({"role": "user", "content": [block for entry in entries for block in _blocks(entry)]})
 
 
 def _blocks(entry: Entry) -> list[Json]:

@@ -33,7 +33,9 @@ def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
     """The body for this prompt."""
     claude = claude_model(model)
     prompt, warnings = _enforced(prompt, claude, options)
-    system, messages, changed = to_conversation(prompt.entries)
+    system, messages, changed = to_conversation(
+        prompt.entries, late_system=options.has_all_features and claude is not None and claude.takes_late_system
+    )
     warnings += changed
     choice, changed = _tool_choice(prompt, claude)
     warnings += changed

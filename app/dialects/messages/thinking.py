@@ -122,7 +122,7 @@ def _open_loop(messages: list[Json]) -> list[Json]:
     for message in messages:
         if message["role"] == "assistant":
             turns.append(message)
-        elif not _has(message, RESULT):
+        elif message["role"] == "user" and not _has(message, RESULT):
             turns = []
     return turns
 

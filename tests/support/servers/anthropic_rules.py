@@ -11,6 +11,7 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _THINKS_ONLY_IF_ASKED: Final = re.compile(r"claude-(?:\w+-)?[34]\b")
 """Models that refuse, in an open tool loop, thoughts that were not asked for."""
+_NO_LATE_SYSTEM: Final = re.compile(r"claude-(?:\w+-)?(?:3|4-[0-7]\b|4\b(?!-8))")
 _SETTINGS: Final = frozenset(
     {
         "max_tokens", "messages", "metadata", "model", "output_config", "output_format", "service_tier",
@@ -19,6 +20,7 @@ _SETTINGS: Final = frozenset(
 )  # fmt: skip
 _BLOCKS: Final = {
     "user": {"text", "image", "document", "tool_result"},
+    "system": {"text"},
     "assistant": {"text", "tool_use", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result"},
 }
 THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
@@ -44,6 +46,7 @@ def body_faults(body: Json) -> list[str]:
         *_mark_faults(body),
         *_system_faults(body),
         *_message_faults(messages),
+        *_late_system_faults(body),
         *_loop_faults(body),
     ]
 
@@ -158,6 +161,20 @@ def _message_faults(messages: list[Json]) -> list[str]:
         waiting = {*calls}
         made |= waiting
     return [*found, f"the calls {sorted(waiting)} have no results"] if waiting else found
+
+
+def _late_system_faults(body: Json) -> list[str]:
+    """Where the role `system` may not stand."""
+    messages = body.get("messages") or []
+    roles = [message.get("role") for message in messages]
+    found = []
+    if "system" in roles and _NO_LATE_SYSTEM.match(str(body.get("model"))):
+        found.append("role 'system' is not supported on this model")
+    for position, role in enumerate(roles):
+        around = (*roles[max(position - 1, 0) : position], *(roles[position + 1 : position + 2] or ["assistant"]))
+        if role == "system" and around != ("user", "assistant"):
+            found.append(f"messages[{position}]: a `system` message must follow the user's and precede the assistant's")
+    return found
 
 
 def _block_faults(block: Json, role: str) -> list[str]:
