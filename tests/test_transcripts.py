@@ -20,39 +20,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.dialects.chat.turn import ChatTurn
 from app.protocol.events import Event
-from app.protocol.problems import Problem
-from app.upstreams.chat_lines import Progress
-from app.upstreams.faults import problem_in_stream
 from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
-from tests.support.transcripts import each_transcript, lines, new_turn
+from tests.support.transcripts import each_transcript, lines, new_turn, replayed
 from tests.support.warning_sentences import sentences
 
 PRICED = ("completed", "incomplete")
-
-
-def replayed(turn: ChatTurn, chunks: list[Any]) -> Iterator[Event]:
-    """What the client is told, as upstream and pump would do it: nothing is read behind the last event."""
-    yield from turn.begin()
-    progress = Progress()
-    for chunk in chunks:
-        for read in progress.take(chunk) if isinstance(chunk, dict) else [chunk]:
-            if turn.over:
-                return
-            match read:
-                case {"silence": True}:
-                    yield from turn.keep_alive()
-                case {"broke": problem}:
-                    yield from turn.fail(msgspec.convert(problem, Problem))
-                case {"error": error} if error:
-                    yield from turn.fail(problem_in_stream(read, model="upstream-model"))
-                case _:
-                    yield from turn.receive(read)
-    if not turn.over:
-        yield from turn.end()
 
 
 def plain(events: Iterator[Event]) -> list[dict[str, Any]]:

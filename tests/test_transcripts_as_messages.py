@@ -20,7 +20,7 @@ from app.upstreams.http_messages import HttpMessages
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.chat_as_messages import NoCounterpartError, messages_answer
 from tests.support.servers import AnthropicUpstream
-from tests.support.transcripts import FOLDERS, lines, new_messages_turn
+from tests.support.transcripts import FOLDERS, lines, masked, new_messages_turn
 from tests.support.warning_sentences import sentences
 
 Json = dict[str, Any]
@@ -141,17 +141,6 @@ async def _events(
             yield event
     finally:
         await client.close()
-
-
-def masked(value: Any, fields: Collection[str]) -> Any:
-    """The value without what these fields hold, however deep they are."""
-    match value:
-        case dict():
-            return {key: ... if key in fields else masked(held, fields) for key, held in value.items()}
-        case list():
-            return [masked(held, fields) for held in value]
-        case _:
-            return value
 
 
 def of(names: Collection[str], *, others: bool = False) -> pytest.MarkDecorator:

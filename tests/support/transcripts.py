@@ -1,9 +1,10 @@
 """The transcripts of real chat servers, and a turn for each."""
 
 import json
+from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import pytest
@@ -14,8 +15,12 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.dialects.messages.messages_turn import MessagesTurn
 from app.parsing.request_body import parse_request
+from app.protocol.events import Event
+from app.protocol.problems import Problem
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
+from app.upstreams.chat_lines import Progress
+from app.upstreams.faults import problem_in_stream
 from tests.support.emitters import ReadableSealer
 from tests.support.messages_requests import MODEL
 from tests.support.messages_requests import options as messages_options
@@ -30,24 +35,26 @@ each_transcript = pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name fo
 def new_turn(folder: Path) -> ChatTurn:
     """The turn this transcript is about."""
     return ChatTurn(
-        _request(folder),
+        request_of(folder),
         model="upstream-model",
-        options=replace(_options(folder), sealer=ReadableSealer()),
-        **_counted(),
+        options=replace(options_of(folder), sealer=ReadableSealer()),
+        **counted(),
     )
 
 
 def new_messages_turn(folder: Path) -> MessagesTurn:
     """The same turn with Anthropic's own server."""
-    model = _options(folder).model
-    return MessagesTurn(_request(folder), model=MODEL, options=messages_options(model=model), **_counted())
+    model = options_of(folder).model
+    return MessagesTurn(request_of(folder), model=MODEL, options=messages_options(model=model), **counted())
 
 
-def _request(folder: Path) -> CreateResponse:
+def request_of(folder: Path) -> CreateResponse:
+    """What the client asks."""
     return parse_request((folder / "request.json").read_bytes())
 
 
-def _options(folder: Path) -> ChatOptions:
+def options_of(folder: Path) -> ChatOptions:
+    """The options of the model."""
     file = folder / "options.json"
     written = file.read_bytes() if file.exists() else b"{}"
     return msgspec.json.decode(
@@ -55,7 +62,7 @@ def _options(folder: Path) -> ChatOptions:
     )
 
 
-def _counted() -> dict[str, Any]:
+def counted() -> dict[str, Any]:
     """Counted ids, and a clock that ticks once per look."""
     ticks, numbers = count(1_700_000_000), count(2)
     return {
@@ -65,6 +72,50 @@ def _counted() -> dict[str, Any]:
     }
 
 
+class ReplayedTurn(Protocol):
+    """What is needed of a turn to replay an answer."""
+
+    @property
+    def over(self) -> bool: ...
+    def begin(self) -> list[Event]: ...
+    def receive(self, payload: Any, /) -> list[Event]: ...
+    def keep_alive(self) -> list[Event]: ...
+    def end(self) -> list[Event]: ...
+    def fail(self, problem: Problem) -> list[Event]: ...
+
+
+def replayed(turn: ReplayedTurn, chunks: list[Any]) -> Iterator[Event]:
+    """What the client is told, as upstream and pump would do it: nothing is read behind the last event."""
+    yield from turn.begin()
+    progress = Progress()
+    for chunk in chunks:
+        for read in progress.take(chunk) if isinstance(chunk, dict) else [chunk]:
+            if turn.over:
+                return
+            match read:
+                case {"silence": True}:
+                    yield from turn.keep_alive()
+                case {"broke": problem}:
+                    yield from turn.fail(msgspec.convert(problem, Problem))
+                case {"error": error} if error:
+                    yield from turn.fail(problem_in_stream(read, model="upstream-model"))
+                case _:
+                    yield from turn.receive(read)
+    if not turn.over:
+        yield from turn.end()
+
+
 def lines(file: Path) -> list[Any]:
     """The JSON values of a file, one a line."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+
+
+def masked(value: Any, fields: Collection[str]) -> Any:
+    """The value without what these fields hold, however deep they are."""
+    match value:
+        case dict():
+            return {key: ... if key in fields else masked(held, fields) for key, held in value.items()}
+        case list():
+            return [masked(held, fields) for held in value]
+        case _:
+            return value

@@ -221,21 +221,21 @@ class RelayTurn:
         if name == "response.created" and self._ledger.phase != "new":
             return []  # `response.created` was sent before
         events = self._missing_opening(name)
-        event["response"] = self._response.update(response, self._output(response))
         self._ledger.phase = "created" if name == "response.created" else "talking"
         if name in LAST:
             return events + self._end(name, event)
+        event["response"] = self._response.update(response, self._output(response))
         return [*events, self._relayed(name, event, Relayed)]  # a keep-alive: nothing new of the answer
 
     def _end(self, name: str, event: Json) -> list[Event]:
         """The upstream's last event, and the events that are missing before it."""
-        response = event["response"]
-        status = response["status"] = agreed_status(name, response)
-        response["usage"] = counted(response.get("usage"))
-        if self._response.is_supplied:  # with two clocks, it could end before it began
-            response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
+        status = agreed_status(name, event["response"])
         reason = REASONS[status]
         events = self._send(self._call_ends.end(reason)) + self._close_open_items(reason)
+        response = event["response"] = self._response.update(event["response"], self._output(event["response"]))
+        response["status"], response["usage"] = status, counted(response.get("usage"))
+        if self._response.is_supplied:  # with two clocks, it could end before it began
+            response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
         items = response["output"] = final_items(response["output"], self._ledger.output, status)
         self._tool_choice.end(status, items)
         if status == "failed":
