@@ -33,6 +33,7 @@ The map
     parsing/            a posted body becomes nouns, or a refusal with the exact path of the first fault
     bridges/            tools carried by functions: names, choice, and one file for each tool type in tool_types/
     emitter/            deltas in, events out
+    searching/          searches the web and opens pages, for clients and models
     fetching/           which URLs may be fetched, and fetching images and files
     protocol/           nouns of the Responses API
 

@@ -18,6 +18,7 @@ from .observers.recorder import Recorder
 from .protocol.ids import NewId, id_maker
 from .protocol.problems import ProblemError
 from .sealing import EnvelopeSealer
+from .searching.searcher import Searcher
 from .settings import Seal, Server, Settings
 from .shared_state import SharedState, new_state, next_state, provider_names, takes_guests
 from .transports.auth import Auth
@@ -32,11 +33,12 @@ from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_chat import close_connections, warm
 from .upstreams.port import AnyUpstream, Keep
 from .version import VERSION
-from .wiring import build_catalogue, fetcher_of, lists_of, upstream_of
+from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of, upstream_of
 
 if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher
     from .observers.tracing import Tracing
+    from .searching.search_client import SearchClient
 
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
@@ -63,6 +65,8 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
     upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
+    search_client = search_client_of(settings)
+    searcher = Searcher(search_client, fetcher, most_results=settings.search.results, now=time.time)
     lists = lists_of(settings)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
@@ -88,6 +92,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         auth=auth,
         bodies=bodies,
         server=settings.server,
+        searcher=searcher,
         started=int(time.time()),
         has_page=settings.serves_page,
     )
@@ -95,10 +100,11 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     to_close = AsyncExitStack()
-    closables: list[AnyUpstream | ListedModels | Fetcher | BodyLog | None] = [
+    closables: list[AnyUpstream | ListedModels | Fetcher | SearchClient | BodyLog | None] = [
         *upstreams.values(),
         *lists.values(),
         fetcher,
+        search_client,
         body_log,
     ]
     for closable in closables:

@@ -15,6 +15,7 @@ from .protocol.request.create_response import CreateResponse
 from .protocol.seals import Sealers
 from .providers.capabilities import Capabilities
 from .providers.lookup import provider_of
+from .searching.backends import BACKENDS, SearchPlace
 from .settings import Model, Settings, Upstream
 from .upstreams.breaker import Breaker
 from .upstreams.causes import shown_address
@@ -28,6 +29,7 @@ from .upstreams.port import KEEP, AnyUpstream, Keep
 
 if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher
+    from .searching.search_client import SearchClient
 
 FETCHED_FOR: Final = frozenset({"chat", "litellm", "messages"})
 """Ways to ask an upstream in which it does not always fetch images and files."""
@@ -38,13 +40,27 @@ GRACE: Final = 5
 
 
 def fetcher_of(settings: Settings) -> "Fetcher | None":
-    """Fetches images and files for upstreams that do not fetch them; None where there are none."""
-    needed = any(upstream.via in FETCHED_FOR for upstream in settings.upstreams.values())
+    """Fetches images and files for upstreams that do not fetch them, and pages for searches; None if there are none."""
+    needed = settings.search.backend != "none" or any(
+        upstream.via in FETCHED_FOR for upstream in settings.upstreams.values()
+    )
     if settings.server.fetch_urls == "never" or not needed:
         return None
     from .fetching.fetcher import Fetcher  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
 
     return Fetcher(timeout=settings.server.fetch_timeout, allow_private=settings.server.allow_private_urls)
+
+
+def search_client_of(settings: Settings) -> "SearchClient | None":
+    """The connection to the server that searches; None where there is none."""
+    search = settings.search
+    if search.backend == "none":
+        return None
+    from .searching.search_client import SearchClient  # noqa: PLC0415 — as above
+
+    key = None if search.api_key is None else search.api_key.reveal()
+    place = SearchPlace(search.base_url, key, search.key_header, search.results_path)
+    return SearchClient(BACKENDS[search.backend], place, search.timeout)
 
 
 def build_catalogue(

@@ -24,6 +24,7 @@ SAID = re.compile(
             r"must be a smaller number",
             r"must be 1 to 64 small letters, digits, _ and -",
             r"must be a text in quotes",
+            r"must be the name of a header: letters, digits and -",
             r"must be a list",
             r"must be a table: \[.*\]",
             r"must be one of [a-z0-9_-]+(?:, [a-z0-9_-]+)*(?: \(did you mean [a-z0-9_-]+\?\))?",
@@ -52,7 +53,9 @@ SAID = re.compile(
 FIELDS = [
     (title, name)
     for kind, table in ROWS.items()
-    for title in ([f"[{kind}]"] if kind in {"server", "seal"} else ["[[keys]]"] if kind == "keys" else [f"[{kind}.x]"])
+    for title in (
+        [f"[{kind}]"] if kind in {"server", "seal", "search"} else ["[[keys]]"] if kind == "keys" else [f"[{kind}.x]"]
+    )
     for name in table.model_fields
 ] + [("[models.x.can]", name) for name in Can.model_fields]
 

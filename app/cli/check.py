@@ -84,6 +84,8 @@ def _tables(settings: Settings) -> Iterator[_Listed]:
     # `iter`, since it has a field named `keys`, which dict() would call
     rows = list(_rows(dict(iter(seal)), "seal", origins, seal.model_fields_set))
     yield _Listed("[seal]", rows, is_needed=False)
+    rows = list(_rows(dict(iter(settings.search)), "search", origins, settings.search.model_fields_set))
+    yield _Listed("[search]", rows, is_needed=False)
     for index, key in enumerate(settings.keys):
         path = f"keys[{index}]"
         origin = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")

@@ -50,6 +50,7 @@ ERROR_SHAPES: Final[dict[str, ErrorShape]] = {
     "rate_limit_exceeded": ErrorShape(429, "rate_limit_error", "rate_limit_exceeded"),
     "insufficient_quota": ErrorShape(429, "rate_limit_error", "insufficient_quota"),
     "internal_error": ErrorShape(500, _SERVER, _SERVER),
+    "search_unavailable": ErrorShape(501, _SERVER, _SERVER),
     "upstream_auth_error": ErrorShape(502, _SERVER, _SERVER),
     "upstream_error": ErrorShape(502, _SERVER, _SERVER),
     "overloaded": ErrorShape(503, _SERVER, _SERVER),

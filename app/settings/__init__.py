@@ -8,6 +8,7 @@ from .configuration import Model, Settings
 from .files import FILE
 from .load import load
 from .mistakes import ConfigMistakesError, Excerpt, Mistake, did_you_mean
+from .search import Search
 from .secret import Secret
 from .server import Key, Seal, Server
 from .sources import GIVEN
@@ -23,6 +24,7 @@ __all__ = [
     "Mistake",
     "Model",
     "Seal",
+    "Search",
     "Secret",
     "Server",
     "Settings",

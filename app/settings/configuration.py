@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from ..options import ModelOptions, RelayedTools, Table
+from .search import Search
 from .server import Key, KeyTable, Seal, Server
 from .upstream import Upstream
 from .values import Name, is_loopback
@@ -46,19 +47,21 @@ class Tables(Table):
 
     server: Server = Server()
     seal: Seal = Seal()
+    search: Search = Search()
     keys: tuple[KeyTable, ...] = ()
     upstreams: dict[Name, Upstream] = Field(default_factory=dict)
     models: dict[Name, Model] = Field(default_factory=dict)
 
 
-ROWS: Mapping[str, type[Server | Seal | KeyTable | Upstream | Model]] = {
+ROWS: Mapping[str, type[Server | Seal | Search | KeyTable | Upstream | Model]] = {
     "server": Server,
     "seal": Seal,
+    "search": Search,
     "keys": KeyTable,
     "upstreams": Upstream,
     "models": Model,
 }
-"""The tables of the file: `[server]` and `[seal]` themselves, and each entry of the others."""
+"""The tables of the file: `[server]`, `[seal]` and `[search]` themselves, and each entry of the others."""
 DEMO_UPSTREAMS: Mapping[str, Upstream] = {"demo": Upstream(via="demo")}
 DEMO_MODELS: Mapping[str, Model] = {"demo": Model(upstream="demo")}
 
@@ -69,6 +72,7 @@ class Settings:
 
     server: Server = field(default_factory=Server)
     seal: Seal = field(default_factory=Seal)
+    search: Search = field(default_factory=Search)
     keys: tuple[Key, ...] = ()
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: dict(DEMO_UPSTREAMS))
     models: Mapping[str, Model] = field(default_factory=lambda: dict(DEMO_MODELS))

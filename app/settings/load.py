@@ -78,6 +78,7 @@ def load(
     return Settings(
         server=tables.server,
         seal=tables.seal,
+        search=tables.search,
         keys=tuple(table.key() for table in tables.keys),
         upstreams=dict(DEMO_UPSTREAMS) if bare else tables.upstreams,
         models=dict(DEMO_MODELS) if bare else tables.models,

@@ -30,7 +30,7 @@ def _key_name(name: str) -> str:
     return name
 
 
-def _address(url: str) -> str:
+def address(url: str) -> str:
     """An upstream's address, without the slash at its end."""
     if not _is_address(url):
         meant = complete_url(url)
@@ -59,7 +59,7 @@ def _is_address(url: str) -> bool:
 
 def _collector(url: str) -> str:
     """An address, or an empty text."""
-    return url and _address(url)
+    return url and address(url)
 
 
 def _digest(text: str) -> str:
@@ -103,7 +103,7 @@ Name = Annotated[str, Field(max_length=256), AfterValidator(_name)]
 KeyName = Annotated[Name, AfterValidator(_key_name)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
 Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
-Address = Annotated[str, AfterValidator(_address)]
+Address = Annotated[str, AfterValidator(address)]
 Collector = Annotated[str, AfterValidator(_collector)]
 Digest = Annotated[str, AfterValidator(_digest)]
 SealKey = Annotated[Secret, AfterValidator(_seal_key)]

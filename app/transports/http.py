@@ -16,13 +16,15 @@ from ..catalogue import Catalogue
 from ..codex_catalog import codex_model
 from ..json_text import json_bytes
 from ..protocol.problems import ProblemError, refuse
+from ..searching.searcher import Searcher
 from ..settings import Key, Server
 from ..turns.service import TurnService
 from .auth import Auth
 from .http_turns import CountEndpoint, CreateEndpoint, SummaryEndpoint
 from .middleware import UPGRADE, UPGRADE_REQUIRED, error_response
-from .openapi import SUMMARY_PATH, document
+from .openapi import SEARCH_PATH, SUMMARY_PATH, document
 from .receiving import Bodies
+from .search_endpoint import SearchEndpoint
 
 STATELESS: Final = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
@@ -48,6 +50,7 @@ class Http:
         auth: Auth,
         bodies: Bodies,
         server: Server,
+        searcher: Searcher,
         started: int,
         has_page: bool,
     ) -> None:
@@ -56,7 +59,13 @@ class Http:
         self._auth = auth
         self._started = started
         self._welcome = WELCOME | ({"documentation": "GET /docs"} if has_page else {})
-        self.turns: Mapping[str, ASGIApp] = _turn_endpoints(service, auth, bodies, server)
+        self.turns: Mapping[str, ASGIApp] = {
+            **_turn_endpoints(service, auth, bodies, server),
+            **dict.fromkeys(
+                (f"{prefix}{SEARCH_PATH}" for prefix in ("/v1", "")),
+                SearchEndpoint(service, auth, bodies, server, searcher),
+            ),
+        }
         """The endpoints that run turns, by their paths. All of them take POST."""
 
     def router(self) -> APIRouter:

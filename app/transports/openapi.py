@@ -16,6 +16,7 @@ from ..protocol.request.shape import Shape
 from ..protocol.request.summaries import ServerItem
 from ..protocol.request.tool_items import ToolItem
 from ..protocol.response import Response
+from ..searching.search_request import SearchRequest
 
 Json = dict[str, Any]
 
@@ -35,6 +36,8 @@ _MODELS: Final = _object(
     data={"type": "array", "items": {"$ref": f"{_REFS}Model"}},
     models={"description": "The same models in the form that Codex reads.", "type": "array"},
 )
+SEARCH_PATH: Final = "/alpha/search"
+"""The path of a search, as Codex has it."""
 SUMMARY_PATH: Final = "/compact"
 """The path of a summary alone, below the path of responses."""
 _COMPACTION: Final = _object(
@@ -45,6 +48,13 @@ _COMPACTION: Final = _object(
     usage={"$ref": f"{_REFS}Usage"},
 )
 _COUNT: Final = _object(object={"const": "response.input_tokens"}, input_tokens={"type": "integer", "minimum": 0})
+_SEARCHED: Final = _object(
+    output={"description": "The results, pages and the time, as a model reads them.", "type": "string"},
+    results={
+        "type": "array",
+        "items": _object(type={"const": "text_result"}, ref_id=_STRING, url=_STRING, title=_STRING, snippet=_STRING),
+    },
+)
 _FRAME: Final[Json] = {
     "type": "object",
     "required": ["data"],
@@ -80,6 +90,7 @@ _WHY: Final = {
     429: "Too many requests, or no quota; `retry-after` says when to try again.",
     431: "The headers are too long.",
     500: "An internal error of this server.",
+    501: "No server that searches is configured.",
     502: "The upstream failed.",
     503: "This server is full, or is stopping.",
     504: "The upstream was too slow.",
@@ -136,6 +147,7 @@ def _paths() -> Json:
         "/v1/responses/input_tokens": {
             "post": _like_a_turn("countInput", "Count the tokens that a model would read", _COUNT)
         },
+        f"/v1{SEARCH_PATH}": {"post": _search()},
         "/v1/models": {
             "get": {
                 "operationId": "listModels",
@@ -167,6 +179,17 @@ def _like_a_turn(operation: str, summary: str, schema: Json) -> Json:
     }
 
 
+def _search() -> Json:
+    """The operation that searches."""
+    schema = {"$ref": f"{_REFS}{SearchRequest.__name__}"}
+    return {
+        "operationId": "search",
+        "summary": "Search the web and open pages, as Codex does",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "responses": _responses(_SEARCHED, 401, 405, 413, 415, 429, 501, 503),
+    }
+
+
 def _responses(schema: Json, *statuses: int) -> Json:
     """The responses of an operation: this schema, or one of these errors."""
     error = {"application/json": {"schema": {"$ref": f"{_REFS}Error"}}}
@@ -184,7 +207,7 @@ def _upgrade_responses() -> Json:
 
 def _request_schemas() -> Json:
     """The schemas of requests, without internal fields. Unknown keys are ignored with a warning."""
-    shapes: list[type[Shape]] = [CreateResponse, *item_shapes(), *tool_shapes()]
+    shapes: list[type[Shape]] = [CreateResponse, SearchRequest, *item_shapes(), *tool_shapes()]
     refs, found = models_json_schema([(shape, "validation") for shape in shapes], ref_template=f"{_REFS}{{model}}")
     # JSON Schema writes the end of a text as `$` in patterns
     schemas: Json = msgspec.json.decode(msgspec.json.encode(found["$defs"]).replace(rb'\\z"', b'$"'))

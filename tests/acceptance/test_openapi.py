@@ -26,6 +26,7 @@ OPERATIONS = [
     "GET /v1/responses",
     "POST /v1/responses/compact",
     "POST /v1/responses/input_tokens",
+    "POST /v1/alpha/search",
     "GET /v1/models",
     "GET /v1/models/{name}",
     "GET /health/live",

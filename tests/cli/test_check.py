@@ -84,6 +84,14 @@ when = "asked"                              # default
 keys = ["***"]                              # set, from AM_SEAL_KEY
 shared = false                              # default
 
+[search]
+backend = "none"                            # default
+base_url = ""                               # default
+key_header = "authorization"                # default
+results_path = "results"                    # default
+results = 5                                 # default
+timeout = 10                                # default
+
 [[keys]]
 name = "alice"                              # config.toml:7
 sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
@@ -186,7 +194,7 @@ def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets
     assert printed.err == VALID
 
 
-@pytest.mark.parametrize(("flags", "tables"), [([], []), (["--all"], ["server", "seal"])])
+@pytest.mark.parametrize(("flags", "tables"), [([], []), (["--all"], ["server", "seal", "search"])])
 def test_what_it_prints_is_a_configuration_again(
     flags: list[str], tables: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

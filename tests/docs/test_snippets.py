@@ -21,7 +21,7 @@ from tests.docs.snippets import Snippet, inline_commands, pages, snippets, way_o
 from tests.support.running import ROOT, Running, running, surroundings
 
 SNIPPETS = list(snippets())
-CODEX_KEYS = {"name", "base_url", "wire_api", "env_key", "supports_websockets"}
+CODEX_KEYS = {"name", "base_url", "wire_api", "env_key", "supports_websockets", "supports_standalone_web_search"}
 
 
 def in_way(way: str) -> pytest.MarkDecorator:

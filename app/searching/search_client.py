@@ -1,0 +1,107 @@
+"""Asks the server that searches. Its address is a setting, so it may be a private one; its answer is not trusted."""
+
+import asyncio
+from contextlib import AsyncExitStack, closing
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from ..fair_slots import FairSlots
+from ..json_text import holds_more_values
+from ..off_loop import off_loop
+from ..upstreams.proxies import proxy_for
+from .backends import Backend, Found, Query, SearchAsk, SearchPlace, read_results
+
+LARGEST: Final = 2 * 1024 * 1024
+"""Bytes of an answer."""
+MOST_VALUES: Final = 100_000
+"""JSON values in an answer."""
+AT_ONCE: Final = 16
+"""Searches at the same time, for all callers."""
+WAITS: Final = 3
+"""The longest wait for a slot, as a multiple of the time limit of a search."""
+_OK: Final = 200
+
+
+class SearchFailedError(Exception):
+    """A search failed; the text says why, as far as a client may know."""
+
+
+class SearchClient:
+    """The connection to the server that searches. It must be closed on the event loop on which it was used."""
+
+    def __init__(self, backend: Backend, place: SearchPlace, timeout: float) -> None:
+        self._backend = backend
+        self._place = place._replace(base_url=place.base_url or backend.base_url)
+        self._path = place.results_path if backend.results_path is None else backend.results_path
+        self._timeout = timeout
+        self._slots = FairSlots(AT_ONCE)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def search(self, query: Query, owner: str) -> list[Found]:
+        """The results of this query. Raises `SearchFailedError`. `owner` is the caller."""
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(WAITS * self._timeout):
+                    await stack.enter_async_context(self._slots.of(owner))
+                async with asyncio.timeout(self._timeout):
+                    answer = await self._answer(self._backend.ask(query, self._place, _today()))
+        except TimeoutError:
+            raise SearchFailedError("the search server took too long") from None
+        except (aiohttp.ClientError, OSError, ValueError):
+            raise SearchFailedError("the search server could not be reached") from None
+        found = await off_loop(len(answer), _results, answer, self._path, query)
+        if found is None:
+            raise SearchFailedError("the answer of the search server has no list of results")
+        return found
+
+    async def close(self) -> None:
+        """Close every connection."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _answer(self, ask: SearchAsk) -> bytes:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
+            )
+        headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "am-proxy", **ask.headers}
+        pieces: list[bytes] = []
+        size = 0
+        # a redirect is not followed: the key would be sent to the new address
+        sending = self._session.request(
+            "GET" if ask.body is None else "POST",
+            ask.url,
+            data=ask.body,
+            headers=headers,
+            allow_redirects=False,
+            proxy=proxy_for(ask.url),
+        )
+        with closing(await sending) as response:
+            if response.status != _OK:
+                raise SearchFailedError(f"the search server answered with the status {response.status}")
+            if response.headers.get("content-encoding", "identity").lower() != "identity":
+                raise SearchFailedError("the search server compressed its answer")
+            async for piece in response.content.iter_any():
+                size += len(piece)
+                if size > LARGEST:
+                    raise SearchFailedError("the answer of the search server is too long")
+                pieces.append(piece)
+        return b"".join(pieces)
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _results(answer: bytes, path: str, query: Query) -> list[Found] | None:
+    if holds_more_values(answer, MOST_VALUES):
+        return None
+    try:
+        data: Any = msgspec.json.decode(answer)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return read_results(data, path, query)

@@ -1,0 +1,282 @@
+"""Runs the commands of a search request: searches, opened pages, and the time. What fails is told to the model.
+
+Theory of operation
+-------------------
+Codex ends its turn when this request fails. So a request fails only if nothing of it can be done, by a limit of the
+caller or for want of a server that searches. Everything else becomes a sentence in the output: the model reads it and
+goes on.
+
+Nothing is stored between two requests. So the reference of a result or a page is its address, and a link is found by
+reading its page again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..off_loop import off_loop
+from ..protocol.problems import ProblemError, refuse
+from ..protocol.warnings import ClientWarning
+from .backends import Found, Query
+from .page_text import PageText, page_text
+from .search_request import SearchCommands, SearchRequest, SearchSettings, SearchWords, TimeCommand
+
+if TYPE_CHECKING:
+    from ..fetching.fetcher import Fetcher
+    from .search_client import SearchClient
+
+MOST_COMMANDS: Final = 12
+"""Commands of one request that are run."""
+AT_ONCE: Final = 4
+"""Commands of one request that run at the same time."""
+LARGEST_PAGE: Final = 2 * 1024 * 1024
+"""Bytes of a page."""
+LONGEST_QUERY: Final = 400
+MOST_DOMAINS: Final = 20
+CHARACTERS_PER_TOKEN: Final = 4
+DEFAULT_TOKENS: Final = 10_000
+MOST_TOKENS: Final = 50_000
+"""Tokens of the output."""
+AROUND: Final = 2
+"""Lines before and behind a line that was found."""
+MOST_FOUND: Final = 20
+"""Places in a page that are shown."""
+NO_BACKEND: Final = (
+    "This server has no web search: `[search]` in its configuration names none. Only the command `time` works."
+)
+ONLY_CACHED: Final = (
+    "No page was opened: the client allows no live access to the web (in Codex, `web_search` is not `live`)."
+)
+NEVER_FETCHES: Final = 'No page was opened: this server opens none (`fetch_urls = "never"`).'
+NO_LOCATION: Final = ClientWarning("settings.user_location", "search", "The place of the user has no effect.")
+
+
+class Searched(NamedTuple):
+    """The answer to a search request."""
+
+    output: str
+    """What the model reads."""
+    results: list[Found]
+    warnings: list[ClientWarning]
+    failed: int
+    """Commands that failed."""
+
+
+class _FailedError(Exception):
+    """A command failed; the text is told to the model."""
+
+
+class _Done(NamedTuple):
+    text: str
+    results: Sequence[Found] = ()
+    failed: bool = False
+
+
+_Job = Callable[[], Awaitable[_Done]]
+
+
+class Searcher:
+    """Searches and opens pages. Without a client only the time is known, without a fetcher no page is opened."""
+
+    def __init__(
+        self,
+        client: "SearchClient | None",
+        fetcher: "Fetcher | None",
+        *,
+        most_results: int,
+        now: Callable[[], float],
+    ) -> None:
+        self._client = client
+        self._fetcher = fetcher
+        self.most_results = most_results
+        self._now = now
+
+    async def run(self, request: SearchRequest, owner: str) -> Searched:
+        """The answer to this request. Raises `ProblemError` if nothing of it can be done. `owner` is the caller."""
+        commands, settings = request.commands, request.settings
+        jobs = list(self._jobs(commands, settings, owner))
+        if self._client is None and not (commands.time and len(jobs) == len(commands.time)):
+            raise refuse("search_unavailable", NO_BACKEND)
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def one(job: _Job) -> _Done:
+            async with slots:
+                try:
+                    return await job()
+                except _FailedError as error:
+                    return _Done(str(error), failed=True)
+
+        tasks = [asyncio.ensure_future(one(job)) for job in jobs[:MOST_COMMANDS]]
+        try:
+            done = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        done += [_Done(f"`{name}` is not available on this server.", failed=True) for name in commands.unknown]
+        if len(jobs) > MOST_COMMANDS:
+            done.append(_Done(f"Only the first {MOST_COMMANDS} of {len(jobs)} commands were run.", failed=True))
+        tokens = min(request.max_output_tokens or DEFAULT_TOKENS, MOST_TOKENS)
+        output = _joined([each.text for each in done], tokens * CHARACTERS_PER_TOKEN)
+        return Searched(
+            output or "There was nothing to do.",
+            [result for each in done for result in each.results],
+            [NO_LOCATION] if settings.user_location else [],
+            sum(each.failed for each in done),
+        )
+
+    async def search(self, query: Query, owner: str) -> list[Found]:
+        """The results of one search. Raises `SearchFailedError`. `owner` is the caller."""
+        assert self._client is not None  # noqa: S101 — our own misuse
+        return await self._client.search(query, owner)
+
+    def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str) -> Iterable[_Job]:
+        for words in commands.search_query or ():
+            yield partial(self._search, words, settings, owner)
+        for opened in commands.open or ():
+            yield partial(self._open, opened.ref_id, opened.lineno or 0, settings, owner)
+        for clicked in commands.click or ():
+            yield partial(self._click, clicked.ref_id, clicked.id, settings, owner)
+        for wanted in commands.find or ():
+            yield partial(self._find, wanted.ref_id, wanted.pattern, settings, owner)
+        for place in commands.time or ():
+            yield partial(self._time, place)
+
+    async def _search(self, words: SearchWords, settings: SearchSettings, owner: str) -> _Done:
+        from .search_client import SearchFailedError  # noqa: PLC0415 — its library costs 0.15 s
+
+        if not words.q.strip():
+            return _Done("The query is empty: nothing was searched.")
+        if len(words.q) > LONGEST_QUERY:
+            raise _FailedError(f"The query was not searched: it is longer than {LONGEST_QUERY} characters.")
+        filters = settings.filters
+        allowed = [*(words.domains or ()), *((filters and filters.allowed_domains) or ())]
+        query = Query(
+            words.q.strip(),
+            self.most_results,
+            words.recency,
+            _domains(words.domains or allowed),
+            _domains((filters and filters.blocked_domains) or ()),
+        )
+        try:
+            found = await self.search(query, owner)
+        except SearchFailedError as error:
+            raise _FailedError(f'The search for "{query.text}" failed: {error}.') from None
+        if filters and filters.allowed_domains:
+            limits = query._replace(domains=_domains(filters.allowed_domains))
+            found = [each for each in found if limits.allows(each.url)]
+        return _Done(told(query.text, found), found)
+
+    async def _open(self, ref: str, line: int, settings: SearchSettings, owner: str) -> _Done:
+        page = await self._page(ref, settings, owner)
+        lines = [f"L{number}: {text}" for number, text in enumerate(page.lines) if number >= line]
+        head = f'Page "{page.title or ref}" ({ref}), {len(page.lines)} lines. [n] is the number of a link, for `click`.'
+        return _Done("\n".join([head, *lines] if lines else [head, "There is no text from that line on."]))
+
+    async def _click(self, ref: str, number: int, settings: SearchSettings, owner: str) -> _Done:
+        page = await self._page(ref, settings, owner)
+        if number >= len(page.links):
+            raise _FailedError(f"{ref} has no link {number}: it has {len(page.links)} links, counted from 0.")
+        return await self._open(page.links[number], 0, settings, owner)
+
+    async def _find(self, ref: str, pattern: str, settings: SearchSettings, owner: str) -> _Done:
+        page = await self._page(ref, settings, owner)
+        wanted = pattern.lower()
+        places = [number for number, text in enumerate(page.lines) if wanted in text.lower()]
+        if not places or not wanted:
+            raise _FailedError(f'"{pattern[:LONGEST_QUERY]}" is not in {ref}.')
+        shown = sorted(
+            {
+                number
+                for place in places[:MOST_FOUND]
+                for number in range(place - AROUND, place + AROUND + 1)
+                if 0 <= number < len(page.lines)
+            }
+        )
+        head = f'Lines of {ref} with "{pattern[:LONGEST_QUERY]}": {len(places)}'
+        return _Done("\n".join([head, *(f"L{number}: {page.lines[number]}" for number in shown)]))
+
+    async def _time(self, place: TimeCommand) -> _Done:
+        offset = _offset(place.utc_offset)
+        if offset is None:
+            raise _FailedError(f'"{place.utc_offset[:20]}" is no offset such as "+03:00".')
+        here = datetime.fromtimestamp(self._now(), UTC).astimezone(timezone(offset))
+        return _Done(f"The time at UTC{place.utc_offset} is {here:%A, %Y-%m-%d %H:%M:%S}.")
+
+    async def _page(self, ref: str, settings: SearchSettings, owner: str) -> PageText:
+        from ..fetching.fetcher import Budget  # noqa: PLC0415 — its library costs 0.15 s
+
+        if not settings.may_open:
+            raise _FailedError(ONLY_CACHED)
+        if self._fetcher is None:
+            raise _FailedError(NEVER_FETCHES)
+        if not ref.startswith(("http://", "https://")):
+            raise _FailedError(f'"{ref[:LONGEST_QUERY]}" is not known here. Name a page by its address.')
+        try:
+            fetched = await self._fetcher.fetch(ref, "ref_id", "file", Budget(LARGEST_PAGE), owner)
+        except ProblemError as error:
+            raise _FailedError(f"{ref[:LONGEST_QUERY]} was not opened. {error.problem.message}") from None
+        if not fetched.kind.startswith(("text/", "application/json", "application/xml")):
+            raise _FailedError(f"{ref} is not a text, but {fetched.kind}.")
+        return await off_loop(len(fetched.data), _read, fetched.data, fetched.kind, ref)
+
+
+def told(query: str, found: list[Found]) -> str:
+    """The results of a search as a model reads them."""
+    if not found:
+        return f'The search for "{query}" found nothing.'
+    lines = [f'Results for "{query}":']
+    for number, each in enumerate(found, 1):
+        lines += [f"{number}. {each.title}", f"   {each.url}", *([f"   {each.snippet}"] if each.snippet else [])]
+    return "\n".join(lines)
+
+
+def answer_body(searched: Searched) -> dict[str, Any]:
+    """The answer as Codex reads it. The reference of a result is its address."""
+    results = [
+        {"type": "text_result", "ref_id": each.url, "url": each.url, "title": each.title, "snippet": each.snippet}
+        for each in searched.results
+    ]
+    return {"output": searched.output, "results": results}
+
+
+def _read(data: bytes, kind: str, url: str) -> PageText:
+    return page_text(data.decode("utf-8", "replace"), kind, url)
+
+
+def _domains(names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are host names."""
+    known = (name.strip().lower() for name in names)
+    good = (name for name in known if name and len(name) <= 253 and name.isascii() and _is_name(name))  # noqa: PLR2004 — DNS
+    return tuple(dict.fromkeys(good))[:MOST_DOMAINS]
+
+
+def _is_name(name: str) -> bool:
+    return name.replace(".", "").replace("-", "").isalnum()
+
+
+def _offset(text: str) -> timedelta | None:
+    sign, hours, colon, minutes = text[:1], text[1:3], text[3:4], text[4:]
+    digits = hours + minutes
+    if sign not in {"+", "-"} or colon != ":" or len(text) != len("+00:00"):
+        return None
+    if not (digits.isascii() and digits.isdecimal()):
+        return None
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    if offset >= timedelta(hours=24) or int(minutes) >= 60:  # noqa: PLR2004 — minutes of an hour
+        return None
+    return offset if sign == "+" else -offset
+
+
+def _joined(texts: list[str], most: int) -> str:
+    """The texts, each cut to its share of so many characters. What one does not need is for those behind it."""
+    parts = []
+    left = most
+    for number, text in enumerate(texts):
+        share = max(left // (len(texts) - number), 0)
+        part = text if len(text) <= share else f"{text[:share]}\n[cut off]"
+        left -= len(part)
+        parts.append(part)
+    return "\n\n".join(parts)

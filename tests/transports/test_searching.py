@@ -1,0 +1,350 @@
+"""POST /v1/alpha/search: what Codex asks, over servers that search and refuse what the real ones refuse."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from app.searching.search_client import LARGEST
+from app.searching.searcher import MOST_COMMANDS, NEVER_FETCHES, NO_BACKEND, ONLY_CACHED
+from app.settings import Key, Model, Search, Secret, Server, Settings, Upstream
+from tests.support.search_server import KEY, KINDS, Answered, SearchServer
+from tests.support.serving import serving
+from tests.support.web_site import PNG, Page, Site, page, redirect
+
+Json = dict[str, Any]
+
+PATHS: Final = {
+    "searxng": "",
+    "brave": "",
+    "exa": "",
+    "tavily": "",
+    "url": "/api/find?words={query}&most={count}",
+}
+CATS: Final = {"search_query": [{"q": "cats"}]}
+OUTPUT: Final = """\
+Results for "cats":
+1. First page
+   https://example.com/one
+   One & more.
+2. Second page
+   https://example.org/two
+   Two."""
+RESULTS: Final = [
+    {
+        "type": "text_result",
+        "ref_id": "https://example.com/one",
+        "url": "https://example.com/one",
+        "title": "First page",
+        "snippet": "One & more.",
+    },
+    {
+        "type": "text_result",
+        "ref_id": "https://example.org/two",
+        "url": "https://example.org/two",
+        "title": "Second page",
+        "snippet": "Two.",
+    },
+]
+
+
+@contextmanager
+def searching(server: SearchServer, kind: str = "searxng", **settings: Any) -> Iterator[str]:
+    """The address of AM Proxy before this server."""
+    key = None if kind == "searxng" else Secret(KEY)
+    search = Search(
+        backend=kind,  # type: ignore[arg-type]
+        base_url=server.url + PATHS[kind],
+        api_key=key,
+        key_header="x-key",
+        results_path="data.items",
+        timeout=settings.pop("timeout", 5),
+    )
+    with serving(Settings(search=search, server=Server(allow_private_urls=True, **settings))) as url:
+        yield url
+
+
+def ask(url: str, commands: Json, key: str = "", **more: Any) -> httpx.Response:
+    """As Codex asks."""
+    body = {"id": "session", "model": "demo", "input": [], "commands": commands, "max_output_tokens": 2500, **more}
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    return httpx.post(f"{url}/v1/alpha/search", json=body, headers=headers, timeout=20)
+
+
+def output(answer: httpx.Response) -> str:
+    assert answer.status_code == 200, answer.text
+    text: str = answer.json()["output"]
+    return text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_server_that_searches(kind: str) -> None:
+    with SearchServer(kind) as server, searching(server, kind) as url:
+        commands = {"search_query": [{"q": "cats", "recency": 3}]}
+        assert ask(url, commands).json() == {"output": OUTPUT, "results": RESULTS}
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/alpha/search", "/alpha/search"])
+def test_both_paths(path: str) -> None:
+    with SearchServer() as server, searching(server) as url:
+        assert httpx.post(url + path, json={"commands": CATS}).json()["output"] == OUTPUT
+
+
+def test_domains_of_the_words_and_of_the_settings() -> None:
+    filters = {"allowed_domains": ["example.com", "a.org"], "blocked_domains": ["b.org"]}
+    with SearchServer() as server, searching(server) as url:
+        answer = ask(url, CATS, settings={"filters": filters})
+        assert [each["url"] for each in answer.json()["results"]] == ["https://example.com/one"]
+        commands = {"search_query": [{"q": "cats", "domains": ["example.org", "no name", "x" * 300, "é.org"]}]}
+        assert [each["url"] for each in ask(url, commands).json()["results"]] == ["https://example.org/two"]
+        assert ask(url, commands, settings={"filters": filters}).json()["results"] == []
+        answer = ask(url, CATS, settings={"filters": {"blocked_domains": ["example.com"]}})
+        assert [each["url"] for each in answer.json()["results"]] == ["https://example.org/two"]
+    queries = [asked.fields["q"] for asked in server.asked]
+    assert queries == ["cats (site:example.com OR site:a.org)", *["cats site:example.org"] * 2, "cats"]
+
+
+FAILURES: Final[dict[str, tuple[Answered, str]]] = {
+    "a refusal": (Answered(401, b"the key sk-search is wrong", {}), "the search server answered with the status 401"),
+    "a failure": (Answered(500, b"", {}), "the search server answered with the status 500"),
+    "a redirect": (
+        Answered(302, b"", {"location": "http://127.0.0.1:9/"}),
+        "the search server answered with the status 302",
+    ),
+    "no JSON": (Answered(200, b"<html>", {}), "the answer of the search server has no list of results"),
+    "not UTF-8": (Answered(200, b'{"results":"\xff"}', {}), "the answer of the search server has no list of results"),
+    "other JSON": (Answered(200, b'{"items":[]}', {}), "the answer of the search server has no list of results"),
+    "very deep": (Answered(200, b"[" * 100_000, {}), "the answer of the search server has no list of results"),
+    "many values": (
+        Answered(200, b'{"results":[' + b"1," * 200_000 + b"1]}", {}),
+        "the answer of the search server has no list of results",
+    ),
+    "too long": (Answered(200, b" " * (LARGEST + 1), {}), "the answer of the search server is too long"),
+    "compressed": (
+        Answered(200, b"x", {"content-encoding": "gzip"}),
+        "the search server compressed its answer",
+    ),
+    "cut off": (
+        Answered(200, b"{}", {"content-length": "500", "connection": "close"}),
+        "the search server could not be reached",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "why"), FAILURES.values(), ids=FAILURES)
+def test_a_search_that_fails_is_told_and_the_rest_goes_on(answer: Answered, why: str) -> None:
+    commands = {**CATS, "time": [{"utc_offset": "+00:00"}]}
+    with SearchServer("brave", answer) as server, searching(server, "brave", timeout=1) as url:
+        text = output(ask(url, commands))
+    assert text.startswith(f'The search for "cats" failed: {why}.\n\nThe time at UTC+00:00 is ')
+    assert KEY not in text
+
+
+def test_a_server_that_is_not_there_or_does_not_answer() -> None:
+    with SearchServer() as server:
+        pass
+    with searching(server) as url:
+        assert output(ask(url, CATS)) == 'The search for "cats" failed: the search server could not be reached.'
+    with Site({"/search?q=cats&format=json": page(b"{}", pause=3)}) as site:
+        search = Search(backend="searxng", base_url=site.url, timeout=0.2)
+        with serving(Settings(search=search)) as url:
+            assert output(ask(url, CATS)) == 'The search for "cats" failed: the search server took too long.'
+
+
+HTML: Final = page(
+    b"<title>Cats</title><h1>Cats</h1><p>They <a href='/dogs'>hate dogs</a>.<p>They sleep.<p>Always.<p>End.",
+    kind="text/html; charset=utf-8",
+)
+DOGS: Final = page(b"<title>Dogs</title>Dogs bark.", kind="text/html")
+HEAD: Final = 'Page "Cats" (URL), 5 lines. [n] is the number of a link, for `click`.\n'
+PAGES: Final[list[tuple[str, Json, str]]] = [
+    ("open", {}, f"{HEAD}L0: Cats\nL1: They hate dogs [0].\nL2: They sleep.\nL3: Always.\nL4: End."),
+    ("open", {"lineno": 4}, f"{HEAD}L4: End."),
+    ("open", {"lineno": 9}, f"{HEAD}There is no text from that line on."),
+    ("click", {"id": 0}, 'Page "Dogs" (DOGS), 1 lines. [n] is the number of a link, for `click`.\nL0: Dogs bark.'),
+    ("click", {"id": 1}, "URL has no link 1: it has 1 links, counted from 0."),
+    (
+        "find",
+        {"pattern": "ALWAYS"},
+        'Lines of URL with "ALWAYS": 1\nL1: They hate dogs [0].\nL2: They sleep.\nL3: Always.\nL4: End.',
+    ),
+    ("find", {"pattern": "birds"}, '"birds" is not in URL.'),
+    ("find", {"pattern": ""}, '"" is not in URL.'),
+]
+
+
+@pytest.mark.parametrize(("command", "fields", "wanted"), PAGES)
+def test_pages(command: str, fields: Json, wanted: str) -> None:
+    with Site({"/cats": HTML, "/dogs": DOGS}) as site, SearchServer() as server, searching(server) as url:
+        commands = {command: [{"ref_id": f"{site.url}/cats", **fields}]}
+        text = output(ask(url, commands)).replace(f"{site.url}/cats", "URL").replace(f"{site.url}/dogs", "DOGS")
+    assert text == wanted
+
+
+UNREAD: Final = "URL was not opened. Invalid URL in 'ref_id': "
+BAD_PAGES: Final[dict[str, tuple[Page, str]]] = {
+    "nothing": (Page(404), f"{UNREAD}it could not be fetched."),
+    "an image": (page(PNG), "URL is not a text, but image/png."),
+    "a file": (page(b"\x00\x01"), f"{UNREAD}its data is not a PDF, an image or a text."),
+    "too much": (page(b"x" * (2 * 1024 * 1024 + 1)), f"{UNREAD}its data is too large."),
+    "a redirect to a file": (
+        redirect("file:///etc/passwd"),
+        f"{UNREAD}only http and https URLs and base64 data URIs are accepted.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "wanted"), BAD_PAGES.values(), ids=BAD_PAGES)
+def test_pages_that_are_not_opened(found: Page, wanted: str) -> None:
+    with Site({"/x": found}) as site, SearchServer() as server, searching(server) as url:
+        answer = ask(url, {"open": [{"ref_id": f"{site.url}/x"}]})
+        assert output(answer).replace(f"{site.url}/x", "URL") == wanted
+
+
+@pytest.mark.parametrize("ref", ["turn0search0", "", "file:///etc/passwd", "ftp://a.org/"])
+def test_a_reference_that_is_no_address(ref: str) -> None:
+    with SearchServer() as server, searching(server) as url:
+        answer = ask(url, {"open": [{"ref_id": ref}]})
+        assert output(answer) == f'"{ref}" is not known here. Name a page by its address.'
+
+
+def test_no_page_of_a_private_address_is_opened() -> None:
+    with Site({"/x": HTML}) as site, SearchServer() as server:
+        search = Search(backend="searxng", base_url=server.url)
+        with serving(Settings(search=search)) as url:
+            text = output(ask(url, {"open": [{"ref_id": f"{site.url}/x"}], **CATS}))
+    assert OUTPUT in text  # the server that searches is the operator's choice
+    assert "it does not point to a public host" in text
+    assert site.asked == []
+
+
+@pytest.mark.parametrize("access", [False, "cached", "indexed"])
+def test_a_client_without_live_access_only_searches(access: object) -> None:
+    with Site({"/x": HTML}) as site, SearchServer() as server, searching(server) as url:
+        commands = {**CATS, "open": [{"ref_id": f"{site.url}/x"}]}
+        assert output(ask(url, commands, settings={"external_web_access": access})) == f"{OUTPUT}\n\n{ONLY_CACHED}"
+    assert site.asked == []
+
+
+def test_a_server_that_never_fetches_only_searches() -> None:
+    with SearchServer() as server, searching(server, fetch_urls="never") as url:
+        commands = {**CATS, "open": [{"ref_id": "https://example.com"}]}
+        assert output(ask(url, commands)) == f"{OUTPUT}\n\n{NEVER_FETCHES}"
+
+
+OFFSETS: Final = {
+    "+03:00": r"The time at UTC\+03:00 is [A-Z][a-z]+day, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.",
+    "-09:30": r"The time at UTC-09:30 is .*\.",
+    "+24:00": r'"\+24:00" is no offset such as "\+03:00"\.',
+    "+03:60": r'"\+03:60" is no offset such as "\+03:00"\.',
+    "3": r'"3" is no offset such as "\+03:00"\.',
+    "": r'"" is no offset such as "\+03:00"\.',
+    "+٠٣:00": r'"\+٠٣:00" is no offset such as "\+03:00"\.',
+}
+
+
+@pytest.mark.parametrize(("offset", "wanted"), OFFSETS.items())
+def test_the_time_needs_no_server(offset: str, wanted: str) -> None:
+    with serving() as url:
+        assert re.fullmatch(wanted, output(ask(url, {"time": [{"utc_offset": offset}]})))
+
+
+@pytest.mark.parametrize("commands", [CATS, {**CATS, "time": [{"utc_offset": "+00:00"}]}, {}, {"weather": [{}]}])
+def test_without_a_server_anything_else_is_a_501(commands: Json) -> None:
+    with serving() as url:
+        answer = ask(url, commands)
+    assert answer.status_code == 501
+    assert (answer.json()["error"]["code"], answer.json()["error"]["message"]) == ("search_unavailable", NO_BACKEND)
+
+
+TOLD: Final[dict[str, tuple[Json, str]]] = {
+    "nothing": ({}, "There was nothing to do."),
+    "an empty query": ({"search_query": [{"q": " "}]}, "The query is empty: nothing was searched."),
+    "a long query": (
+        {"search_query": [{"q": "x" * 401}]},
+        "The query was not searched: it is longer than 400 characters.",
+    ),
+    "what is not there": (
+        {"weather": [{"location": "x"}], "finance": [{}]},
+        "`finance` is not available on this server.\n\n`weather` is not available on this server.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("commands", "wanted"), TOLD.values(), ids=TOLD)
+def test_what_else_the_model_is_told(commands: Json, wanted: str) -> None:
+    with SearchServer() as server, searching(server) as url:
+        assert output(ask(url, commands)) == wanted
+    assert server.asked == []
+
+
+def test_no_more_commands_than_the_most_and_no_more_output_than_wanted() -> None:
+    commands = {"search_query": [{"q": f"cats {number}"} for number in range(1000)]}
+    with SearchServer() as server, searching(server) as url:
+        text = output(ask(url, commands, max_output_tokens=100))
+    assert len(server.asked) == MOST_COMMANDS
+    assert text.endswith("[cut off]")
+    assert len(text) < 400 + (MOST_COMMANDS + 1) * len("\n[cut off]\n\n")
+
+
+INVALID: Final[list[tuple[Json, str, str]]] = [
+    ({"commands": []}, "invalid_type", "commands"),
+    ({"commands": {"search_query": [{}]}}, "missing_required_parameter", "commands.search_query[0].q"),
+    ({"commands": {"open": [{"ref_id": 5}]}}, "invalid_type", "commands.open[0].ref_id"),
+    ({"commands": {"open": [{"ref_id": "", "lineno": -1}]}}, "invalid_value", "commands.open[0].lineno"),
+    ({"max_output_tokens": 0}, "invalid_value", "max_output_tokens"),
+    ({"settings": {"filters": {"allowed_domains": "a"}}}, "invalid_type", "settings.filters.allowed_domains"),
+]
+
+
+@pytest.mark.parametrize(("body", "code", "param"), INVALID)
+def test_an_invalid_request_is_refused_by_its_path(body: Json, code: str, param: str) -> None:
+    with serving() as url:
+        error = httpx.post(f"{url}/v1/alpha/search", json=body).json()["error"]
+    assert (error["code"], error["param"]) == (code, param)
+
+
+def test_a_place_of_the_user_is_a_warning() -> None:
+    with SearchServer() as server, searching(server) as url:
+        answer = ask(url, CATS, settings={"user_location": {"type": "approximate", "country": "DE"}})
+    assert json.loads(answer.headers["x-am-warnings"]) == ["The place of the user has no effect."]
+
+
+def test_a_search_counts_for_the_limits_of_its_key_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    key = Key("alice", sha256(b"alice").digest(), requests_per_minute=2)
+    with SearchServer() as server, caplog.at_level("INFO", "am_proxy.turn"):
+        settings = Settings(search=Search(backend="searxng", base_url=server.url), keys=(key,))
+        with serving(settings) as url:
+            answers = [ask(url, CATS, "alice") for _ in range(3)]
+            assert ask(url, CATS, "bob").status_code == 401
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert [answer.headers["x-ratelimit-remaining-requests"] for answer in answers] == ["1", "0", "0"]
+    fields = caplog.records[0].__dict__["fields"]
+    assert {name: fields[name] for name in ("key", "model", "finish", "status", "results")} == {
+        "key": "alice",
+        "model": "demo",
+        "finish": "searched",
+        "status": 200,
+        "results": 2,
+    }
+    assert "cats" not in str([record.__dict__ for record in caplog.records])
+
+
+def test_callers_without_a_key_of_this_server_cannot_search() -> None:
+    with SearchServer() as server:
+        settings = Settings(
+            search=Search(backend="searxng", base_url=server.url),
+            keys=(Key("alice", sha256(b"alice").digest()),),
+            upstreams={"p": Upstream(via="chat", base_url="http://127.0.0.1:9", auth="passthrough")},
+            models={"m": Model(upstream="p")},
+        )
+        with serving(settings) as url:
+            assert ask(url, CATS, "sk-made-up").status_code == 401
+            assert ask(url, CATS, "alice").status_code == 200
+    assert len(server.asked) == 1
