@@ -103,6 +103,8 @@ class UsageReported(msgspec.Struct, frozen=True):
     """The usage that the upstream reported. A later report replaces it."""
 
     usage: Usage
+    searches: int = 0
+    """How often the upstream searched the web itself."""
 
 
 class Stopped(msgspec.Struct, frozen=True):

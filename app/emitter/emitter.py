@@ -52,6 +52,7 @@ class Emitter:
         """The open message or reasoning item: more text of its kind is added to it."""
         self._has_finished_message = False
         self._usage: Usage | None = None
+        self._searches = 0
         self._used_before: Usage | None = None
         """The usage of an earlier ask of the same response."""
         self._stopped: d.Stopped | None = None
@@ -138,7 +139,8 @@ class Emitter:
         self.problem = problem
         self._ledger.phase = "over"
         usage = used_together(self._used_before, self._usage)
-        last = self._lifecycle.last(rule, output=self._ledger.output, usage=usage, problem=problem)
+        output, searches = self._ledger.output, self._searches
+        last = self._lifecycle.last(rule, output=output, usage=usage, searches=searches, problem=problem)
         return [*events, last]
 
     def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: C901, PLR0911, PLR0912 — one case per delta, and the union is closed
@@ -162,7 +164,7 @@ class Emitter:
             case d.ImageWritten() | d.SearchMade() | d.ItemWritten():
                 return self._make_room(delta) + self._add(*as_whole(delta))
             case d.UsageReported():
-                self._usage = delta.usage
+                self._usage, self._searches = delta.usage, delta.searches
                 return []
             case d.Stopped():
                 self._stopped = delta

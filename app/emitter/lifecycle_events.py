@@ -3,12 +3,22 @@
 from collections.abc import Callable
 from itertools import count
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ..protocol import events as e
 from ..protocol.output_items import OutputItem
 from ..protocol.problems import Problem
-from ..protocol.response import InputTokensDetails, OutputTokensDetails, Response, ResponseError, Usage
+from ..protocol.response import (
+    CacheWriteDetails,
+    InputTokensDetails,
+    OutputTokensDetails,
+    Response,
+    ResponseError,
+    SearchUsage,
+    ToolUsage,
+    Usage,
+)
 from .rules import ENDINGS, EndingRule
 
 
@@ -33,7 +43,13 @@ class Lifecycle:
         return e.ResponseInProgress(sequence_number=self._next_number(), response=response)
 
     def last(
-        self, rule: EndingRule, *, output: list[OutputItem], usage: Usage | None, problem: Problem | None = None
+        self,
+        rule: EndingRule,
+        *,
+        output: list[OutputItem],
+        usage: Usage | None,
+        searches: int = 0,
+        problem: Problem | None = None,
     ) -> e.Event:
         """The last event. `problem` is why the response failed, if it did."""
         response = replace(
@@ -41,13 +57,20 @@ class Lifecycle:
             status=rule.status,
             completed_at=self._now() if rule.status == "completed" else None,
             incomplete_details=rule.incomplete_details,
-            error=None
-            if problem is None
-            else ResponseError(code=problem.shape.failed_code, message=problem.failed_message),
+            error=None if problem is None else reported_error(problem),
             output=output,
+            tool_usage=ToolUsage(web_search=SearchUsage(num_requests=searches)) if searches else UNSET,
             usage=usage,
         )
         return rule.event(sequence_number=self._next_number(), response=response)
+
+
+def reported_error(problem: Problem) -> ResponseError:
+    """The error of a response that failed because of this problem."""
+    shape = problem.shape
+    return ResponseError(
+        code=shape.failed_code, message=problem.failed_message, type=shape.type, param=problem.param or UNSET
+    )
 
 
 def prepared(response: Response, *, completed_at: int) -> list[e.Event]:
@@ -66,13 +89,26 @@ def used_together(one: Usage | None, other: Usage | None) -> Usage | None:
         input_tokens=one.input_tokens + other.input_tokens,
         output_tokens=one.output_tokens + other.output_tokens,
         total_tokens=one.total_tokens + other.total_tokens,
-        input_tokens_details=InputTokensDetails(
-            cached_tokens=one.input_tokens_details.cached_tokens + other.input_tokens_details.cached_tokens,
-            cache_write_tokens=one.input_tokens_details.cache_write_tokens
-            + other.input_tokens_details.cache_write_tokens,
-        ),
+        input_tokens_details=_input_details(one.input_tokens_details, other.input_tokens_details),
         output_tokens_details=OutputTokensDetails(
             reasoning_tokens=one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens
         ),
     )
     return replace(both, estimated=True) if one.estimated is True else both
+
+
+def _input_details(one: InputTokensDetails, other: InputTokensDetails) -> InputTokensDetails:
+    return InputTokensDetails(
+        cached_tokens=one.cached_tokens + other.cached_tokens,
+        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
+        cache_write_tokens_details=_written(one.cache_write_tokens_details, other.cache_write_tokens_details),
+    )
+
+
+def _written(one: CacheWriteDetails | UnsetType, other: CacheWriteDetails | UnsetType) -> CacheWriteDetails | UnsetType:
+    if isinstance(one, UnsetType) or isinstance(other, UnsetType):
+        return other if isinstance(one, UnsetType) else one
+    return CacheWriteDetails(
+        ttl_30m_tokens=one.ttl_30m_tokens + other.ttl_30m_tokens,
+        ttl_12h_tokens=one.ttl_12h_tokens + other.ttl_12h_tokens,
+    )

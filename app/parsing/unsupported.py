@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 from typing import Any, Final
 
 from ..protocol.problems import refuse
-from ..protocol.request.create_response import ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
+from ..protocol.request.create_response import CONTEXTS, ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
 from ..protocol.request.shape import Shape
 from ..protocol.warnings import ClientWarning
 from .validation import SHOWN
@@ -134,6 +134,9 @@ def _of_members(request: CreateResponse) -> list[ClientWarning]:
     if request.reasoning is not None and request.reasoning.mode not in (None, "standard"):
         details = "'reasoning.mode' has no effect on this server: models think as usual."
         warnings.append(ClientWarning("reasoning.mode", "reasoning.mode", details))
+    if request.reasoning is not None and request.reasoning.context not in {None, *CONTEXTS}:
+        details = "'reasoning.context' names turns that this server does not know: reasoning of all turns is sent."
+        warnings.append(ClientWarning("reasoning.context", "reasoning.context", details))
     if request.stream_options is not None and request.stream_options.include_obfuscation:
         details = "'stream_options.include_obfuscation' has no effect on this server: it sends no padding."
         warnings.append(ClientWarning("stream_options.include_obfuscation", "include_obfuscation", details))

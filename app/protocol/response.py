@@ -10,11 +10,23 @@ from .output_items import OutputItem
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 
 
+class CacheWriteDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the tokens that were written to a cache stay there.
+
+    OpenAI has 30 minutes and 12 hours; Claude's five minutes and one hour are counted as these.
+    """
+
+    ttl_30m_tokens: int = 0
+    ttl_12h_tokens: int = 0
+
+
 class InputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
     """Where input tokens came from."""
 
     cached_tokens: int = 0
     cache_write_tokens: int = 0
+    cache_write_tokens_details: CacheWriteDetails | UnsetType = UNSET
+    """Absent where the upstream does not tell them apart."""
 
 
 class OutputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +80,8 @@ class InputTransformation(msgspec.Struct, frozen=True, kw_only=True):
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer stopped short."""
 
-    reason: Literal["max_output_tokens", "content_filter"]
+    reason: str
+    """Ours are `max_output_tokens` and `content_filter`; a relayed one may be another."""
 
 
 class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +89,38 @@ class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     message: str
+    type: str | UnsetType = UNSET
+    param: str | UnsetType = UNSET
+    """The path of the value in the request that is at fault; absent if there is none."""
+
+
+class ImageInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What the input of an image tool consisted of."""
+
+    image_tokens: int = 0
+    text_tokens: int = 0
+
+
+class ImageTokens(msgspec.Struct, frozen=True, kw_only=True):
+    """What the images of an image tool used: nothing, because no such tool runs here."""
+
+    input_tokens: int = 0
+    input_tokens_details: ImageInput = ImageInput()
+    output_tokens: int = 0
+    total_tokens: int = 0
+
+
+class SearchUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What searches of the web used."""
+
+    num_requests: int
+
+
+class ToolUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What tools that the model's own server runs used, beside tokens."""
+
+    image_gen: ImageTokens = ImageTokens()
+    web_search: SearchUsage
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,5 +159,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[dict[str, Any]] = []
     top_logprobs: int = 0
     top_p: float = 1
+    tool_usage: ToolUsage | UnsetType = UNSET
+    """Absent where the model's server ran no tool, or does not say so."""
     truncation: str = "disabled"
     usage: Usage | None = None

@@ -81,6 +81,10 @@ def usage_dict(usage: Any) -> Json:
         "cache_write_tokens": _first(prompt, "cache_write_tokens", "cache_creation_tokens")
         or _first(usage, "cache_creation_input_tokens"),
     }
+    if (by_time := getattr(prompt, "cache_creation_token_details", None)) is not None:
+        counts["prompt_tokens_details"]["cache_creation_token_details"] = _plain(by_time)
+    if (tools := getattr(usage, "server_tool_use", None)) is not None:
+        counts["server_tool_use"] = _plain(tools)
     if audio := _first(prompt, "audio_tokens"):
         counts["prompt_tokens_details"]["audio_tokens"] = audio
     counts["completion_tokens_details"] = {"reasoning_tokens": _first(completion, "reasoning_tokens")}

@@ -112,7 +112,7 @@ def test_a_failure_has_its_reason(deltas: list[Delta], problem: Problem) -> None
         events = emitter.end()
     assert emitter.problem == problem
     error = plain(events)[-1]["response"]["error"]
-    assert error == {"code": problem.shape.failed_code, "message": problem.message}
+    assert error == {"code": problem.shape.failed_code, "message": problem.message, "type": problem.shape.type}
 
 
 SIGNS_OF_LIFE: dict[str, tuple[list[Delta], str]] = {

@@ -78,7 +78,7 @@ def test_what_was_not_given_is_told_by_its_default() -> None:
         ("store", True, False),
         ("reasoning", {}, {"effort": None, "summary": None}),
         ("reasoning", {"effort": "low"}, {"effort": "low", "summary": None}),
-        ("reasoning", {"summary": "auto", "context": 5}, {"effort": None, "summary": "auto"}),
+        ("reasoning", {"summary": "auto", "later": 5}, {"effort": None, "summary": "auto"}),
         ("text", {"verbosity": "low"}, {"format": {"type": "text"}, "verbosity": "low"}),
         ("text", {"format": {"type": "json_object"}}, {"format": {"type": "json_object"}}),
         (

@@ -55,6 +55,8 @@ FIELDS: Final[dict[str, list[tuple[Any, str]]]] = {
         ({"summary": "auto"}, HERE),
         ({"generate_summary": "auto"}, HERE),
         ({"mode": "standard"}, HERE),
+        ({"context": "current_turn"}, HERE),
+        ({"context": "of tomorrow"}, "warning: reasoning.context"),
         ({"mode": "pro"}, "warning: reasoning.mode"),
         ({"of_tomorrow": 1}, "warning: reasoning.of_tomorrow"),
     ],

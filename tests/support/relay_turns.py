@@ -97,7 +97,7 @@ def begun_answer(*text: Any) -> list[Json]:
 
 
 def failed(*output: Json, problem: Problem = BROKE) -> Json:
-    error = {"code": problem.shape.failed_code, "message": problem.failed_message}
+    error = {"code": problem.shape.failed_code, "message": problem.failed_message, "type": problem.shape.type}
     result = response(list(output), "failed", id="resp_AM-68ab", model="public", error=error, usage=None)
     return {"type": "response.failed", "response": result}
 

@@ -216,6 +216,25 @@ async def test_usage_without_details_is_reported_as_it_came() -> None:
     }
 
 
+async def test_what_claude_counts_by_time_and_beside_tokens_is_kept() -> None:
+    used = {
+        "input_tokens": 9,
+        "output_tokens": 1,
+        "cache_creation_input_tokens": 7,
+        "cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4},
+        "server_tool_use": {"web_search_requests": 2, "web_fetch_requests": 0},
+    }
+    start, *others = claude.begins()
+    stream: list[Step] = [
+        {**start, "message": {**start["message"], "usage": used}},
+        *others,
+        *claude.text(0, "Hi"),
+        *claude.ends(),
+    ]
+    told = (await read_answer("anthropic", stream))["usage"]
+    assert told["prompt_tokens_details"]["cache_creation_token_details"] == used["cache_creation"]
+
+
 async def test_a_chunk_without_choices_is_no_trouble() -> None:
     assert await read_answer("groq", [chunk(), says("Hi"), stops()]) == {"text": "Hi", "finish": "stop"}
 

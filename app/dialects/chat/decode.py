@@ -121,7 +121,7 @@ class ChunkReader:
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
             deltas = self._choice(choices[0], chunk)
         if (usage := self._usage.read(chunk)) is not None:
-            deltas.append(UsageReported(usage))
+            deltas.append(UsageReported(usage, self._usage.searches))
         return deltas
 
     def rest(self) -> list[Delta]:

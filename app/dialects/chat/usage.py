@@ -22,7 +22,7 @@ last one that was not zero.
 from typing import Any, Final
 
 from ...protocol.response import InputTokensDetails, OutputTokensDetails, Usage
-from ..reported_numbers import count
+from ..reported_numbers import cache_writes, count
 
 _INPUT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
 _OUTPUT_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
@@ -39,6 +39,11 @@ _WRITTEN: Final = (
     "cache_creation_input_tokens",
     "cache_write_input_tokens",
 )
+_WRITTEN_BY_TIME: Final = ("cache_write_tokens_details", "cache_creation_token_details", "cache_creation")
+"""Objects that tell apart how long tokens stay in a cache: OpenAI's, litellm's and Claude's own."""
+_SHORT: Final = ("ttl_30m_tokens", "ephemeral_5m_input_tokens")
+_LONG: Final = ("ttl_12h_tokens", "ephemeral_1h_input_tokens")
+_SEARCHES: Final = ("web_search_requests",)
 _REASONING: Final = ("reasoning_tokens", "thinking_tokens")
 
 
@@ -52,6 +57,10 @@ class UsageReader:
         self._written = 0
         self._reasoning = 0
         self._audio = 0
+        self._written_short = 0
+        self._written_long = 0
+        self.searches = 0
+        """How often the server searched the web itself."""
 
     def read(self, chunk: dict[str, Any]) -> Usage | None:
         """The usage after this chunk; None if the chunk reports no tokens."""
@@ -74,6 +83,10 @@ class UsageReader:
         self._cached = _first(input_details, _CACHED) or _first(reported, _CACHED) or self._cached
         self._written = _first(input_details, _WRITTEN) or _first(reported, _WRITTEN) or self._written
         self._reasoning = _first(output_details, _REASONING) or _first(reported, _REASONING) or self._reasoning
+        by_time = _details(input_details, _WRITTEN_BY_TIME) or _details(reported, _WRITTEN_BY_TIME)
+        self._written_short = _first(by_time, _SHORT) or self._written_short
+        self._written_long = _first(by_time, _LONG) or self._written_long
+        self.searches = _first(_details(reported, ("server_tool_use",)), _SEARCHES) or self.searches
         uncached = count(reported, "input_tokens")
         if uncached and not input_details:
             # Claude's own API counts the tokens read from or written to the cache separately
@@ -97,7 +110,11 @@ class UsageReader:
             input_tokens=input_tokens,
             output_tokens=output_tokens,
             total_tokens=input_tokens + output_tokens,
-            input_tokens_details=InputTokensDetails(cached_tokens=self._cached, cache_write_tokens=self._written),
+            input_tokens_details=InputTokensDetails(
+                cached_tokens=self._cached,
+                cache_write_tokens=self._written,
+                cache_write_tokens_details=cache_writes(self._written_short, self._written_long),
+            ),
             output_tokens_details=OutputTokensDetails(reasoning_tokens=reasoning),
         )
 

@@ -212,7 +212,7 @@ class MessageReader:
 
     def _read_usage(self, reported: Any) -> list[Delta]:
         usage = self._usage.read(reported)
-        return [] if usage is None else [UsageReported(usage)]
+        return [] if usage is None else [UsageReported(usage, self._usage.searches)]
 
     def _pass_over(self, kind: Any) -> None:
         if len(self._unknown) < _MOST_NAMES:

@@ -6,12 +6,14 @@ messages of one answer are added up.
 """
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 from ...protocol.response import InputTokensDetails, OutputTokensDetails, Usage
-from ..reported_numbers import count
+from ..reported_numbers import cache_writes, count
 
 Json = dict[str, Any]
+
+_BY_TIME: Final = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
 class MessageUsage:
@@ -27,6 +29,11 @@ class MessageUsage:
         self._before += self._now
         self._now.clear()
 
+    @property
+    def searches(self) -> int:
+        """How often the server searched the web."""
+        return self._before["searches"] + self._now["searches"]
+
     def read(self, reported: Any) -> Usage | None:
         """The usage after this report; None if there were no tokens yet."""
         if not isinstance(reported, dict):
@@ -35,6 +42,9 @@ class MessageUsage:
             "input": count(reported, "input_tokens"),
             "cached": count(reported, "cache_read_input_tokens"),
             "written": _written(reported),
+            "five_minutes": count(reported.get("cache_creation"), _BY_TIME[0]),
+            "one_hour": count(reported.get("cache_creation"), _BY_TIME[1]),
+            "searches": count(reported.get("server_tool_use"), "web_search_requests"),
             "output": count(reported, "output_tokens"),
             "reasoning": count(reported.get("output_tokens_details"), "thinking_tokens"),
         }
@@ -47,13 +57,16 @@ class MessageUsage:
             input_tokens=inputs,
             output_tokens=total["output"],
             total_tokens=inputs + total["output"],
-            input_tokens_details=InputTokensDetails(cached_tokens=total["cached"], cache_write_tokens=total["written"]),
+            input_tokens_details=InputTokensDetails(
+                cached_tokens=total["cached"],
+                cache_write_tokens=total["written"],
+                cache_write_tokens_details=cache_writes(total["five_minutes"], total["one_hour"]),
+            ),
             output_tokens_details=OutputTokensDetails(reasoning_tokens=min(total["reasoning"], total["output"])),
         )
 
 
 def _written(reported: Json) -> int:
     """The tokens that were written to a cache: their sum, or those of five minutes and of one hour."""
-    by_time = reported.get("cache_creation")
-    parts = (count(by_time, f"ephemeral_{time}_input_tokens") for time in ("5m", "1h"))
+    parts = (count(reported.get("cache_creation"), name) for name in _BY_TIME)
     return count(reported, "cache_creation_input_tokens") or sum(parts)

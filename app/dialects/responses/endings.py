@@ -59,7 +59,7 @@ def ending(response: Json, name: str) -> Ending:
     return Ending(
         status=status if isinstance(status, str) and status in _RANK else name.removeprefix("response."),
         usage=_usage(response.get("usage")),
-        incomplete_details=_converted(response.get("incomplete_details"), IncompleteDetails),
+        incomplete_details=_incomplete(response.get("incomplete_details")),
         error=_error(response.get("error")),
     )
 
@@ -132,6 +132,11 @@ def _usage(value: Any) -> Usage | None:
         return None
     counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
     return usage if all(0 <= count < MOST_TOKENS for count in counts) else None
+
+
+def _incomplete(value: Any) -> IncompleteDetails | None:
+    details = _converted(value, IncompleteDetails)
+    return None if details is None else IncompleteDetails(reason=details.reason[:LONGEST_CODE])
 
 
 def _error(value: Any) -> ResponseError | None:

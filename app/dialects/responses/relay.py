@@ -98,7 +98,7 @@ class RelayTurn:
         self._max_answer_bytes = options.server.max_answer_bytes
         self._now = now
         self._marks = Marks(options)
-        self._response = RelayedResponse(request, identity, self._marks)
+        self._response = RelayedResponse(request, identity, self._marks, removed=relayed.removed)
         if self._bridged is not None:
             self._response.echo_tools()
         self._client_rules = client_rules(for_codex=for_codex)

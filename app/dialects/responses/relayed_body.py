@@ -10,7 +10,7 @@ another upstream sealed, is left out: this one could not read it, and would refu
 this server summarized is sent as plain text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...bridges.table import BridgeTable
@@ -18,6 +18,7 @@ from ...fetching.url_policy import check_url, is_data_uri
 from ...json_text import json_bytes
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.summaries import SUMMARY_TYPES
+from ...protocol.response import InputTransformation
 from ...protocol.seals import ENVELOPES
 from ...protocol.warnings import ClientWarning
 from ..body_length import CHARACTERS_PER_TOKEN
@@ -49,6 +50,8 @@ class RelayedBody(NamedTuple):
     warnings: list[ClientWarning]
     table: BridgeTable | None = None
     """The tools behind the functions, where the server knows only those and something is bridged."""
+    removed: Sequence[InputTransformation] = ()
+    """The reasoning that was left out."""
 
 
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
@@ -56,6 +59,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     body = {**request.raw, "model": model, "stream": True}
     body.pop("generate", None)
     warnings: list[ClientWarning] = []
+    removed: list[InputTransformation] = []
     items, table = body["input"], None
     positions: list[int] = []
     if isinstance(items, list):
@@ -66,6 +70,12 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
         tag = tag_of(options.origin)
         read = [_readable(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
         warnings = [warning for _, warning in read if warning is not None]
+        lost = [item for item, (kept, warning) in zip(items, read, strict=True) if kept is None and warning is not None]
+        removed = [
+            InputTransformation(id=str(item.get("id") or ""), reason="model_mismatch")
+            for item in lost
+            if item.get("type") == "reasoning"
+        ]
         positions = [index for index, (item, _) in zip(positions, read, strict=True) if item is not None]
         items = [item for item, _ in read if item is not None]
         body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
@@ -74,7 +84,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     if options.functions_only and (changed := bridged(body, request, positions, options)) is not None:
         body, table = changed.body, changed.table
         warnings += changed.warnings
-    return RelayedBody(body, warnings, table)
+    return RelayedBody(body, warnings, table, removed)
 
 
 def tokens_of(body: Json) -> int:

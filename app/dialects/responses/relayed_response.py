@@ -1,23 +1,37 @@
 """Keeps the response object of a relayed answer: the upstream's own, with some fields changed or supplied."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 
+from ...emitter.lifecycle_events import reported_error
 from ...emitter.opening_response import opening_response
 from ...protocol.problems import Problem
 from ...protocol.request.create_response import CreateResponse
-from ...protocol.response import Identity
+from ...protocol.response import Identity, InputTransformation
 from .endings import MOVING, whole_seconds
 from .marks import Marks
 
 Json = dict[str, Any]
 
 
+REMOVED: Final = "input_transformations"
+
+
 class RelayedResponse:
     """The response as it was sent last. Its id and model never change: clients rely on that."""
 
-    def __init__(self, request: CreateResponse, identity: Identity, marks: Marks) -> None:
+    def __init__(
+        self,
+        request: CreateResponse,
+        identity: Identity,
+        marks: Marks,
+        *,
+        removed: Sequence[InputTransformation] = (),
+    ) -> None:
+        """`removed`: items of the input that the upstream was not sent."""
+        self._removed: list[Json] = msgspec.to_builtins(list(removed))
         self.sent: Json = {}
         """Empty until the first event."""
         self._request: CreateResponse | None = request
@@ -48,7 +62,7 @@ class RelayedResponse:
         """Makes the first response from the request. The upstream's own then gets the same fields."""
         assert self._request is not None  # noqa: S101 — our own misuse: a response is opened once
         response = opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
-        self.sent = self._supplied = msgspec.to_builtins(response)
+        self.sent = self._supplied = msgspec.to_builtins(response) | ({REMOVED: self._removed} if self._removed else {})
         self._fixed = {key: value for key, value in self.sent.items() if key not in MOVING}
         self._request = None
         return self.sent
@@ -62,6 +76,9 @@ class RelayedResponse:
         sent = {**self._supplied, **response, "model": self._model, "id": self._id_of(response), "output": output}
         if self._previous is not None:  # the upstream got the whole conversation without this field
             sent["previous_response_id"] = self._previous
+        if self._removed:
+            others = response.get(REMOVED)
+            sent[REMOVED] = [*self._removed, *(others if isinstance(others, list) else ())]
         before = self.sent.get("created_at") or self._identity.created_at
         sent["created_at"] = whole_seconds(sent.get("created_at"), before)
         self.sent = sent | self._echoed | self._fixed
@@ -69,7 +86,7 @@ class RelayedResponse:
 
     def fail(self, problem: Problem, output: list[Any]) -> Json:
         """The response that was sent last, with the status `failed`."""
-        error = {"code": problem.shape.failed_code, "message": problem.failed_message}
+        error = msgspec.to_builtins(reported_error(problem))
         outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
         self.sent = {**self.sent, **outcome, "output": output}
         return self.sent

@@ -16,6 +16,7 @@ from .tools import Tool
 
 MAX_NAME: Final = 256
 """Characters of a model's name, as in the configuration."""
+CONTEXTS: Final = frozenset({"auto", "all_turns", "current_turn"})
 ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
 """In `include`: the client wants reasoning with its sealed state."""
 SERVICE_TIERS: Final = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
@@ -32,8 +33,9 @@ class ReasoningConfig(Shape):
     summary: Summary | None = None
     generate_summary: Summary | None = None
     """The name that `summary` had before."""
-    context: Literal["auto", "current_turn", "all_turns"] | None = None
-    mode: Annotated[str, Field(max_length=64)] | None = None
+    context: Key | None = None
+    """Of which turns reasoning is sent to the model: one of `CONTEXTS`."""
+    mode: Key | None = None
 
     @property
     def wanted_summary(self) -> Summary | None:

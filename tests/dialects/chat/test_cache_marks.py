@@ -94,7 +94,8 @@ def test_sound_that_comes_beside_an_answer_is_left_out_with_a_warning() -> None:
 def test_an_answer_in_nothing_but_sound_fails_and_says_why() -> None:
     """An empty answer that is called complete would be a lie. Asking again would not help."""
     last = client_events(turn(), SOUND, SOUND, stops())[-1]
-    assert last["response"]["error"] == {"code": "invalid_prompt", "message": ONLY_AUDIO.message}
+    error = last["response"]["error"]
+    assert (error["code"], error["message"]) == ("invalid_prompt", ONLY_AUDIO.message)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,22 @@ from tests.support.chat_answers import client_events, turn
 from tests.support.script import Chunk, chunk, says, stops, text_turn
 
 
-def usage(read: int, wrote: int, *, cached: int = 0, written: int = 0, thought: int = 0) -> dict[str, Any]:
+def usage(
+    read: int,
+    wrote: int,
+    *,
+    cached: int = 0,
+    written: int = 0,
+    thought: int = 0,
+    by_time: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    times = {} if by_time is None else {"ttl_30m_tokens": by_time[0], "ttl_12h_tokens": by_time[1]}
+    details = {} if by_time is None else {"cache_write_tokens_details": times}
     return {
         "input_tokens": read,
         "output_tokens": wrote,
         "total_tokens": read + wrote,
-        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written, **details},
         "output_tokens_details": {"reasoning_tokens": thought},
     }
 
@@ -37,6 +47,30 @@ CASES: dict[str, tuple[list[Chunk], dict[str, Any]]] = {
     "OpenRouter": (
         [usage_chunk(20, 9, 29, prompt_tokens_details={"cached_tokens": 8, "cache_write_tokens": 2}, cost=0.1)],
         usage(20, 9, cached=8, written=2),
+    ),
+    "OpenAI, which says how long it keeps a prompt": (
+        [
+            usage_chunk(
+                20, 9, 29,
+                prompt_tokens_details={
+                    "cache_write_tokens": 5,
+                    "cache_write_tokens_details": {"ttl_30m_tokens": 3, "ttl_12h_tokens": 2},
+                },
+            )
+        ],
+        usage(20, 9, written=5, by_time=(3, 2)),
+    ),
+    "Claude behind litellm, which says how long it keeps a prompt": (
+        [
+            usage_chunk(
+                20, 9, 29,
+                prompt_tokens_details={
+                    "cache_write_tokens": 4,
+                    "cache_creation_token_details": {"ephemeral_1h_input_tokens": 4},
+                },
+            )
+        ],
+        usage(20, 9, written=4, by_time=(0, 4)),
     ),
     "xAI, whose thoughts are in the total only": (
         [usage_chunk(20, 9, 129, completion_tokens_details={"reasoning_tokens": 100})],

@@ -182,6 +182,34 @@ def test_tokens_are_counted(first: Json, last: Json, usage: tuple[int, int, int,
     assert told["total_tokens"] == told["input_tokens"] + told["output_tokens"]
 
 
+def test_tokens_that_a_cache_keeps_are_counted_by_their_time() -> None:
+    times = {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4}
+    start: Json = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "cache_creation": times}}}
+    told = answered([start, *text(0, "Hi"), *ends()])
+    assert told["usage"]["input_tokens_details"]["cache_write_tokens_details"] == {
+        "ttl_30m_tokens": 3,
+        "ttl_12h_tokens": 4,
+    }
+    assert "tool_usage" not in told
+
+
+def test_searches_of_the_server_are_counted_beside_its_tokens() -> None:
+    """Those of a message that was carried on, too."""
+    used = {"output_tokens": 7, "server_tool_use": {"web_search_requests": 2}}
+    stop: Json = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": used}
+    paused = [*begins(), {**stop, "delta": {"stop_reason": "pause_turn"}}]
+    assert answered([*begins(), *text(0, "Hi"), stop])["tool_usage"] == {
+        "image_gen": {
+            "input_tokens": 0,
+            "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+            "output_tokens": 0,
+            "total_tokens": 0,
+        },
+        "web_search": {"num_requests": 2},
+    }
+    assert answered([*paused, *begins(), *text(0, "Hi"), stop])["tool_usage"]["web_search"] == {"num_requests": 4}
+
+
 def test_without_usage_it_is_estimated() -> None:
     silent = [
         {"type": "message_start", "message": {}},

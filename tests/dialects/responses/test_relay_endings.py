@@ -6,7 +6,7 @@ import pytest
 
 from app.protocol.events import Ending
 from app.protocol.problems import Problem
-from app.protocol.response import ResponseError
+from app.protocol.response import IncompleteDetails, ResponseError
 from tests.support.grammar import check
 from tests.support.judges import judge
 from tests.support.relay_turns import (
@@ -69,6 +69,7 @@ def test_a_stream_that_ends_without_a_last_event_was_cut() -> None:
     assert last["response"]["error"] == {
         "code": "server_error",
         "message": "The model's server ended its answer without saying why: it was cut off.",
+        "type": "server_error",
     }
 
 
@@ -195,7 +196,15 @@ def test_broken_arguments_that_no_limit_cut_pass_as_they_are(behind: list[Script
             {"error": {"code": "c" * 1000, "message": "m" * 1000}},
             Ending(status="completed", error=ResponseError(code="c" * 64, message="m" * 500)),
         ),
-        ({"incomplete_details": {"reason": "of_tomorrow"}}, Ending(status="completed")),
+        (
+            {"incomplete_details": {"reason": "steered"}},
+            Ending(status="completed", incomplete_details=IncompleteDetails(reason="steered")),
+        ),
+        (
+            {"incomplete_details": {"reason": "r" * 1000}},
+            Ending(status="completed", incomplete_details=IncompleteDetails(reason="r" * 64)),
+        ),
+        ({"incomplete_details": {"reason": 5}}, Ending(status="completed")),
     ],
 )
 def test_nothing_that_an_upstream_says_of_its_end_is_believed_blindly(fields: Json, expected: Ending) -> None:

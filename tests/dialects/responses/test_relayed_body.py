@@ -9,7 +9,7 @@ from app.dialects.responses.relayed_body import UNREADABLE
 from app.options import ServerOptions
 from app.protocol.problems import ProblemError
 from tests.support.emitters import ReadableSealer
-from tests.support.relay_turns import client_events, new_turn
+from tests.support.relay_turns import HELLO, client_events, new_turn
 from tests.support.servers.responses import answer, reasoning
 from tests.support.warning_sentences import sentences
 
@@ -91,6 +91,10 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: ReadableS
         f"input[2].encrypted_content was ignored: {UNREADABLE} Its text is sent instead.",
         f"input[3].encrypted_content was ignored: {UNREADABLE} Its text is sent instead.",
     ]
+    theirs = {"id": "rs_0", "type": "reasoning", "action": "removed", "reason": "prefix_mismatch"}
+    events = client_events(turn, answer(HELLO, input_transformations=[theirs]))
+    ours_removed = {"id": sealed["id"], "type": "reasoning", "action": "removed", "reason": "model_mismatch"}
+    assert events[-1]["response"]["input_transformations"] == [ours_removed, theirs]
     back = new_turn(body={"input": [sealed]}, origin="responses https://one.test/v1", sealer=sealer)
     assert back.ask["input"] == [reasoning("rs_1", "hm").done]
     assert sentences(back.warnings) == []
