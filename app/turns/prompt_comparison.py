@@ -32,6 +32,7 @@ NOTHING_KEPT: Final = (
     "over one websocket, or those that the inspector keeps (`watch`)."
 )
 UNCHANGED: Final = "nothing changed at the beginning of the prompt"
+NO_RESPONSE: Final = f"'{PARAM}' has no effect here: the answer is a summary alone."
 NOT_COMPARED: Final = "This request was not sent to a model, or its prompt is not known."
 UNKNOWN: Final = (
     "No prompt of this response is known here. The last response of a websocket is, and for callers with the same key "
@@ -92,8 +93,9 @@ class PromptComparison:
         self._remembered: Sequence[KnownPrompt] = () if memory is None else memory.prompts
         self.request = request
         """The request, with a warning if the client wants what cannot be known."""
-        if self._wanted is not None and not self._remembers:
-            warning = ClientWarning(PARAM, "prompt cache comparison", NOTHING_KEPT)
+        if self._wanted is not None and (request.summary_only or not self._remembers):
+            details = NO_RESPONSE if request.summary_only else NOTHING_KEPT
+            warning = ClientWarning(PARAM, "prompt cache comparison", details)
             self.request = request.model_copy(update={"warnings": (*request.warnings, warning)})
         self._previous = request.previous_response_id
         self._key = request.prompt_cache_key

@@ -14,7 +14,7 @@ from app.prompt_cache.fingerprint import fingerprint
 from app.prompt_cache.prefix import Part, Prefix
 from app.settings import Key, Model, Server, Settings, Upstream
 from app.turns import prompt_comparison
-from app.turns.prompt_comparison import NOT_COMPARED, NOTHING_KEPT, UNCHANGED, UNKNOWN, KnownPrompt
+from app.turns.prompt_comparison import NO_RESPONSE, NOT_COMPARED, NOTHING_KEPT, UNCHANGED, UNKNOWN, KnownPrompt
 from app.turns.warning_output import HEADER
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
@@ -156,6 +156,14 @@ def test_without_a_ring_buffer_a_client_is_told_that_nothing_is_known() -> None:
     assert HEADER not in first.headers
     assert json.loads(second.headers[HEADER]) == [NOTHING_KEPT]
     assert second.json()["prompt_cache_diagnostics"] == {"type": "unavailable", "message": NOTHING_KEPT}
+
+
+def test_a_summary_alone_says_nothing_of_a_cache() -> None:
+    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream)) as url:
+        options = {"prompt_cache_options": {"comparison_response_id": "resp_AM-0"}}
+        answered = httpx.post(f"{url}/v1/responses/compact", json={"model": "m", **SECOND, **options})
+    assert answered.status_code == 200, answered.text
+    assert json.loads(answered.headers[HEADER]) == [NO_RESPONSE]
 
 
 def test_an_unknown_response_and_one_that_was_forgotten_are_not_found() -> None:
