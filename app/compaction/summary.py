@@ -18,6 +18,7 @@ from ..bridges.table import BridgeTable
 from ..emitter.deltas import Stopped, UsageReported
 from ..emitter.emitter import Emitter
 from ..emitter.opening_response import opening_response
+from ..emitter.rules import StopReason
 from ..parsing.items import parse_item
 from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event, LastEvent, RelayedLast
@@ -237,6 +238,14 @@ class SummaryTurn:
         if self._last is None:
             self._read(self._inner.fail(problem))
         return [*self._report_usage(), *self.emitter.fail(problem)]
+
+    def stop(self, reason: StopReason) -> list[Event]:
+        """The last events of a turn that its client ends."""
+        return self.emitter.stop(reason, lambda: None)
+
+    def next_number(self) -> int:
+        """The number of an event that is made elsewhere."""
+        return self.emitter.next_number()
 
     def finish(self) -> list[Event]:
         """The compaction item, once the summary is complete; and the last events, unless an answer follows.

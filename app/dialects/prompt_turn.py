@@ -10,6 +10,7 @@ from ..emitter.call_register import tool_choice_warnings
 from ..emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from ..emitter.emitter import Emitter
 from ..emitter.opening_response import opening_response
+from ..emitter.rules import StopReason
 from ..prompt.build import build
 from ..prompt.nouns import Prompt
 from ..prompt.prompt_rules import PromptRules
@@ -207,7 +208,6 @@ class PromptTurn(Generic[OptionsT]):
         """The last events, after the upstream has closed its stream."""
         rest = self._shown(self._reader.rest())
         if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
-            self._usage_is_estimated = True
             rest.insert(0, UsageReported(self._estimate()))
         events = self._emitter.feed(rest)
         return events if self.over else [*events, *self._emitter.end()]
@@ -216,6 +216,14 @@ class PromptTurn(Generic[OptionsT]):
         """The last events of a response that fails because of this problem."""
         return self._emitter.fail(problem)
 
+    def stop(self, reason: StopReason) -> list[Event]:
+        """The last events of a response that its client ends."""
+        return self._emitter.stop(reason, self._estimate)
+
+    def next_number(self) -> int:
+        """The number of an event that is made elsewhere."""
+        return self._emitter.next_number()
+
     def _shown(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas for the client. Reasoning that it did not ask for is kept as provider state only."""
         if not self._hides_reasoning:
@@ -223,6 +231,7 @@ class PromptTurn(Generic[OptionsT]):
         return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
     def _estimate(self) -> Usage:
+        self._usage_is_estimated = True
         output_tokens = -(-self._reader.written // CHARACTERS_PER_TOKEN)
         total = self._input_tokens + output_tokens
         return Usage(input_tokens=self._input_tokens, output_tokens=output_tokens, total_tokens=total, estimated=True)

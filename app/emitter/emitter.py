@@ -44,12 +44,16 @@ class Emitter:
         self._client_rules = client_rules(for_codex=for_codex)
         self._new_id = new_id
         self._ledger: Ledger[OpenItem, OutputItem, e.Event] = Ledger()
-        self._lifecycle = Lifecycle(response, next_number=self._ledger.next_number, now=now)
+        self.next_number = self._ledger.next_number
+        """The number of the next event."""
+        self._lifecycle = Lifecycle(response, next_number=self.next_number, now=now)
         self._calls = CallRegister(tools, new_id)
         self._reasoning = ReasoningItems(raw=raw_reasoning, seal=seal)
         self._space = WaitingSpace()
         self._current: OpenMessage | OpenReasoning | None = None
         """The open message or reasoning item: more text of its kind is added to it."""
+        self._unannounced: set[int] = set()
+        """Open calls of which no event was sent."""
         self._has_finished_message = False
         self._usage: Usage | None = None
         self._searches = 0
@@ -117,6 +121,12 @@ class Emitter:
         self._ledger.expect("talking")
         return self._end("failure", problem)
 
+    def stop(self, reason: rules.StopReason, usage: Callable[[], Usage | None] = lambda: None) -> list[e.Event]:
+        """The last events of a response that its client ends. `usage` estimates it, if none was reported."""
+        self._ledger.expect("talking")
+        self._usage = self._usage or usage()
+        return self._end(reason)
+
     def _end(self, reason: rules.Reason, problem: Problem | None = None) -> list[e.Event]:
         rule = self._client_rules.endings[reason]
         whole_calls = set(self._calls.whole(self._ledger.open))
@@ -133,7 +143,8 @@ class Emitter:
         for outcome in outcomes.values():
             if isinstance(outcome, Problem):
                 return self._end("failure", outcome)
-        events = self._ledger.end(outcomes)
+        events = self._lifecycle.given_up(self._ledger.open, outcomes, self._unannounced) if rule.by_client else []
+        events += self._ledger.end(outcomes)
         if rule.writes_state:
             events += self._write_state()
         self.problem = problem
@@ -287,12 +298,16 @@ class Emitter:
             self._has_finished_message |= isinstance(self._current, OpenMessage)
             events += self._ledger.close(self._current.position.output_index, "completed")
             self._current = None
-        events += self._calls.announce(self._ledger.open)
+        if announced := self._calls.announce(self._ledger.open):
+            self._unannounced.clear()  # only the last call can be among them
+            events += announced
         return events + self._write_state() if kind in rules.STATE_COMES_FIRST else events
 
     def _begin_item(self, item: OpenItem) -> list[e.Event]:
         self._ledger.open[item.position.output_index] = item
-        return item.open()
+        if not (events := item.open()):
+            self._unannounced.add(item.position.output_index)
+        return events
 
     def _position(self, prefix: str) -> ItemPosition:
         return ItemPosition(self._new_id(prefix), self._ledger.next_index(), self._ledger.next_number)

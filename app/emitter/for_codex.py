@@ -18,7 +18,7 @@ _TEXT: Final = "response.output_text."
 
 
 def _for_codex(rule: EndingRule) -> EndingRule:
-    if rule.status != "incomplete":
+    if rule.status != "incomplete" or rule.by_client:  # it knows the end that it asked for
         return rule
     return rule._replace(event=ResponseCompleted, items={**rule.items, ItemKind.NEWEST_CALL: CUT_IN_A_CALL})
 

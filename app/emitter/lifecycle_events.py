@@ -1,6 +1,6 @@
 """The events that hold the response object: the first two, the keep-alive, and the last."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from itertools import count
 
 from msgspec import UNSET, UnsetType
@@ -19,7 +19,8 @@ from ..protocol.response import (
     ToolUsage,
     Usage,
 )
-from .rules import ENDINGS, EndingRule
+from .open_items import OpenItem
+from .rules import ENDINGS, EndingRule, Outcome
 
 
 class Lifecycle:
@@ -41,6 +42,14 @@ class Lifecycle:
         """The second event again, with the finished items."""
         response = replace(self._response, output=output)
         return e.ResponseInProgress(sequence_number=self._next_number(), response=response)
+
+    def given_up(
+        self, items: Mapping[int, OpenItem], outcomes: Mapping[int, Outcome], unannounced: Container[int]
+    ) -> list[e.Event]:
+        """The events of the items that the client has seen and that are dropped."""
+        dropped = (index for index, outcome in outcomes.items() if outcome == "dropped" and index not in unannounced)
+        event, response_id = e.OutputItemInterrupted, self._response.id
+        return [items[index].position.within(event, response_id=response_id) for index in dropped]
 
     def last(
         self,

@@ -85,8 +85,10 @@ STATE_COMES_FIRST: Final = frozenset(
 )
 """Deltas before whose item the waiting provider state is sent in a reasoning item of its own."""
 
-Reason = Literal["end", "length", "content_filter", "failure"]
-"""Why an answer ends: the upstream's reason, or that it was cut or broke."""
+StopReason = Literal["interrupted", "cancelled", "steered"]
+"""Why a client ends an answer: it wants the finished items only, or also the unfinished text, or the next answer."""
+Reason = Literal["end", "length", "content_filter", "failure", "interrupted", "cancelled", "steered"]
+"""Why an answer ends: the upstream's reason, or that it was cut or broke, or the client's."""
 Outcome = Literal["completed", "incomplete", "dropped"] | Problem
 """What happens to an item that is open at the end. A problem makes the whole response fail."""
 
@@ -100,6 +102,8 @@ class EndingRule(NamedTuple):
     incomplete_details: IncompleteDetails | None = None
     writes_state: bool = False
     """Whether provider state that still waits gets an item of its own. Otherwise it is dropped."""
+    by_client: bool = False
+    """Whether the client ended it. Then an event says which items were dropped."""
 
     @property
     def event_name(self) -> str:
@@ -132,6 +136,16 @@ _FAILED: Final[Mapping[ItemKind, Outcome]] = {
     ItemKind.NOT_ENDED: "dropped",
 }
 
+_DISCARDED: Final[Mapping[ItemKind, Outcome]] = dict.fromkeys(ItemKind, "dropped")
+
+
+def _stopped(
+    reason: Literal["interrupted", "steered"], items: Mapping[ItemKind, Outcome], *, writes_state: bool = False
+) -> EndingRule:
+    details = IncompleteDetails(reason=reason)
+    return EndingRule(e.ResponseIncomplete, "incomplete", items, details, writes_state, by_client=True)
+
+
 ENDINGS: Final[Mapping[Reason, EndingRule]] = {
     "end": EndingRule(e.ResponseCompleted, "completed", _COMPLETED, writes_state=True),
     "length": EndingRule(
@@ -141,6 +155,9 @@ ENDINGS: Final[Mapping[Reason, EndingRule]] = {
         e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, IncompleteDetails(reason="content_filter")
     ),
     "failure": EndingRule(e.ResponseFailed, "failed", _FAILED),
+    "interrupted": _stopped("interrupted", _DISCARDED, writes_state=True),
+    "cancelled": _stopped("interrupted", _FAILED),
+    "steered": _stopped("steered", _COMPLETED, writes_state=True),
 }
 
 

@@ -5,6 +5,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from .events import Event
+
 
 class ControlEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """An event outside of the stream of a response, which may be as long as the frame that it answers."""
@@ -42,3 +44,16 @@ class InjectFailed(ControlEvent, frozen=True, kw_only=True, tag="response.inject
     response_id: Any
     input: Any
     error: ControlError
+
+
+class InterruptFailed(ControlEvent, frozen=True, kw_only=True, tag="response.interrupt.failed"):
+    """A `response.interrupt` ends nothing."""
+
+    response_id: Any
+    error: ControlError
+
+
+class InterruptAccepted(Event, frozen=True, kw_only=True, tag="response.interrupt.accepted"):
+    """A `response.interrupt` ends the response, whose last event follows."""
+
+    response_id: str

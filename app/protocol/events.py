@@ -63,6 +63,13 @@ class OutputItemDone(ItemEvent, frozen=True, kw_only=True, tag="response.output_
     item: OutputItem
 
 
+class OutputItemInterrupted(ItemEvent, frozen=True, kw_only=True, tag="response.output_item.interrupted"):
+    """An item is given up, because the client ended the answer: it is not in the output."""
+
+    response_id: str
+    item_id: str
+
+
 class PartEvent(ItemEvent, frozen=True, kw_only=True):
     """An event about one content part of an item."""
 

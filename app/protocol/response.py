@@ -81,7 +81,7 @@ class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer stopped short."""
 
     reason: str
-    """Ours are `max_output_tokens` and `content_filter`; a relayed one may be another."""
+    """Ours are `max_output_tokens`, `content_filter`, `interrupted` and `steered`; a relayed one may be another."""
 
 
 class ResponseError(msgspec.Struct, frozen=True, kw_only=True):

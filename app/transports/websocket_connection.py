@@ -11,7 +11,7 @@ lane that has frames is a task (`websocket_lanes.py`). The task of the connectio
     after `websocket_lifetime`       after the running turns, with an error frame and 1001
     after `websocket_idle`           when no turn has run for so long, with 1001
     when the client reads nothing    at once, after `send_timeout`
-    after too many useless frames    at once, with 1008
+    after too many other frames      at once, with 1008: frames that start no turn are answered at once
 
 Only the type and the lane of a frame are read when it arrives. A `response.create` takes one of its caller's slots
 before the rest is decoded, one that is only to be remembered (`generate: false`) too; frames that wait hold none. Bytes
@@ -38,7 +38,7 @@ from ..turns.conversation_memory import ConversationMemory
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
 from ..turns.service import TurnService
-from .websocket_control import GIVEN_BACK, given_back, unknown_type
+from .websocket_control import CONTROL, unknown_type
 from .websocket_frames import FULL, STOPPING, FrameSender, WaitingFrames
 from .websocket_guard import DRAIN, POLICY, FrameBudget
 from .websocket_lanes import Lane, LaneContext
@@ -92,7 +92,7 @@ class Connection:
         )
         self._lanes: dict[str | None, Lane] = {}
         self._useless = FrameBudget()
-        """How many frames that no turn can serve may still come: each is answered."""
+        """How many frames that start no turn may still come: each is read and answered."""
         self._wake = asyncio.Event()
         """Set when a lane has become busy or idle, and when there is a reason to end."""
         self._draining = False
@@ -133,32 +133,39 @@ class Connection:
 
     async def _arrived(self, frame: bytes, tasks: asyncio.TaskGroup) -> None:
         """Puts a frame into the queue of its lane. One that no turn can serve is answered now, not after others."""
-        refusal: ControlEvent | Problem
+        reply: ControlEvent | Problem | None
         name: str | None = None
         try:
             head = await off_loop(len(frame), read_head, frame, self.server.max_json_values)
             name = head.stream_id
-            if head.type in GIVEN_BACK:
-                refusal = given_back(head.type, await self.service.decode(frame))
+            if head.type in CONTROL:
+                reply = CONTROL[head.type](await self.service.decode(frame), self._running)
             elif head.type != CREATE:
-                refusal = unknown_type(head.type)
+                reply = unknown_type(head.type)
             elif (lane := self._lane(name)) is None:
-                refusal = NO_MORE_NAMES
+                reply = NO_MORE_NAMES
             elif self.waiting.add(name, frame, waits=lane.is_busy or self._context.places.locked()):
                 lane.start(tasks)
                 return
             else:
-                refusal = FULL
+                reply = FULL
         except ProblemError as error:
-            refusal = error.problem
+            reply = error.problem
         if not self._useless.take(0):
-            await self._sender.close(POLICY, "too many useless frames")
+            await self._sender.close(POLICY, "too many frames that start no turn")
             raise ClientGoneError
-        if isinstance(refusal, Problem):
-            self._log(refusal)
-            await self._sender.error(refusal, name)
-        else:
-            await self._sender.control(refusal)
+        if isinstance(reply, Problem):
+            self._log(reply)
+            await self._sender.error(reply, name)
+        elif reply is not None:
+            await self._sender.control(reply)
+
+    def _running(self, response_id: object) -> Lane | None:
+        """The lane that runs this response; for None the default lane, if it runs one."""
+        running = [lane for lane in self._lanes.values() if lane.can_be_stopped]
+        if response_id is None:
+            return next((lane for lane in running if lane.name is None), None)
+        return next((lane for lane in running if lane.response_id == response_id), None)
 
     def _lane(self, name: str | None) -> Lane | None:
         """The lane of this name; None if it is new, and one name too many."""

@@ -11,7 +11,7 @@ from starlette.types import Send
 
 from ..json_text import json_bytes, json_value
 from ..protocol.control_events import ControlEvent
-from ..protocol.events import Event, Relayed
+from ..protocol.events import Event, LifecycleEvent, Relayed
 from ..protocol.problems import Problem
 from ..protocol.warnings import ClientWarning
 from ..turns.lifecycle import ClientGoneError
@@ -130,6 +130,24 @@ def frame_of(event: Event, warnings: Sequence[ClientWarning] = (), lane: str | N
     if isinstance(event, Relayed) and b'"stream_id"' in data:
         data = _without_lane(data)
     return _in_lane(in_event(warnings, data) if warnings else data, lane).decode()
+
+
+class _Id(msgspec.Struct, frozen=True):
+    id: str | None = None
+
+
+class _Created(msgspec.Struct):
+    response: _Id = _Id()
+
+
+def created_id(event: Event) -> str | None:
+    """The id of the response that this first event of a turn creates."""
+    if isinstance(event, LifecycleEvent):
+        return event.response.id
+    if isinstance(event, Relayed):
+        with suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(event.data, type=_Created).response.id
+    return None
 
 
 def frames(batch: Sequence[Event], warnings: WarningsByPosition, lane: str | None) -> list[str]:

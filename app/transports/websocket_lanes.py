@@ -12,17 +12,18 @@ from http import HTTPStatus
 from typing import Any
 
 from ..emitter.encoded_size import size_of
+from ..emitter.rules import StopReason
 from ..off_loop import off_loop
 from ..parsing.create_frame import Frame, parse_frame
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import ProblemError
 from ..settings import Key, Server
 from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
-from ..turns.lifecycle import TurnLifecycle
+from ..turns.lifecycle import RunningTurn, TurnLifecycle
 from ..turns.prompt_comparison import KnownPrompt
 from ..turns.service import BegunTurn, TurnService
 from . import sse
-from .websocket_frames import FrameSender, WaitingFrames, frames, send_one_by_one, warnings_by_position
+from .websocket_frames import FrameSender, WaitingFrames, created_id, frames, send_one_by_one, warnings_by_position
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,9 @@ class Lane:
     def __init__(self, name: str | None, context: LaneContext) -> None:
         self.name = name
         self.is_busy = False
+        self.response_id: str | None = None
+        """The id of the running response, once the client knows it."""
+        self._running: RunningTurn | None = None
         self._context = context
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
@@ -59,6 +63,21 @@ class Lane:
         if not self.is_busy:
             self.is_busy = True
             tasks.create_task(self._run())
+
+    @property
+    def can_be_stopped(self) -> bool:
+        """Whether a turn runs that has not ended."""
+        return self._running is not None and not self._running.is_ending
+
+    def insert(self, event: Callable[[int], Event]) -> None:
+        """Sends the event that this makes from a number, as the next one of the running turn."""
+        if self._running is not None:
+            self._running.insert(event)
+
+    def stop(self, reason: StopReason) -> None:
+        """Ends the running turn: its upstream is closed, and its last event follows."""
+        if self._running is not None:
+            self._running.stop(reason)
 
     async def _run(self) -> None:
         context = self._context
@@ -100,9 +119,14 @@ class Lane:
         create = await service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
         prompts = self._context.memory.prompts_for(self.name)
         running = await service.begin(create, turn, originator=self._context.originator, memory=prompts)
-        await running.open(patience)
-        turn.log.note(status=HTTPStatus.OK.value)
-        await self._send_batches(turn.watch(running.batches()), frame, size, running)
+        if isinstance(running, RunningTurn):
+            self._running = running
+        try:
+            await running.open(patience)
+            turn.log.note(status=HTTPStatus.OK.value)
+            await self._send_batches(turn.watch(running.batches()), frame, size, running)
+        finally:
+            self._running = self.response_id = None
 
     async def _send_batches(
         self, batches: AsyncIterator[list[Event]], frame: Frame, size: int, running: BegunTurn
@@ -113,6 +137,8 @@ class Lane:
             first = () if last is not None else running.warnings
             late = running.late_warnings if is_last(batch) else ()
             warnings = warnings_by_position(batch, first, late)
+            if last is None and batch:
+                self.response_id = created_id(batch[0])
             last = batch[-1]
             if is_last(batch):
                 await self._remember(frame, sse.checked_last(last), size, running.prompt)

@@ -15,10 +15,11 @@ The slot is given back earlier, with the last event: the client may ask again at
 or writes log lines of turns.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from ..emitter.rules import StopReason
 from ..protocol.events import Event
 from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
@@ -101,6 +102,19 @@ class RunningTurn:
     def interrupt(self, problem: Problem) -> None:
         """Ends it with this problem."""
         self._pump.interrupt(problem)
+
+    def stop(self, reason: StopReason) -> None:
+        """Ends it because its client wants that, unless all of the answer is there."""
+        self._pump.stop(reason)
+
+    def insert(self, event: Callable[[int], Event]) -> None:
+        """Sends the event that this makes from a number, before all that follow."""
+        self._pump.insert(event)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether all of the answer is there, or the turn is being ended."""
+        return self._pump.is_ending
 
     async def close(self) -> None:
         """Stops asking, and returns when the upstream is closed."""

@@ -2,7 +2,7 @@
 
 from ..emitter.lifecycle_events import Lifecycle
 from ..emitter.opening_response import opening_response
-from ..emitter.rules import ENDINGS
+from ..emitter.rules import ENDINGS, StopReason
 from ..protocol.events import Event
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
@@ -17,13 +17,14 @@ class RequestOpening:
         """Until a turn continues."""
         self._identity = identity
         self._sent = 0
+        self._is_stopped = False
         self.problem: Problem | None = None
         """Why the turn failed."""
 
     @property
     def over(self) -> bool:
         """Whether the last event has been made."""
-        return self.problem is not None
+        return self._is_stopped or self.problem is not None
 
     def begin(self) -> list[Event]:
         """The first two events."""
@@ -37,6 +38,15 @@ class RequestOpening:
         """The last event of a turn that no upstream has answered."""
         self.problem = problem
         return [self._lifecycle().last(ENDINGS["failure"], output=[], usage=None, problem=problem)]
+
+    def stop(self, reason: StopReason) -> list[Event]:
+        """The last event of a turn that its client ends before an upstream has answered."""
+        self._is_stopped = True
+        return [self._lifecycle().last(ENDINGS[reason], output=[], usage=None)]
+
+    def next_number(self) -> int:
+        """The number of an event that is made elsewhere."""
+        return self._next()
 
     def hand_over(self) -> Sent:
         """What was sent, for the turn that continues the response."""

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
+from ..emitter.rules import StopReason
 from ..protocol.events import Event
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.clocks import Clocks
@@ -53,6 +54,10 @@ class Pump:
         self._queue: list[Any] = []
         self._ended = False
         self._failure: Problem | None = None
+        self._stop_reason: StopReason | None = None
+        """Why the client ends the turn."""
+        self._made_elsewhere: list[Callable[[int], Event]] = []
+        """Makes the events that are to be sent next, each from its number."""
         self._arrival: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._queue_room: asyncio.Future[None] | None = None
@@ -78,6 +83,24 @@ class Pump:
         self._reader.cancel()
         self._notify()
 
+    def stop(self, reason: StopReason) -> None:
+        """Ends the turn because its client wants that, unless all of the answer is there."""
+        if not self._ended:
+            self._stop_reason = reason
+            self._ended = True
+            self._reader.cancel()
+            self._notify()
+
+    def insert(self, event: Callable[[int], Event]) -> None:
+        """Sends the event that this makes from a number, before all that follow."""
+        self._made_elsewhere.append(event)
+        self._notify()
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether all of the answer is there, or the turn is being ended."""
+        return self._ended or self._sender.over
+
     @property
     def problem(self) -> Problem | None:
         """Why the turn failed."""
@@ -95,6 +118,8 @@ class Pump:
             self._first_batch = [*self._begin(), *self._receive(self._queue.pop(0))]
             if self._sender.over and self._sender.problem:
                 raise ProblemError(self._sender.problem)
+        elif self._stop_reason is not None:
+            self._first_batch = [*self._opening.begin(), *self._end()]
         elif self._ended:
             raise ProblemError(self._failure or SILENT)
         elif patience >= (limit := self._clocks().turn):
@@ -149,7 +174,7 @@ class Pump:
 
     async def _wait(self, seconds: float) -> None:
         """Returns as soon as a payload or the end is there; raises `TimeoutError` after `seconds`."""
-        if self._queue or self._ended:
+        if self._queue or self._ended or self._made_elsewhere:
             return
         self._arrival = self._loop.create_future()
         self._set_timer(self._loop.time() + max(seconds, 0))
@@ -173,6 +198,8 @@ class Pump:
 
     def _take(self) -> list[Event]:
         events = self._begin()
+        made_elsewhere, self._made_elsewhere = self._made_elsewhere, []
+        events += [make(self._sender.next_number()) for make in made_elsewhere]
         payloads, self._queue = self._queue, []
         for payload in payloads:
             if not self._sender.over:
@@ -204,6 +231,8 @@ class Pump:
 
     def _end(self) -> list[Event]:
         """The last events, after the last payload in the queue."""
+        if self._stop_reason is not None:
+            return self._guarded(self._sender.stop, self._stop_reason)
         if self._failure is not None or self._turn is None:
             return self._sender.fail(self._failure or SILENT)
         return self._guarded(self._turn.end)

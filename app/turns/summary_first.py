@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from ..compaction.summary import SummaryTurn
+from ..emitter.rules import StopReason
 from ..off_loop import off_loop
 from ..protocol.events import Event
 from ..protocol.problems import Problem
@@ -34,7 +35,9 @@ class SummaryFirst:
         self._answer = answer
         self._note = note
         self._request_id = request_id
+        self._is_last_step = False
         self._interrupted: Problem | None = None
+        self._stop_reason: StopReason | None = None
 
     @property
     def problem(self) -> Problem | None:
@@ -63,9 +66,11 @@ class SummaryFirst:
         if turn.emitter.over:
             return
         await self._pump.close()
-        self._pump = self._answer(turn)
+        self._pump, self._is_last_step = self._answer(turn), True
         if self._interrupted is not None:
             self._pump.interrupt(self._interrupted)
+        if self._stop_reason is not None:
+            self._pump.stop(self._stop_reason)
         async with aclosing(self._pump.batches()) as batches:
             async for batch in batches:
                 yield batch
@@ -74,6 +79,20 @@ class SummaryFirst:
         """Ends the turn with this problem, unless the answer is complete. A second step does not begin."""
         self._interrupted = problem
         self._pump.interrupt(problem)
+
+    def stop(self, reason: StopReason) -> None:
+        """Ends the turn because its client wants that. A second step does not begin."""
+        self._stop_reason = reason
+        self._pump.stop(reason)
+
+    def insert(self, event: Callable[[int], Event]) -> None:
+        """Sends the event that this makes from a number, as `Pump.insert` does."""
+        self._pump.insert(event)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is being ended, or the last step is over."""
+        return self._stop_reason is not None or (self._pump.is_ending and self._is_last_step)
 
     async def close(self) -> None:
         """Stops asking, and returns when the upstream is closed."""

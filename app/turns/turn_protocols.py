@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, Protocol
 
+from ..emitter.rules import StopReason
 from ..protocol.events import Event
 from ..protocol.problems import Problem
 from ..protocol.response import NOTHING_SENT, Sent
@@ -28,6 +29,14 @@ class Sender(Protocol):
 
     def fail(self, problem: Problem) -> list[Event]:
         """Ends the turn with this problem."""
+        ...
+
+    def stop(self, reason: StopReason) -> list[Event]:
+        """Ends the turn because its client wants that."""
+        ...
+
+    def next_number(self) -> int:
+        """The number of an event that is made elsewhere, and sent before all that follow."""
         ...
 
 

@@ -267,8 +267,14 @@ def _websocket() -> str:
   {WAITING} frames may wait.
 - **Out:** the same events as over HTTP, one a frame, without `[DONE]`. A request that fails before its first event gets
   `{{"type": "error", "status": 400, "error": {{…}}}}`, with the error of the table above; the connection stays open.
-  A frame that is no `response.create` gets its error at once, even while a turn runs, and only a failed
+  A frame that is no `response.create` gets its answer at once, even while a turn runs, and only a failed
   `response.create` makes the connection forget the response that it names.
+- **Ending a turn:** `{{"type": "response.interrupt", "response_id": "…", "mode": "discard_partial_items"}}` ends a
+  running response and closes its upstream. Answers: `response.interrupt.accepted`, `response.output_item.interrupted`
+  for each item that is not finished, and `response.incomplete` with the finished items, the usage until then and
+  `incomplete_details.reason: "interrupted"`; or `response.interrupt.failed`, if no such response runs.
+  `{{"type": "response.cancel"}}`, with or without `response_id`, ends it in the same way but keeps unfinished text and
+  reasoning, as `incomplete`. The next frame may continue the response.
 - **Limits:** a message is as long as a body, `max_body_bytes`. Of frames under 1 KiB, {BURST:,} may come at once and
   {RATE} a second. A ping is sent every 20 seconds.
 

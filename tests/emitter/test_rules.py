@@ -154,6 +154,9 @@ ENDED: dict[Reason, Row] = {
     "length": ("response.incomplete", PART, (PART, PART, YES, PART, AGAIN, GONE)),
     "content_filter": ("response.incomplete", PART, (PART, PART, YES, PART, AGAIN, GONE)),
     "failure": ("response.failed", "failed", (PART, PART, GONE, GONE, GONE, GONE)),
+    "interrupted": ("response.incomplete", PART, (GONE, GONE, GONE, GONE, GONE, GONE)),
+    "cancelled": ("response.incomplete", PART, (PART, PART, GONE, GONE, GONE, GONE)),
+    "steered": ("response.incomplete", PART, (YES, YES, YES, YES, YES, GONE)),
 }
 ENDED_FOR_CODEX: dict[Reason, Row] = ENDED | {
     "length": ("response.completed", PART, (PART, PART, YES, FAILS, AGAIN, GONE)),
@@ -178,7 +181,13 @@ def test_an_answer_ends_as_the_table_says(reason: Reason, kind: ItemKind, *, for
         return  # only in relayed answers: tests/dialects/responses
     emitter = new_emitter(for_codex=for_codex)
     events = [*emitter.begin(), *emitter.feed(OPEN[kind])]
-    events += emitter.feed([Broke(TOO_LONG)]) if reason == "failure" else emitter.feed([Stopped(reason)])
+    match reason:
+        case "failure":
+            events += emitter.feed([Broke(TOO_LONG)])
+        case "end" | "length" | "content_filter":
+            events += emitter.feed([Stopped(reason)])
+        case "interrupted" | "cancelled" | "steered":
+            events += emitter.stop(reason)
     events += [] if emitter.over else emitter.end()
     sent = plain(events)
     check(sent, completed_may_be_incomplete=for_codex)

@@ -51,6 +51,7 @@ class _Reading:
         self._ids: set[str] = set()
         self._call_ids: set[str] = set()
         self._cut = False
+        self._ends_by_client = False
 
     def read(self, event: Event) -> None:
         """One more event."""
@@ -65,7 +66,12 @@ class _Reading:
         if "response" in event:
             self._lifecycle(event)
             return
+        if kind in {"response.interrupt.accepted", "response.steer.accepted"}:
+            return
         require(self._count > 2, "created and in_progress come first")
+        if kind == "response.output_item.interrupted":
+            self._given_up(event)
+            return
         require(not self._cut, "nothing but the last event follows an incomplete item")
         if kind == "response.output_item.added":
             self._added(event)
@@ -96,6 +102,8 @@ class _Reading:
             statuses.add("incomplete")
         require(response["status"] in statuses, "the last event and response.status agree")
         status = response["status"]
+        reason = (response["incomplete_details"] or {}).get("reason")
+        require(reason == "interrupted" or not self._ends_by_client, "items are given up where the client wants an end")
         if status != "failed":
             require(not self._open, "nothing is open at the end")
         for open_item in self._open.values():
@@ -128,6 +136,13 @@ class _Reading:
         self._ids.add(item["id"])
         self._seats += 1
         self._open[index] = OpenItem(item, kind)
+
+    def _given_up(self, event: Event) -> None:
+        open_item = self._opened(event)
+        require(event["item_id"] == open_item.item["id"], "item_id and output_index name the same item")
+        require(event["response_id"] == self._first["id"], "an item is given up in its own response")
+        self._ends_by_client = True
+        del self._open[event["output_index"]]
 
     def _opened(self, event: Event) -> OpenItem:
         open_item = self._open.get(event["output_index"])

@@ -7,6 +7,8 @@ from typing import Any, Final
 from tests.support.grammar_checks import is_list, is_number, is_object, is_text, require
 from tests.support.grammar_tables import Holds
 
+REASONS: Final = {"max_output_tokens", "content_filter", "max_messages", "interrupted", "steered"}
+
 
 def _is_float(value: object) -> bool:
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type] # it is a number by now
@@ -63,9 +65,7 @@ FIELDS: Final[dict[str, Holds]] = {
     "background": lambda value: value is False,
     "error": _null_or(_is_error),
     "frequency_penalty": _is_float,
-    "incomplete_details": _null_or(
-        lambda value: is_object(value) and value.get("reason") in ("max_output_tokens", "content_filter")
-    ),
+    "incomplete_details": _null_or(lambda value: is_object(value) and value.get("reason") in REASONS),
     "instructions": lambda value: value is None or isinstance(value, str | list),
     "max_output_tokens": _null_or(is_number),
     "max_tool_calls": _null_or(is_number),

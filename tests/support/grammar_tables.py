@@ -267,6 +267,9 @@ EVENTS: Final[dict[str, dict[str, Holds]]] = {
     "response.failed": _LIFECYCLE,
     "response.output_item.added": _ITEM,
     "response.output_item.done": _ITEM,
+    "response.interrupt.accepted": {"response_id": is_text},
+    "response.steer.accepted": {"steer": is_object},
+    "response.output_item.interrupted": {"output_index": is_number, "item_id": is_text, "response_id": is_text},
 }
 """Every event clients know, with the keys it must carry; those about parts and calls follow from the tables above."""
 

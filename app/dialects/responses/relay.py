@@ -34,9 +34,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from ...emitter.for_codex import client_rules, refusals_as_text
 from ...emitter.ledger import Ledger
-from ...emitter.rules import CUT, Reason
+from ...emitter.rules import CUT, Reason, StopReason
 from ...json_text import json_bytes
 from ...prompt_cache.prefix import Prefix
 from ...protocol.events import Event, Relayed, RelayedItem, RelayedLast
@@ -103,6 +105,7 @@ class RelayTurn:
             self._response.echo_tools()
         self._client_rules = client_rules(for_codex=for_codex)
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
+        self.next_number = self._ledger.next_number
         self._items = RelayedItems(self._ledger)
         self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
@@ -180,6 +183,17 @@ class RelayTurn:
         self.problem = problem
         response = self._response.fail(problem, self._ledger.output)
         return [*events, self._last("failure", {"type": "response.failed", "response": response})]
+
+    def stop(self, reason: StopReason) -> list[Event]:
+        """The last events of a response that its client ends. Its usage is unknown."""
+        self._delta = None
+        events = self._missing_opening("response.incomplete") + self._send(self._call_ends.release())
+        rule = self._client_rules.endings[reason]
+        given_up = self._items.given_up(rule.items, self._response.sent.get("id"))
+        events += [self._relayed(event["type"], event, RelayedItem) for event in given_up]
+        events += self._close_open_items(reason)
+        response = self._response.stop(msgspec.to_builtins(rule.incomplete_details), self._ledger.output)
+        return [*events, self._last(reason, {"type": "response.incomplete", "response": response})]
 
     def _repeat(self, delta: RepeatedDelta, event: Json) -> list[Event]:
         """The events for a delta that `delta.is_repeated_by`: those of the long way, without its decisions."""

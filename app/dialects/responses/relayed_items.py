@@ -1,10 +1,11 @@
 """Follows the open items of a relayed answer, for keep-alive events and to close items that the upstream does not."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from ...emitter.ledger import Ledger
-from ...emitter.rules import ItemKind
+from ...emitter.rules import ItemKind, Outcome
 from ...protocol.output_items import ItemStatus
 from ...protocol.problems import Problem
 
@@ -224,6 +225,19 @@ class RelayedItems:
         elif (item := self._ledger.open.get(index)) is not None:
             item.record(name, event)
         self.unfinished += self._open_at(index) - before
+
+    def given_up(self, outcomes: Mapping[ItemKind, Outcome], response_id: Any) -> list[Json]:
+        """The events of the open items that are dropped because the client ends the answer."""
+        return [
+            {
+                "type": "response.output_item.interrupted",
+                "response_id": response_id,
+                "item_id": item.added.get("id"),
+                "output_index": index,
+            }
+            for index, item in sorted(self._ledger.open.items())
+            if outcomes[item.kind] == "dropped"
+        ]
 
     def _open_at(self, index: int) -> int:
         """How many are open there: an item and its parts, or none."""

@@ -91,6 +91,17 @@ class RelayedResponse:
         self.sent = {**self.sent, **outcome, "output": output}
         return self.sent
 
+    def stop(self, details: Json, output: list[Any]) -> Json:
+        """The response that was sent last, with the status `incomplete`, with these details."""
+        outcome = {
+            "status": "incomplete",
+            "completed_at": None,
+            "error": None,
+            "incomplete_details": details,
+        }
+        self.sent = {**self.sent, **outcome, "output": output}
+        return self.sent
+
     def _id_of(self, response: Json) -> str:
         """The id that was sent first: clients refuse a response that changes its id."""
         if "id" in self.sent:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
+from ...emitter.rules import StopReason
 from ...json_text import json_bytes
 from ...prompt_cache.prefix import Prefix
 from ...protocol.events import Event, RelayedLast
@@ -87,6 +88,14 @@ class RelayedObject:
         """The last event of a turn that fails because of this problem."""
         self.problem = problem
         return self._last({"error": {"code": problem.code, "message": problem.message}}, "failed")
+
+    def stop(self, reason: StopReason) -> list[Event]:
+        """The last event of a turn that its client ends."""
+        return self._last({"incomplete_details": {"reason": reason}}, "incomplete")
+
+    def next_number(self) -> int:
+        """The number of an event that is made elsewhere."""
+        return 0
 
     @staticmethod
     def _marked(body: Json) -> Json:
