@@ -5,9 +5,7 @@ from typing import Final, Literal, assert_never
 
 from msgspec.structs import replace
 
-from ..bridges.ciphertext import without_ciphertext
 from ..bridges.table import BridgeTable
-from ..fetching.media_types import sniffed_base64
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.input_items import (
@@ -28,7 +26,6 @@ from .empty_prompt import empty_prompt
 from .history import EMPTY_OUTPUT, Conversation, History
 from .nouns import (
     AssistantMessage,
-    Image,
     OpenedState,
     Parts,
     PastThought,
@@ -37,11 +34,10 @@ from .nouns import (
     Text,
     User,
 )
-from .other_items import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED, as_text
+from .other_items import as_text_warning, late_output, told_item
 from .prompt_rules import PromptRules
 from .sealed_state import SEARCHES
 
-SHOWN: Final = "The image that you made:"
 UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
 
 UNSIGNED: Final = "this model's server takes back only reasoning that it signed itself."
@@ -180,8 +176,7 @@ class _ItemReader:
         if (call := self._table.read_call(item)) is not None:
             warnings += self._history.add_call(call, path)
             if call.encrypted:
-                details = f"{path}.arguments hold text that only another server can read. It was left out."
-                warnings.append(ClientWarning(f"{path}.arguments", "encrypted_content", details))
+                warnings.append(encrypted_arguments(path))
         if (output := self._table.read_output(item)) is not None:
             read = self._parts.parts(output.content, f"{path}.output")
             warnings += read.warnings
@@ -191,10 +186,10 @@ class _ItemReader:
         return warnings
 
     def _add_late(self, tool: str, output: Parts, path: str) -> list[ClientWarning]:
-        """Adds an output that names no call: it comes later than its call was answered."""
-        named = f"the tool '{tool}'" if tool else "a tool"
-        self._history.add(User((Text(f"Output of {named}, for an earlier call:"), *(output or (Text(EMPTY_OUTPUT),)))))
-        return [ClientWarning(path, "output without call", f"{path} is sent as a message: it names no call.")]
+        """Adds an output that names no call."""
+        title, warning = late_output(tool, path)
+        self._history.add(User((Text(title), *(output or (Text(EMPTY_OUTPUT),)))))
+        return [warning]
 
     def _read_agent(self, item: AgentMessageItem, path: str) -> list[ClientWarning]:
         read = self._parts.parts(item.content, f"{path}.content")
@@ -229,50 +224,32 @@ class _ItemReader:
         self._history.add_state_of_calls(opened.calls)
 
     def _read_unknown(self, item: UnknownItem, path: str) -> list[ClientWarning]:
-        kind = item.type
-        if kind == "web_search_call" and self._known_searches:
+        if item.type == "web_search_call" and self._known_searches:
             self._known_searches -= 1
             return []
-        if kind == "image_generation_call":
-            return self._read_image(item, path)
-        if kind in CALLS_AS_TEXT:
-            text = without_ciphertext(as_text(item, CALLS_AS_TEXT[kind]))
-            self._history.add_message(AssistantMessage((Text(text),)), path)
-        elif kind in OUTPUTS_AS_TEXT:
-            self._history.add(User((Text(without_ciphertext(as_text(item, OUTPUTS_AS_TEXT[kind]))),)))
-        elif kind in SKIPPED:
-            details = f"{path} was left out: '{kind}' cannot be sent to this model."
-            return [ClientWarning(path, kind, details)]
-        else:
-            message = f"'{path}.type' is '{kind[:64]}', which this server cannot send to the model."
-            raise refuse("invalid_value", message, f"{path}.type")
-        return [_told(path, kind)]
+        told = told_item(item, path)
+        if told.by_assistant:
+            self._history.add_message(AssistantMessage((Text(told.text),)), path)
+        elif told.text:
+            self._history.add(User((Text(told.text), *([told.image] if told.image else []))))
+        return [] if told.warning is None else [told.warning]
 
     def _read_screenshot(self, item: ComputerOutputItem, path: str) -> list[ClientWarning]:
         """Adds what a computer showed. A model that sees no pictures reads that there was one."""
         read = self._leniently.parts(item.output, f"{path}.output")
         self._history.add(User((Text(f"[{item.type}]"), *read.parts)))
-        return [*read.warnings, _told(path, item.type)]
-
-    def _read_image(self, item: UnknownItem, path: str) -> list[ClientWarning]:
-        """Adds an image that the assistant made, in a user message: no server takes images from an assistant."""
-        data = (item.model_extra or {}).get("result")
-        if not isinstance(data, str) or not data:
-            return [ClientWarning(path, item.type, f"{path} was left out: it contains no image.")]
-        kind = sniffed_base64(data) or "image/png"
-        if not kind.startswith("image/"):
-            raise refuse("invalid_value", f"'{path}.result' is not an image in base64.", f"{path}.result")
-        self._history.add(User((Text(SHOWN), Image(f"data:{kind};base64,{data}"))))
-        return []
-
-
-def _told(path: str, kind: str) -> ClientWarning:
-    return ClientWarning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")
+        return [*read.warnings, as_text_warning(path, item.type)]
 
 
 def title_of(item: AgentMessageItem) -> str:
     """The line before the message of an agent."""
     return f"Message from the agent '{item.author}':" if item.author else "Message from another agent:"
+
+
+def encrypted_arguments(path: str) -> ClientWarning:
+    """The warning about arguments of which a part was left out."""
+    details = f"{path}.arguments hold text that only another server can read. It was left out."
+    return ClientWarning(f"{path}.arguments", "encrypted_content", details)
 
 
 def empty(path: str) -> ClientWarning:

@@ -45,6 +45,14 @@ def new_turn(*, for_codex: bool = False, body: Json | None = None, **options: An
     )
 
 
+def on_functions(
+    *tools: Json, history: Any = (), for_codex: bool = False, options: Any = None, **body: Any
+) -> RelayTurn:
+    """A turn on a server of functions."""
+    said: Json = {"tools": list(tools), "input": [{"role": "user", "content": "Hi"}, *history], **body}
+    return new_turn(body=said, for_codex=for_codex, functions_only=True, **(options or {}))
+
+
 def plain(events: Iterable[Event]) -> list[Json]:
     """Events as a client reads them. Refuses one whose name, number or frame does not fit what is inside."""
     result = []

@@ -6,10 +6,12 @@
     calls of such tools, and their outputs           `function_call`, `function_call_output`
     `agent_message`                                  a message of the user
     `configuration_update`                           its reasoning effort, in `reasoning`
+    calls of hosted tools that it does not run,      messages, or nothing
+    and their outputs; the client's own notes
     tools that the server runs itself                unchanged; a type that it is known not to run is left out
     any other item, and calls of plain functions     unchanged
 
-A body that has nothing of the first four rows, nor tools that are left out, is sent as it is.
+A body that has nothing of the rows before the last two, nor tools that are left out, is sent as it is.
 """
 
 from collections.abc import Sequence
@@ -22,12 +24,20 @@ from ...bridges.table import BridgeTable
 from ...parsing.items import parse_item
 from ...prompt.content_parts import decrypted
 from ...prompt.effort import last_effort
-from ...prompt.item_reader import empty, title_of
+from ...prompt.history import EMPTY_OUTPUT
+from ...prompt.item_reader import empty, encrypted_arguments, title_of
+from ...prompt.other_items import OTHER_ITEMS, ToldItem, as_text_warning, late_output, told_item
 from ...prompt.output_format import last_format
 from ...protocol.request.create_response import CreateResponse
-from ...protocol.request.input_items import AgentMessageItem, ConfigurationUpdateItem, InputItem
-from ...protocol.request.input_parts import EncryptedPart, InputPart, TextPart
-from ...protocol.request.plain_messages import user_message
+from ...protocol.request.input_items import (
+    AgentMessageItem,
+    ComputerOutputItem,
+    ConfigurationUpdateItem,
+    InputItem,
+    UnknownItem,
+)
+from ...protocol.request.input_parts import Content, EncryptedPart, InputPart, TextPart
+from ...protocol.request.plain_messages import assistant_message, user_message
 from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from ...protocol.request.tool_items import AdditionalToolsItem, ToolItem
 from ...protocol.warnings import ClientWarning
@@ -39,8 +49,13 @@ FUNCTION: Final = "function"
 CALL: Final = "function_call"
 OUTPUT: Final = "function_call_output"
 NAMESPACE: Final = "namespace"
+SCREENSHOT: Final = "computer_call_output"
 ONLY_OPENAI: Final = frozenset({"additional_tools", "agent_message", "configuration_update"})
 """Items about no tool that a server of functions does not know."""
+
+
+Sent = tuple[Json | None, ClientWarning | None]
+"""An item for the server, if any, and a warning."""
 
 
 class BridgedBody(NamedTuple):
@@ -59,7 +74,9 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     """
     raw_items = body["input"] if isinstance(body["input"], list) else []
     kinds = [tool["type"] for tool in request.raw_tools]
-    if not any(_is_bridged_tool(kind, options) for kind in kinds) and not any(map(_is_bridged_item, raw_items)):
+    if not any(_is_bridged_tool(kind, options) for kind in kinds) and not any(
+        _is_bridged_item(item, options) for item in raw_items
+    ):
         return None
     paths = [f"input[{position}]" for position in positions]
     items = [parse_item(item, path) for item, path in zip(raw_items, paths, strict=True)]
@@ -76,7 +93,7 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     changed |= _tool_fields(table, options, body.get("tool_choice"), as_posted=of_functions is not wanted)
     warnings = [*table.warnings, *table.lost]
     if raw_items:
-        sent = [_sent(raw, item, path, table) for raw, item, path in zip(raw_items, items, paths, strict=True)]
+        sent = [_sent(raw, item, path, table, options) for raw, item, path in zip(raw_items, items, paths, strict=True)]
         changed["input"] = [item for item, _ in sent if item is not None]
         warnings += [warning for _, warning in sent if warning is not None]
         if (effort := last_effort(items)) is not None:
@@ -99,11 +116,18 @@ def _is_hosted(kind: str, options: RelayOptions) -> bool:
     return options.hosted_tools is None or kind.startswith(options.hosted_tools)
 
 
-def _is_bridged_item(item: Json) -> bool:
+def _is_bridged_item(item: Json, options: RelayOptions) -> bool:
     kind = item.get("type")
     if kind == CALL:
         return item.get("namespace") is not None
-    return kind != OUTPUT and (kind in BRIDGES.item_shapes or kind in ONLY_OPENAI)
+    if kind == OUTPUT:
+        return item.get("call_id") is None
+    return kind in BRIDGES.item_shapes or kind in ONLY_OPENAI or _is_foreign(kind, options)
+
+
+def _is_foreign(kind: Any, options: RelayOptions) -> bool:
+    """Whether this is the type of an item about a tool that the server does not run."""
+    return (kind in OTHER_ITEMS or kind == SCREENSHOT) and not _is_hosted(kind, options)
 
 
 def _choice_of_functions(choice: ToolChoice, options: RelayOptions) -> ToolChoice:
@@ -143,18 +167,32 @@ def _choice(choice: Choice) -> Any:
     return choice.mode if choice.name is None else {"type": FUNCTION, "name": choice.name}
 
 
-def _sent(raw: Json, item: InputItem, path: str, table: BridgeTable) -> tuple[Json | None, ClientWarning | None]:
+def _sent(raw: Json, item: InputItem, path: str, table: BridgeTable, options: RelayOptions) -> Sent:
     """The item that is sent for this one, if any, and a warning."""
     match item:
         case ToolItem():
-            return _call_or_output(raw, item, table), None
+            return _call_or_output(raw, item, path, table)
         case AgentMessageItem():
             parts, warning = _parts(item, path)
             return (user_message(parts), warning) if parts else (None, warning or empty(path))
         case AdditionalToolsItem() | ConfigurationUpdateItem():
             return None, None  # their tools are among the functions, and the last effort is in `reasoning`
+        case ComputerOutputItem() if _is_foreign(item.type, options):
+            parts = [_text(f"[{item.type}]"), *_as_posted(item.output)]
+            return user_message(parts), as_text_warning(path, item.type)
+        case UnknownItem() if _is_foreign(item.type, options):
+            return _as_message(told_item(item, path))
         case _:
             return raw, None
+
+
+def _as_message(told: ToldItem) -> Sent:
+    if not told.text:
+        return None, told.warning
+    if told.by_assistant:
+        return assistant_message([{"type": "output_text", "text": told.text, "annotations": []}]), told.warning
+    image = [{"type": "input_image", "image_url": told.image.url, "detail": "auto"}] if told.image else []
+    return user_message([_text(told.text), *image]), told.warning
 
 
 def _parts(item: AgentMessageItem, path: str) -> tuple[list[Json], ClientWarning | None]:
@@ -169,7 +207,7 @@ def _parts(item: AgentMessageItem, path: str) -> tuple[list[Json], ClientWarning
 def _part(part: InputPart, path: str) -> tuple[Json, ClientWarning | None]:
     """The part as it is sent; what only its sender's server can read is an empty text."""
     if not isinstance(part, EncryptedPart):
-        return part.model_dump(exclude_unset=True), None
+        return part.model_dump(exclude_unset=True, exclude_none=True), None
     text, warning = decrypted(part, path)
     return _text(text.text), warning
 
@@ -178,13 +216,29 @@ def _text(text: str) -> Json:
     return {"type": "input_text", "text": text}
 
 
-def _call_or_output(raw: Json, item: ToolItem, table: BridgeTable) -> Json:
+def _as_posted(content: Content) -> list[Json]:
+    """The parts of this content."""
+    return (
+        [_text(content)]
+        if isinstance(content, str)
+        else [part.model_dump(exclude_unset=True, exclude_none=True) for part in content]
+    )
+
+
+def _call_or_output(raw: Json, item: ToolItem, path: str, table: BridgeTable) -> Sent:
     if (call := table.read_call(item)) is not None:
-        if raw.get("type") == CALL and "namespace" not in raw and not table.carries(call.name):
-            return raw
-        return {"type": CALL, "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        changed = call.encrypted or table.carries(call.name)
+        if raw.get("type") == CALL and "namespace" not in raw and not changed:
+            return raw, None
+        made = {"type": CALL, "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        return made, encrypted_arguments(path) if call.encrypted else None
     output = table.read_output(item)
-    if output is None or raw.get("type") == OUTPUT:
-        return raw
+    if output is None:
+        return raw, None
+    if output.call_id is None:
+        title, warning = late_output(output.tool, path)
+        return user_message([_text(title), *_as_posted(output.content or EMPTY_OUTPUT)]), warning
+    if raw.get("type") == OUTPUT:
+        return raw, None
     content = output.content if isinstance(output.content, str) else raw["output"]
-    return {"type": OUTPUT, "call_id": output.call_id, "output": content}
+    return {"type": OUTPUT, "call_id": output.call_id, "output": content}, None

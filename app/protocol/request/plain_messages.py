@@ -24,6 +24,11 @@ def user_message(content: Any) -> dict[str, Any]:
     return msgspec.structs.asdict(_PlainMessage("message", "user", content))
 
 
+def assistant_message(content: Any) -> dict[str, Any]:
+    """A message of the assistant, as a client sends it back."""
+    return msgspec.structs.asdict(_PlainMessage("message", "assistant", content))
+
+
 def as_items(given: Any) -> Any:
     """`input` as a list of items: a string is one message of the user. Anything else stays as it is."""
     return [user_message(given)] if isinstance(given, str) else given

@@ -6,15 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.bridges.program_calls import FOR_PROGRAMS, WITHOUT_EFFECT
 from app.options import ServerOptions
-from app.prompt.content_parts import ENCRYPTED
-from app.protocol.problems import ProblemError
-from tests.support.bridge_cases import CASES, CUSTOM, FOUND, FUNCTION, Case, tool_of
+from tests.support.bridge_cases import CASES, CUSTOM, FUNCTION, Case, tool_of
 from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
-from tests.support.relay_turns import HELLO, Json, client_events, new_turn
+from tests.support.relay_turns import HELLO, Json, client_events, on_functions, plain
 from tests.support.servers.responses import ScriptedItem, answer, begins, call, hosted, items, message, reasoning
 from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 from tests.support.tool_tables import names, offered
@@ -23,12 +20,6 @@ from tests.support.warning_sentences import sentences
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 OTHER: Json = {"type": "custom", "name": "other"}
 SERVERS = [codex_backend, copilot, llama_cpp, transformers, vllm]
-
-
-def turn(*tools: Json, history: Any = (), for_codex: bool = False, options: Any = None, **body: Any) -> Any:
-    """A turn on a server of functions."""
-    said: Json = {"tools": list(tools), "input": [{"role": "user", "content": "Hi"}, *history], **body}
-    return new_turn(body=said, for_codex=for_codex, functions_only=True, **(options or {}))
 
 
 def judged(events: list[Json]) -> Json:
@@ -58,7 +49,7 @@ def shown(item: Json) -> Json:
 
 @each_case
 def test_a_tool_is_offered_as_the_function_that_a_chat_server_gets(case: Case) -> None:
-    relayed = turn(described(case), OTHER)
+    relayed = on_functions(described(case), OTHER)
     assert relayed.warnings == ()
     tools = {tool["name"]: tool for tool in relayed.ask["tools"]}
     assert {tool["type"] for tool in tools.values()} == {"function"}
@@ -73,7 +64,7 @@ def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
     """Between reasoning and text, which pass as they are."""
     middle = len(case.arguments) // 2
     made = call("fc_1", "call_1", case.function, case.arguments[:middle], case.arguments[middle:])
-    events = client_events(turn(described(case), OTHER), answer(reasoning("rs_0", "hm"), made, HELLO))
+    events = client_events(on_functions(described(case), OTHER), answer(reasoning("rs_0", "hm"), made, HELLO))
     response = judged(events)
     thought, item, said = response["output"]
     assert shown(item) == case.item
@@ -87,7 +78,7 @@ def test_a_call_of_its_function_becomes_its_item(case: Case) -> None:
 @pytest.mark.parametrize("like", SERVERS)
 def test_the_servers_of_the_field_are_read_alike(case: Case, like: Any) -> None:
     made = call("fc_1", "call_1", case.function, case.arguments)
-    response = judged(client_events(turn(described(case), OTHER), like(answer(HELLO, made))))
+    response = judged(client_events(on_functions(described(case), OTHER), like(answer(HELLO, made))))
     assert shown(response["output"][1]) == case.item
     assert response["status"] == "completed"
 
@@ -98,11 +89,13 @@ def test_the_history_is_sent_in_functions(case: Case) -> None:
     past = [{"id": "x_AM-1", "call_id": "call_1", "status": "completed", **case.item}]
     past.append({"call_id": "call_1", **case.output})
     for tools in ([described(case), OTHER], [OTHER]):
-        made, output = turn(*tools, history=past).ask["input"][1:]
+        made, output = on_functions(*tools, history=past).ask["input"][1:]
         assert (made["type"], made["name"], made["call_id"]) == ("function_call", case.function, "call_1")
         assert "namespace" not in made
         if case.item["type"] != "function_call" or tools[0] is not OTHER:
-            again = judged(client_events(turn(*tools, history=past), answer(call("fc_1", "c", *_written(made)))))
+            again = judged(
+                client_events(on_functions(*tools, history=past), answer(call("fc_1", "c", *_written(made))))
+            )
             assert {key: again["output"][0].get(key) for key in case.item} == case.item
         assert (output["type"], output["call_id"], output["output"]) == (
             "function_call_output",
@@ -121,7 +114,7 @@ def _written(made: Json) -> tuple[str, str]:
 def test_a_call_that_a_limit_cut_anywhere_is_never_told_as_whole(case: Case, status: str, *, for_codex: bool) -> None:
     """Codex's answer fails."""
     for length in range(0, len(case.arguments), 5):
-        relayed = turn(described(case), OTHER, for_codex=for_codex)
+        relayed = on_functions(described(case), OTHER, for_codex=for_codex)
         events = client_events(relayed, cut(case, case.arguments[:length], status))
         check(events)
         judge(events)
@@ -133,9 +126,9 @@ def test_a_call_that_a_limit_cut_anywhere_is_never_told_as_whole(case: Case, sta
 def test_a_call_that_breaks_off_is_dropped(case: Case) -> None:
     begun = items(call("fc_1", "call_1", case.function, case.arguments))
     for kept in range(len(begun)):
-        relayed = turn(described(case), OTHER)
+        relayed = on_functions(described(case), OTHER)
         events = client_events(relayed, [*begins(), *begun[:kept]])
-        events += [json.loads(event.data) for event in relayed.end()]
+        events += plain(relayed.end())
         assert check_consumed(events).calls == []
         assert events[-1]["response"]["output"] == []
 
@@ -146,7 +139,7 @@ def test_other_calls_and_hosted_tools_of_the_server_pass_as_they_are() -> None:
     plain.done["provider_data"] = {"signature": "x"}
     search = hosted("web_search_call", "ws_2", "in_progress", "completed", action={"type": "search", "query": "q"})
     own = {"type": "web_search", "filters": {"allowed_domains": ["a.example"]}}
-    relayed = turn(FUNCTION, own, CUSTOM)
+    relayed = on_functions(FUNCTION, own, CUSTOM)
     assert relayed.ask["tools"][-1] == own
     events = client_events(relayed, answer(plain, search, call("fc_3", "call_3", "patch", '{"input":"a"}')))
     output = events[-1]["response"]["output"]
@@ -158,152 +151,12 @@ def test_other_calls_and_hosted_tools_of_the_server_pass_as_they_are() -> None:
     )
 
 
-@pytest.mark.parametrize("hosted_tools", [(), ("mcp",)])
-def test_tools_that_the_server_does_not_run_are_left_out_with_a_warning(hosted_tools: tuple[str, ...]) -> None:
-    search, remote = {"type": "web_search"}, {"type": "mcp", "server_label": "x", "server_url": "http://x"}
-    relayed = turn(FUNCTION, search, remote, options={"hosted_tools": hosted_tools})
-    assert [tool["type"] for tool in relayed.ask["tools"]] == ["function", *hosted_tools]
-    left = ["tools[1] was left out: its type 'web_search' cannot be offered to this model."]
-    left += ["tools[2] was left out: its type 'mcp' cannot be offered to this model."] if not hosted_tools else []
-    assert sentences(relayed.warnings) == left
-    assert relayed.notes == {"dropped_tools": len(left)}
-
-
-def test_a_request_of_functions_alone_is_sent_as_it_was_posted() -> None:
-    odd = {**FUNCTION, "of_tomorrow": 1, "strict": None}
-    past = [
-        {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a" : 1}', "of_tomorrow": 2},
-        {"type": "function_call_output", "call_id": "c", "output": "1"},
-    ]
-    body = {"tools": [odd, {"type": "web_search"}], "input": past, "tool_choice": "auto", "parallel_tool_calls": False}
-    sent = [new_turn(body=body, functions_only=functions).ask for functions in (False, True)]
-    assert sent[0] == sent[1] == {**body, "model": "theirs", "stream": True}
-
-
-def test_plain_calls_of_a_bridged_request_are_sent_as_they_were_posted() -> None:
-    past = {"type": "function_call", "id": "fc_AM-7", "call_id": "c", "name": "f", "arguments": '{"a" : 1}', "x": 2}
-    assert turn(FUNCTION, CUSTOM, history=[past]).ask["input"][1] == {**past, "id": "fc_7"}
-
-
-def test_items_without_a_call_become_messages_fields_and_tools() -> None:
-    agent = {
-        "type": "agent_message",
-        "author": "a",
-        "content": [{"type": "encrypted_content", "encrypted_content": "Go"}],
-    }
-    history = [
-        {
-            "type": "additional_tools",
-            "role": "developer",
-            "tools": [{"type": "namespace", "name": "X", "tools": [CUSTOM]}],
-        },
-        agent,
-        {"type": "configuration_update", "reasoning": {"effort": "low"}},
-        {**agent, "author": None, "content": " "},
-    ]
-    relayed = turn(history=history, reasoning={"effort": "high", "summary": "auto"})
-    assert [tool["name"] for tool in relayed.ask["tools"]] == ["X__patch"]
-    texts = [{"type": "input_text", "text": "Message from the agent 'a':"}, {"type": "input_text", "text": "Go"}]
-    assert relayed.ask["input"][1:] == [{"type": "message", "role": "user", "content": texts}]
-    assert relayed.ask["reasoning"] == {"effort": "low", "summary": "auto"}
-    assert sentences(relayed.warnings) == ["input[4] was left out: it is empty."]
-
-
-def test_an_update_of_the_format_is_a_field_of_the_request() -> None:
-    form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
-    update = {"type": "configuration_update", "text": {"format": form}}
-    assert turn(history=[update], text={"verbosity": "low"}).ask["text"] == {"verbosity": "low", "format": form}
-    plain = {**update, "text": {"format": {"type": "text"}}}
-    assert turn(history=[update, plain]).ask["text"] == {"format": {"type": "text"}}
-
-
-def test_what_another_server_encrypted_is_left_out() -> None:
-    sealed = {"type": "encrypted_content", "encrypted_content": "gAAAAABpZm9yZWlnbnNlcnZlcnNvbmx5Zm9yZWlnbg=="}
-    relayed = turn(history=[{"type": "agent_message", "content": [sealed, {"type": "input_text", "text": "Go"}]}])
-    assert [part["text"] for part in relayed.ask["input"][1]["content"]] == ["Message from another agent:", "Go"]
-    assert sentences(relayed.warnings) == [f"input[1].content[0] was left out: {ENCRYPTED}"]
-
-
-def test_members_of_tools_that_functions_do_not_have_are_named() -> None:
-    relayed = turn(CUSTOM, {**FUNCTION, "async": True}, {**OTHER, "allowed_callers": ["programmatic"]})
-    assert [tool["name"] for tool in relayed.ask["tools"]] == ["patch", "f"]
-    assert sentences(relayed.warnings) == [
-        f"tools[2] was left out: {FOR_PROGRAMS}",
-        f"'async' on tools has no effect: {WITHOUT_EFFECT['async']}",
-    ]
-
-
-def test_a_search_offers_what_it_finds() -> None:
-    search = CASES["tool_search"]
-    later = {**FOUND, "defer_loading": True}
-    assert [tool["name"] for tool in turn(search.tool, later).ask["tools"]] == ["tool_search"]
-    past = [{"call_id": "call_1", **search.item}, {"call_id": "call_1", **search.output}]
-    relayed = turn(search.tool, later, history=past)
-    assert [tool["name"] for tool in relayed.ask["tools"]] == ["tool_search", "X__found", "found"]
-    events = client_events(relayed, answer(call("fc_1", "call_2", "X__found", '{"a":1}')))
-    assert shown(judged(events)["output"][0]) == {
-        "type": "function_call",
-        "name": "found",
-        "namespace": "X",
-        "arguments": '{"a":1}',
-    }
-
-
-def test_outputs_of_parts_pass_as_they_were_posted() -> None:
-    parts = [{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": "data:image/png;base64,aGk="}]
-    past = [
-        {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": "a"},
-        {"type": "custom_tool_call_output", "call_id": "c", "output": parts},
-    ]
-    assert turn(CUSTOM, history=past).ask["input"][2] == {
-        "type": "function_call_output",
-        "call_id": "c",
-        "output": parts,
-    }
-
-
 CHOSEN: Json = {"type": "custom", "name": "patch"}
-SEARCH: Json = {"type": "web_search"}
-
-
-@pytest.mark.parametrize(
-    ("choice", "named", "sent", "tools"),
-    [
-        ("auto", "name", "auto", 3),
-        ("none", "name", "none", 2),
-        ("required", "name", "required", 3),
-        (CHOSEN, "name", {"type": "function", "name": "patch"}, 3),
-        (CHOSEN, "required", "required", 2),
-        ({"type": "allowed_tools", "mode": "auto", "tools": [CHOSEN, SEARCH]}, "name", "auto", 3),
-        (
-            {"type": "allowed_tools", "mode": "required", "tools": [CHOSEN]},
-            "name",
-            {"type": "function", "name": "patch"},
-            2,
-        ),
-        (SEARCH, "name", SEARCH, 3),
-        (
-            {"type": "allowed_tools", "mode": "auto", "tools": [SEARCH]},
-            "name",
-            {"type": "allowed_tools", "mode": "auto", "tools": [SEARCH]},
-            3,
-        ),
-    ],
-)
-def test_the_choice_is_sent_in_the_servers_words(choice: Any, named: str, sent: Any, tools: int) -> None:
-    relayed = turn(CUSTOM, FUNCTION, SEARCH, tool_choice=choice, options={"named_tool_choice": named})
-    assert (relayed.ask["tool_choice"], len(relayed.ask["tools"])) == (sent, tools)
-
-
-def test_a_choice_of_a_tool_that_is_not_offered_is_refused() -> None:
-    with pytest.raises(ProblemError) as raised:
-        turn(CUSTOM, tool_choice={"type": "custom", "name": "other"})
-    assert raised.value.problem.param == "tool_choice"
 
 
 def test_calls_that_the_choice_does_not_allow_are_left_out() -> None:
     allowed = {"type": "allowed_tools", "mode": "auto", "tools": [CHOSEN]}
-    relayed = turn(CUSTOM, FUNCTION, {**CUSTOM, "name": "other"}, tool_choice=allowed)
+    relayed = on_functions(CUSTOM, FUNCTION, {**CUSTOM, "name": "other"}, tool_choice=allowed)
     calls = [
         call(f"fc_{index}", f"c{index}", name, '{"input":"a"}') for index, name in enumerate(("other", "patch", "f"))
     ]
@@ -313,7 +166,7 @@ def test_calls_that_the_choice_does_not_allow_are_left_out() -> None:
 
 
 def test_a_demanded_call_that_is_missing_is_told() -> None:
-    relayed = turn(CUSTOM, tool_choice="required")
+    relayed = on_functions(CUSTOM, tool_choice="required")
     client_events(relayed, answer(HELLO))
     assert sentences(relayed.late_warnings) == [
         "'tool_choice' demands a tool call, and the model made none that it allows."
@@ -321,7 +174,7 @@ def test_a_demanded_call_that_is_missing_is_told() -> None:
 
 
 def test_every_response_repeats_the_tools_of_the_client() -> None:
-    relayed = turn(CUSTOM, FUNCTION, tool_choice=CHOSEN)
+    relayed = on_functions(CUSTOM, FUNCTION, tool_choice=CHOSEN)
     events = client_events(relayed, answer(HELLO, tools=[{"type": "function", "name": "patch"}], tool_choice="auto"))
     responses = [event["response"] for event in events if "response" in event]
     assert {json.dumps(response["tool_choice"]) for response in responses} == {json.dumps(CHOSEN)}
@@ -330,12 +183,12 @@ def test_every_response_repeats_the_tools_of_the_client() -> None:
 
 def test_input_is_streamed_while_it_is_written_and_kept_alive() -> None:
     written = msgspec.json.encode({"input": "line 1\nline 2"}).decode()
-    relayed = turn(CUSTOM)
+    relayed = on_functions(CUSTOM)
     said = items(call("fc_1", "call_1", "patch", *written))
     received: list[Json] = []
     for event in [*begins(), *said[: len(said) // 2]]:
-        received += [json.loads(sent.data) for sent in relayed.receive(json.loads(json.dumps(event)))]
-    received += [json.loads(sent.data) for sent in relayed.keep_alive()]
+        received += plain(relayed.receive(json.loads(json.dumps(event))))
+    received += plain(relayed.keep_alive())
     deltas = [event["delta"] for event in received if event["type"] == "response.custom_tool_call_input.delta"]
     assert (deltas[:3], deltas[-1]) == (["l", "i", "n"], "")
 
@@ -348,7 +201,7 @@ def test_items_of_a_call_without_events_are_bridged_in_the_final_response() -> N
     events = [
         event for event in events if (event["type"], event.get("output_index")) != ("response.output_item.done", 1)
     ]
-    output = client_events(turn(CUSTOM), events)[-1]["response"]["output"]
+    output = client_events(on_functions(CUSTOM), events)[-1]["response"]["output"]
     assert [shown(item) for item in output[1:]] == [
         {"type": "custom_tool_call", "name": "patch", "input": letter} for letter in "bc"
     ]
@@ -356,7 +209,7 @@ def test_items_of_a_call_without_events_are_bridged_in_the_final_response() -> N
 
 def test_actions_count_for_the_size_of_an_answer() -> None:
     small = ServerOptions(max_answer_bytes=1024 * 1024)
-    relayed = turn({"type": "shell"}, options={"server": small})
+    relayed = on_functions({"type": "shell"}, options={"server": small})
     events = client_events(relayed, answer(call("fc_1", "call_1", "shell", *["x" * 100_000] * 12)))
     assert events[-1]["type"] == "response.failed"
 
@@ -367,7 +220,7 @@ def test_an_action_is_announced_before_the_next_item_begins() -> None:
     together = items(call("fc_1", "call_1", "shell", shell.arguments), said)
     added = [event for event in together if event["type"] == "response.output_item.added"]
     others = [event for event in together if event not in added]
-    relayed = turn(shell.tool)
+    relayed = on_functions(shell.tool)
     events = client_events(relayed, [*begins(), *added, *others, answer(ScriptedItem(*said))[-1]])
     types = [(event["type"], event["output_index"]) for event in events if "output_item" in event["type"]]
     assert types[:2] == [("response.output_item.added", 0), ("response.output_item.added", 1)]
@@ -376,7 +229,7 @@ def test_an_action_is_announced_before_the_next_item_begins() -> None:
 
 def test_the_same_table_names_the_functions() -> None:
     long = {"type": "function", "name": "n" * 100, "parameters": FUNCTION["parameters"]}
-    relayed = turn(long, CUSTOM)
+    relayed = on_functions(long, CUSTOM)
     assert [tool["name"] for tool in relayed.ask["tools"]] == names(offered(long, CUSTOM))
     (name, _) = [tool["name"] for tool in relayed.ask["tools"]]
     response = judged(client_events(relayed, answer(call("fc_1", "c", name, "{}"))))
