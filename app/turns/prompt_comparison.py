@@ -91,15 +91,9 @@ class PromptComparison:
         self._kept = kept
         self._remembers = kept is not None or memory is not None
         self._remembered: Sequence[KnownPrompt] = () if memory is None else memory.prompts
-        self.request = request
-        """The request, with a warning if the client wants what cannot be known."""
-        if self._wanted is not None and (request.summary_only or not self._remembers):
-            details = NO_RESPONSE if request.summary_only else NOTHING_KEPT
-            warning = ClientWarning(PARAM, "prompt cache comparison", details)
-            self.request = request.model_copy(update={"warnings": (*request.warnings, warning)})
         self._previous = request.previous_response_id
         self._key = request.prompt_cache_key
-        self._summaries = sum(item.type in SUMMARY_TYPES for item in request.items)
+        self._summaries = sum(item.type in SUMMARY_TYPES for item in request.items) if self._remembers else 0
         self._fingerprint: Fingerprint | None = None
         self._result: Change | str | None = NOT_COMPARED
         """The comparison that the client wants: what changed, or why it is not known."""
@@ -110,6 +104,14 @@ class PromptComparison:
     def is_needed(self) -> bool:
         """Whether there is anything to do."""
         return self._remembers or self._wanted is not None
+
+    def warned(self, request: CreateResponse) -> CreateResponse:
+        """The request, with a warning if the client wants what cannot be known."""
+        if self._wanted is None or (self._remembers and not request.summary_only):
+            return request
+        details = NO_RESPONSE if request.summary_only else NOTHING_KEPT
+        warning = ClientWarning(PARAM, "prompt cache comparison", details)
+        return request.model_copy(update={"warnings": (*request.warnings, warning)})
 
     async def asked(self, route: Route, turn: AnyTurn) -> None:
         """Compares the prompt that this upstream is about to be sent."""

@@ -132,7 +132,7 @@ class TurnService:
         """
         turn.slot.hold(self._waiting, create.size)
         comparison = PromptComparison(create, turn.log, turn.caller.owner, kept=self._kept_prompts, memory=memory)
-        create = comparison.request
+        create = comparison.warned(create)
         identity = self._identity()
         for_codex = _is_codex(originator)
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)

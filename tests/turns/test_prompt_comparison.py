@@ -1,7 +1,9 @@
 """Why a cache missed: the prompts of a caller's turns are compared, in the log, the inspector and the response."""
 
+import gc
 import json
 import logging
+import weakref
 from hashlib import sha256
 from typing import Any, Final
 
@@ -10,11 +12,21 @@ import openai
 import pytest
 
 from app.observers.recorder import Recorder
+from app.parsing.request_body import parse_request
 from app.prompt_cache.fingerprint import fingerprint
 from app.prompt_cache.prefix import Part, Prefix
 from app.settings import Key, Model, Server, Settings, Upstream
 from app.turns import prompt_comparison
-from app.turns.prompt_comparison import NO_RESPONSE, NOT_COMPARED, NOTHING_KEPT, UNCHANGED, UNKNOWN, KnownPrompt
+from app.turns.log import TurnLog
+from app.turns.prompt_comparison import (
+    NO_RESPONSE,
+    NOT_COMPARED,
+    NOTHING_KEPT,
+    UNCHANGED,
+    UNKNOWN,
+    KnownPrompt,
+    PromptComparison,
+)
 from app.turns.warning_output import HEADER
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
@@ -238,6 +250,17 @@ def test_an_error_in_a_comparison_ends_no_turn(
     assert answered.json()["prompt_cache_diagnostics"] == {"type": "unavailable", "message": NOT_COMPARED}
     [logged] = [record for record in caplog.records if "could not be compared" in record.message]
     assert logged.request_id == answered.headers["x-request-id"]  # type: ignore[attr-defined]
+
+
+def test_the_request_is_not_held_until_the_end_of_the_turn() -> None:
+    raw: Json = {"model": "m", "input": [{"role": "user", "content": "long " * 10_000}]}
+    request = parse_request(json.dumps(raw).encode())
+    comparison = PromptComparison(request, TurnLog(), "", kept=Recorder(5, 1_000_000))
+    assert comparison.warned(request) is request
+    kept = weakref.ref(request)
+    del request
+    gc.collect()
+    assert kept() is None
 
 
 # websockets
