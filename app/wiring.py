@@ -25,6 +25,7 @@ from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_ask import would_fetch
 from .upstreams.litellm_can import lost_parts
 from .upstreams.litellm_chat import LitellmChat
+from .upstreams.messages_address import messages_address
 from .upstreams.port import KEEP, AnyUpstream, Keep
 
 if TYPE_CHECKING:
@@ -111,11 +112,6 @@ def lists_of(settings: Settings) -> dict[str, ListedModels]:
         elif address is not None:
             lists[name] = ListedModels(address, key)
     return lists
-
-
-def messages_address(base_url: str) -> str:
-    """The address below which a server of the Messages API has its paths. It may be configured without its version."""
-    return f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
 
 
 def _shown_address(upstream: Upstream) -> str:

@@ -57,7 +57,8 @@ async def refused(problem: Problem, probed: ProbedUpstream) -> Step:
         return _plainly(problem, probed)
     if step := await _not_the_server(problem, probed, probed.found):
         return step
-    if problem.code == "model_not_found":
+    has_no_path = problem.code == "upstream_auth_error" and probed.upstream.via in probed.found.lacks
+    if problem.code == "model_not_found" or has_no_path:  # the key may be wanted in another header
         return _not_there(problem, probed, probed.found)
     return _plainly(problem, probed)
 

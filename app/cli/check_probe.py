@@ -83,6 +83,8 @@ async def _report(settings: Settings, name: str) -> Report:
     if upstream.via == "litellm":
         await asyncio.to_thread(load)  # loading takes seconds, which must not count as the server's
     tried: list[Via] = [via for via in PREFERRED if via != "litellm" or upstream.via == "litellm"]
+    if probed.found is not None and probed.found.via == "messages":
+        tried = [*dict.fromkeys((*tried, "messages"))]
     if upstream.via == "messages":  # the key may be meant for no other header
         tried = ["messages"]
     answers = {via: await _answer(via, probed) for via in tried}
@@ -119,7 +121,7 @@ async def _answer(via: Via, probed: ProbedUpstream) -> ProbeAnswer:
 async def _without_answer(via: Via, problem: Problem, probed: ProbedUpstream) -> ProbeAnswer:
     """Why there is no answer, and whether the server may support this dialect nevertheless."""
     lacks = probed.found is not None and via in probed.found.lacks
-    if lacks and via in PATHS and problem.code == "model_not_found":
+    if lacks and via in PATHS and problem.code in {"model_not_found", "upstream_auth_error"}:
         return ProbeAnswer("unsupported", f"no: this server has no {PATHS[via]}", problem=problem)
     step = await refused(problem, probed._replace(upstream=probed.upstream.model_copy(update={"via": via})))
     unsupported = lacks or problem.message.startswith(_OTHER_DIALECT)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..options import Via
+from ..options import KeyHeader, Via
 from ..providers.lookup import provider_of
 from ..settings import GIVEN, Settings, Upstream
 
@@ -19,7 +19,7 @@ WITHIN: Final = 2
 """Seconds that looking at the server may take."""
 PATHS: Final[Mapping[Via, str]] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/v1/messages"}
 """The path of each way to ask a server directly."""
-_OF_PROVIDERS: Final = {"chat", "responses"}
+_OF_PROVIDERS: Final = {"chat", "messages", "responses"}
 """Ways to ask in which servers differ by their providers."""
 _NAMES: Final[Mapping[Via, str]] = {
     "chat": "chat completions",
@@ -59,16 +59,23 @@ async def settled(settings: Settings, before: Settings | None = None) -> tuple[S
 def completed(settings: Settings, found: "Survey") -> Settings:
     """The settings with what a survey of the server of `--upstream` found. A given `--via` is kept."""
     given = settings.upstreams[GIVEN]
+    header = found.key_header if found.via == "messages" and found.provider is None else "x-api-key"
     if settings.via_is_open:
-        return _with(settings, found.base_url, found.via, found.provider if found.via in _OF_PROVIDERS else None)
-    provider = given.provider or (found.provider if given.via == "responses" else None)
-    return _with(settings, found.base_url, given.via, provider)
+        provider = found.provider if found.via in _OF_PROVIDERS else None
+        return _with(settings, found.base_url, found.via, provider, header)
+    is_known = given.via == "responses" or given.via == found.via == "messages"
+    provider = given.provider or (found.provider if is_known else None)
+    return _with(settings, found.base_url, given.via, provider, header)
 
 
-def _with(settings: Settings, base_url: str | None, via: Via, provider: str | None) -> Settings:
+def _with(
+    settings: Settings, base_url: str | None, via: Via, provider: str | None, key_header: KeyHeader = "x-api-key"
+) -> Settings:
     given = settings.upstreams[GIVEN]
     values = {name: getattr(given, name) for name in given.model_fields_set}
     values |= {"base_url": base_url, "via": via, "provider": provider}
+    if key_header != "x-api-key" and via == "messages":
+        values["key_header"] = key_header
     upstream = Upstream.model_validate({name: value for name, value in values.items() if value is not None})
     return replace(settings, upstreams={**settings.upstreams, GIVEN: upstream})
 

@@ -27,6 +27,7 @@ from .upstream_choice import (
     from_address,
     from_provider,
     from_survey,
+    is_of_messages,
     nearest,
     needs_address,
     provider_named,
@@ -101,7 +102,8 @@ def _given_upstream(given: Given, environ: Mapping[str, str]) -> ChosenUpstream 
             raise WrongAnswerError("--upstream-key means nothing without --upstream or --provider")
         return None
     try:
-        chosen, found = from_address(address_of(given.upstream), key, environ)
+        by_messages = is_of_messages(given.upstream)
+        chosen, found = from_address(address_of(given.upstream), key, environ, by_messages=by_messages)
     except WrongAnswerError as error:
         raise WrongAnswerError(f"--upstream {given.upstream}: {error}") from None
     if found.problem:

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from ..options import Can
 from ..providers.lookup import provider_of
 from ..settings import GIVEN, Model, Settings, did_you_mean
+from ..upstreams.messages_address import messages_address
 from ..upstreams.ollama_context import loaded_window
 from ..upstreams.survey import ListedModel, Survey, list_models, server_at, suits, survey
 from .agents import Agent
@@ -220,6 +221,10 @@ async def _survey(settings: Settings, name: str) -> Survey | None:
         return None
     if upstream.via in {"chat", "responses"}:
         return await survey(address, key, within=WITHIN)
+    if upstream.via == "messages":
+        at = messages_address(address)
+        models = await list_models(at, key, within=WITHIN, key_header=upstream.key_header)
+        return Survey(address, server_at(address), models, "messages", "")
     models = await list_models(address, key, within=WITHIN)  # litellm knows more paths than these
     return Survey(address, server_at(address), models, suits(None, None), "")
 

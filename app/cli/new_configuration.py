@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ..options import Effort, Via
+from ..options import Effort, KeyHeader, Via
 from ..providers.provider import LEVELS
 from ..upstreams.model_list import ListedModel
 from .given_upstream import PATHS
@@ -30,6 +30,8 @@ class ChosenUpstream(NamedTuple):
     """What its server lists."""
     only: str = ""
     """The model to serve; empty for all."""
+    key_header: KeyHeader = "x-api-key"
+    """The header with the key, with `via = "messages"`."""
 
 
 def configuration(chosen: ChosenUpstream, *, digest: str = "") -> str:
@@ -64,6 +66,8 @@ def _upstream(chosen: ChosenUpstream) -> Iterator[str]:
         yield f"base_url = {_quoted(chosen.base_url)}"
     if chosen.api_key:
         yield f"api_key = {_quoted(chosen.api_key)}"
+    if chosen.key_header != "x-api-key":
+        yield _with(f'key_header = "{chosen.key_header}"', "it refuses the key in x-api-key")
 
 
 def _about(via: Via) -> str:

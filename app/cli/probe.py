@@ -19,9 +19,10 @@ from ..parsing.request_body import parse_object
 from ..protocol.problems import Problem
 from ..protocol.response import Identity
 from ..settings import GIVEN, Model, Settings, Upstream
+from ..upstreams.messages_address import messages_address
 from ..upstreams.port import UpstreamBroke, UpstreamRefused
 from ..upstreams.survey import Survey, list_models, server_at, survey
-from ..wiring import messages_address, upstream_of
+from ..wiring import upstream_of
 from .given_upstream import completed
 from .probe_answers import ProbeAnswer, read_chunks, read_events, read_messages
 

@@ -85,8 +85,8 @@ def usual_key(provider: Provider) -> str:
 
 def from_survey(found: Survey, *, api_key: str = "", name: str = "") -> ChosenUpstream:
     """The upstream of a server that was looked at."""
-    provider = (found.provider or "") if found.via == "chat" else ""
-    own = provider_of(provider).base_url if provider else None
+    provider = (found.provider or "") if found.via in {"chat", "messages"} else ""
+    own = provider_of(provider).address_for(found.via) if provider else None
     return ChosenUpstream(
         name or provider or _NAME_OF_TABLE,
         found.via,
@@ -94,12 +94,22 @@ def from_survey(found: Survey, *, api_key: str = "", name: str = "") -> ChosenUp
         "" if own == found.base_url else found.base_url,
         api_key,
         found.models,
+        key_header=found.key_header if found.via == "messages" and not provider else "x-api-key",
     )
 
 
-def from_address(base_url: str, api_key: str, environ: Mapping[str, str]) -> tuple[ChosenUpstream, Survey]:
-    """The upstream at an address, and what is there."""
+def is_of_messages(answer: str) -> bool:
+    """Whether this is the address of one request of the Messages API, which says how its server is to be asked."""
+    return answer.strip().rstrip("/").endswith("/v1/messages")
+
+
+def from_address(
+    base_url: str, api_key: str, environ: Mapping[str, str], *, by_messages: bool = False
+) -> tuple[ChosenUpstream, Survey]:
+    """The upstream at an address, and what is there. `by_messages`: it is to be asked by its Messages API."""
     found = asyncio.run(survey(base_url, _value_of(api_key, environ), within=WITHIN))
+    if by_messages and "messages" not in found.lacks:
+        found = found._replace(via="messages")
     return from_survey(found, api_key=api_key), found
 
 

@@ -14,6 +14,7 @@ from .upstream_choice import (
     from_address,
     from_provider,
     from_survey,
+    is_of_messages,
     nearest,
     needs_address,
     provider_named,
@@ -90,9 +91,10 @@ class UpstreamQuestions:
 
     def _address(self, answer: str) -> ChosenUpstream:
         base_url = address_of(answer)
-        chosen, found = from_address(base_url, "", self._environ)
+        by_messages = is_of_messages(answer)
+        chosen, found = from_address(base_url, "", self._environ, by_messages=by_messages)
         if found.problem.endswith("API key."):
-            chosen, found = from_address(base_url, self._key(""), self._environ)
+            chosen, found = from_address(base_url, self._key(""), self._environ, by_messages=by_messages)
         if found.problem:
             show("  ", f"{found.base_url}: {found.problem}", ())
             if not yes(self._ask, "Use this address nevertheless?"):

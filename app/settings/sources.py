@@ -25,6 +25,8 @@ _MAX_SECRET_BYTES = 65_536
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?\}|\$\{[^}]*\}?")
 
 _GIVEN = ("upstreams", GIVEN)
+_OF_MESSAGES = "/v1/messages"
+"""The end of an address that says how its server is to be asked."""
 _ENVIRONMENT: dict[str, Path] = {
     **{f"AM_{name.upper()}": ("server", name) for name in Server.model_fields},
     "AM_UPSTREAM": (*_GIVEN, "base_url"),
@@ -240,6 +242,9 @@ class Sources:
             self.origins.update({(*_GIVEN, field): origin for field, origin in origins.items()})
             if problem:
                 self.unknown[_GIVEN] = [Mistake(self.where((*_GIVEN, "provider")), "", problem)]
+        elif "via" not in self.given and (url := str(self.given["base_url"]).rstrip("/")).endswith(_OF_MESSAGES):
+            self.given |= {"via": "messages", "base_url": url.removesuffix("/messages")}
+            self.origins[*_GIVEN, "via"] = location
         elif "via" not in self.given:
             self.via_is_open = True
             self.given["via"] = "chat"

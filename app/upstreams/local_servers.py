@@ -70,7 +70,7 @@ async def find_local_servers(environ: Mapping[str, str] | None = None, *, within
     return [
         FoundServer(_title(found, usual), found)
         for usual, found in zip(addresses.values(), surveys, strict=True)
-        if not found.problem and found.server != _OURS and (found.models or "chat" not in found.lacks)
+        if not found.problem and found.server != _OURS and (found.models or found.via not in found.lacks)
     ]
 
 

@@ -5,7 +5,8 @@ What is sent
 1. `GET /models`, and `GET /v1/models` where the first is no list of models and the address has no version.
 2. `POST /chat/completions` and `POST /responses` with an empty body. No model can be run by that: a server that has
    the path refuses the body (400, 422, …), another one says 404, 405 or 501. LM Studio says 200 and "Unexpected
-   endpoint". Where the key is refused, nothing is known about the path.
+   endpoint". Where the key is refused, nothing is known about the path. A server that has neither is asked for
+   `POST /messages` in the same way. Its key may be wanted in another header, so that is tried where one is refused.
 3. What the server itself has to say about its models: Ollama's `/api/version`, `/api/ps` and `/api/show` (for at most
    `MOST_SHOWN` models), llama.cpp's `/props`, LM Studio's `/api/v0/models`. Providers whose address is known are not
    asked for these.
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 from ..options import KeyHeader, Via
 from ..providers.lookup import PROVIDERS, provider_of
 from ..providers.provider import Provider
+from .messages_address import messages_address, messages_provider
 from .model_list import (
     Json,
     ListedModel,
@@ -77,17 +79,21 @@ class Survey(NamedTuple):
     models: tuple[ListedModel, ...]
     """Its models for chat, if it lists any."""
     via: Via
-    """How to ask it: `chat`, unless it has only `responses`, or is a provider whose own Responses API is the better."""
+    """How to ask it: `chat`, unless it has only `responses` or `messages`, or is a provider with a better way."""
     problem: str
     """Why nothing is known, as a sentence without secrets; empty if the server answered as a model server does."""
     lacks: frozenset[Via] = frozenset()
     """Ways to ask for which it certainly has no path."""
+    key_header: KeyHeader = "x-api-key"
+    """The header with the key for its Messages API."""
 
     @property
     def provider(self) -> str | None:
         """The `provider` of a configuration that knows this server and how it differs, if there is one."""
         name = _AS_PROVIDERS.get(self.server, self.server)
-        return name if name and provider_of(name).speaks_chat else None
+        known = provider_of(name)
+        speaks = known.speaks_messages if self.via == "messages" else known.speaks_chat
+        return name if name and speaks else None
 
 
 async def list_models(
@@ -104,7 +110,7 @@ async def list_models(
 
 async def survey(base_url: str, api_key: str | None, *, within: float = 3) -> Survey:
     """Look at this address. It never raises, and takes no longer than `within` seconds."""
-    visit = _Visit(base_url, api_key)
+    visit = _MessagesVisit(base_url, api_key) if messages_provider(base_url) else _Visit(base_url, api_key)
     try:
         async with asyncio.timeout(within):
             await visit.look()
@@ -114,9 +120,17 @@ async def survey(base_url: str, api_key: str | None, *, within: float = 3) -> Su
     return visit.survey()
 
 
-def suits(chat: bool | None, responses: bool | None, base_url: str = "") -> Via:  # noqa: FBT001 — one for each path
+def suits(
+    chat: bool | None,  # noqa: FBT001 — one for each path
+    responses: bool | None,  # noqa: FBT001 — as above
+    base_url: str = "",
+    *,
+    messages: bool | None = None,
+) -> Via:
     """The way to ask a server that has these paths, or has not (False), or of which that is unknown (None)."""
     known = _known(base_url)
+    if messages and not chat and not responses:
+        return "messages"
     if responses is not False and (chat is False or (known is not None and known.prefers_responses)):
         return "responses"
     return "chat"
@@ -136,17 +150,22 @@ class _Visit:
         self._models: dict[str, ListedModel] = {}
         self._chat: bool | None = None
         self._responses: bool | None = None
+        self._messages: bool | None = None
+        self._key_header: KeyHeader = "authorization"
 
     def survey(self) -> Survey:
         """What is known by now."""
-        paths: dict[Via, bool | None] = {"chat": self._chat, "responses": self._responses}
+        paths: dict[Via, bool | None] = {
+            "chat": self._chat, "responses": self._responses, "messages": self._messages
+        }  # fmt: skip
         return Survey(
             self._base_url,
             self._server,
             tuple(self._models.values()),
-            suits(self._chat, self._responses, self._base_url),
+            suits(self._chat, self._responses, self._base_url, messages=self._messages),
             self.problem,
             frozenset(via for via, there in paths.items() if there is False),
+            self._key_header if self._messages and self._key else "x-api-key",
         )
 
     async def look(self) -> None:
@@ -181,7 +200,10 @@ class _Visit:
                 self._base_url = address
                 return
         self._base_url = self._addresses[0]
-        self.problem = trouble or "It has neither /chat/completions nor /responses."
+        if not trouble:
+            self._messages = (await self._ask(f"{messages_address(self._base_url)}/messages", b"")).is_there
+        if not self._messages:
+            self.problem = trouble or "It has neither /chat/completions nor /responses nor /v1/messages."
 
     async def _find_facts(self, entries: Sequence[Json]) -> None:
         owners = {str(entry.get("owned_by")) for entry in entries}
@@ -224,7 +246,30 @@ class _Visit:
         await asyncio.gather(*map(read, list(self._models.values())[:MOST_SHOWN]))
 
     async def _ask(self, url: str, body: bytes | None = None) -> Reply:
-        return await reply_of(url, self._key, body)
+        reply = await reply_of(url, self._key, body, key_header=self._key_header)
+        if reply.status not in KEY_REFUSED or self._key is None:
+            return reply
+        other: KeyHeader = "authorization" if self._key_header == "x-api-key" else "x-api-key"
+        again = await reply_of(url, self._key, body, key_header=other)
+        if again.status in KEY_REFUSED:
+            return reply
+        self._key_header = other
+        return again
+
+
+class _MessagesVisit(_Visit):
+    """One look at the Messages API of a known provider. Its other paths would be those of another address."""
+
+    async def look(self) -> None:
+        """Ask for the list, which some of these providers do not have."""
+        known = messages_provider(self._base_url)
+        self._server, self._messages = known.name if known else "", True
+        self._chat = self._responses = False
+        self._key_header = known.key_header if known else "x-api-key"
+        reply = await self._ask(f"{messages_address(self._base_url)}/models")
+        self.answered = True
+        self._models = {model.name: model for model in models_of(model_entries(reply.body) or ())}
+        self.problem = reply.trouble if reply.status in SAYS_NOTHING else ""
 
 
 def server_at(base_url: str) -> str:

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 YES_CHAT = "yes: streamed, with usage, finish reason length"
 YES_RESPONSES = f"yes: {len(TEXT_ANSWER)} events from response.created to response.incomplete, with usage"
 NO_MODEL = "default (neither [models] nor the server names one)"
-NOWHERE = "no: no model server answers there: it has neither /chat/completions nor /responses"
+NOWHERE = "no: no model server answers there: it has neither /chat/completions nor /responses nor /v1/messages"
 NO_CHAT = "no: this server has no /chat/completions"
 NO_RESPONSES = "no: this server has no /responses"
 

@@ -134,7 +134,7 @@ FAILURES: Final[dict[str, FailureCase]] = {
     "another API": FailureCase(
         {"/": refusing(404)},
         "answers",
-        "✗ no model server answers there: it has neither /chat/completions nor /responses",
+        "✗ no model server answers there: it has neither /chat/completions nor /responses nor /v1/messages",
         "Look at the port and the path in --upstream.",
         "does not work: no model server answers there",
         [refusing(404)],

@@ -73,7 +73,7 @@ async def test_a_key_that_no_header_can_hold() -> None:
 async def test_a_key_that_is_missing_or_wrong(status: int, key: str | None, problem: str) -> None:
     with SurveyedServer({}, other=Status(status, {"error": {"message": f"wrong key {KEY}"}})) as server:
         found = await survey(server.url, key)
-        assert server.paths == ["/v1/models"]
+        assert server.paths == ["/v1/models"] * (1 if key is None else 2), "the key is tried in both headers"
     assert (found.problem, found.via) == (problem, "chat")
 
 
@@ -158,8 +158,9 @@ async def test_a_redirect_is_named_and_not_followed(target: str) -> None:
 async def test_a_web_site_is_no_model_server() -> None:
     with SurveyedServer({}, other=PAGE) as server:
         found = await survey(server.root, None)
-    assert (found.base_url, found.problem) == (server.root, "It has neither /chat/completions nor /responses.")
-    assert found.lacks == {"chat", "responses"}
+    problem = "It has neither /chat/completions nor /responses nor /v1/messages."
+    assert (found.base_url, found.problem) == (server.root, problem)
+    assert found.lacks == {"chat", "responses", "messages"}
 
 
 async def test_a_server_that_is_still_loading() -> None:
