@@ -255,8 +255,8 @@ class History:
             if not isinstance(piece, _CallWithOutputs):
                 pieces.append(piece)
                 continue
-            arguments, changed = _arguments(piece)
-            warnings += changed
+            arguments, changed = arguments_as_object(piece.call.arguments, piece.path)
+            warnings += [changed] if changed else []
             pieces.append(Call(piece.id, piece.call.name, arguments, self._state_of_calls.get(piece.call.call_id, {})))
             parts = tuple([part for output in piece.outputs for part in output])
             if not piece.outputs:
@@ -267,15 +267,15 @@ class History:
         return [Assistant(tuple(pieces)), *outputs], warnings + missing
 
 
-def _arguments(past: _CallWithOutputs) -> tuple[str, list[ClientWarning]]:
-    arguments = past.call.arguments
+def arguments_as_object(arguments: str, path: str) -> tuple[str, ClientWarning | None]:
+    """The arguments of the call at this path, as an object: servers refuse any other."""
     if arguments.strip() in {"", "null"}:  # some models write `null` for a tool without parameters
-        return "{}", []
+        return "{}", None
     if is_json_object(arguments):
-        return arguments, []
-    details = f"{past.path}.arguments were wrapped: servers refuse what is not a JSON object."
+        return arguments, None
+    details = f"{path}.arguments were wrapped: servers refuse what is not a JSON object."
     wrapped = msgspec.json.encode({"arguments": arguments}).decode()
-    return wrapped, [ClientWarning(f"{past.path}.arguments", "arguments", details)]
+    return wrapped, ClientWarning(f"{path}.arguments", "arguments", details)
 
 
 def _as_user(orphan: _Orphan) -> User:

@@ -148,6 +148,29 @@ def _turn(connection: Any, fields: Json) -> Json:
     raise AssertionError("the connection was closed")
 
 
+def test_a_conversation_of_calls_is_summed_up_and_goes_on(server: FunctionsUpstream, name: str, client: OpenAI) -> None:
+    """Which has tools, and must not call one for it."""
+    server.say([Says("A summary.")], [Says("Done.")])
+    history: list[Any] = [QUESTION]
+    for number, case in enumerate(CASES.values()):
+        history += [{"call_id": f"c{number}", **case.item}, {"call_id": f"c{number}", **case.output}]
+    tools = [tool_of(CASES["custom"])]
+    window = client.post("/responses/compact", body={"model": name, "input": history, "tools": tools}, cast_to=object)
+    output = _answer(client, asks(name, CASES["custom"], [*window["output"], QUESTION]), stream=False)  # type: ignore[index]
+    assert output[-1]["content"][0]["text"] == "Done."
+    first, second = [ask.body for ask in server.asks]
+    assert len(first["input"]) == len(history) + 1
+    assert "A summary." in json.dumps(second["input"])
+
+
+def test_the_answer_to_a_count_is_an_estimate(server: FunctionsUpstream, name: str, client: OpenAI) -> None:
+    """None of them counts."""
+    server.say([Says("Hi")])
+    tools: Any = [OTHER, {"type": "namespace", "name": "X", "description": "d", "tools": [CASES["function"].tool]}]
+    assert client.responses.input_tokens.count(model=name, input="Hi", tools=tools).input_tokens > 20
+    assert server.asks == []
+
+
 @pytest.mark.parametrize("kind", ["custom", "function in a namespace", "tool_search", "local_shell", "apply_patch"])
 def test_without_functions_it_refuses(field: Field, name: str, client: OpenAI, kind: str) -> None:
     """So the loops above are no accident."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -116,9 +117,9 @@ def by_chat(body: bytes) -> None:
     )
 
 
-def by_relay(body: bytes) -> None:
+def by_relay(body: bytes, *, functions_only: bool = False) -> None:
     """What a server that speaks Responses is asked."""
-    options = RelayOptions(sealer=ReadableSealer(), origin=ORIGIN)
+    options = RelayOptions(sealer=ReadableSealer(), origin=ORIGIN, functions_only=functions_only)
     RelayTurn(
         parse_request(body),
         model="m",
@@ -137,6 +138,13 @@ def test_four_times_the_history_takes_four_times_as_long(shape: Callable[[int], 
 @pytest.mark.parametrize(("shape", "count"), [SHAPES[0], SHAPES[3]])
 def test_it_is_the_same_where_it_is_relayed(shape: Callable[[int], list[Json]], count: int) -> None:
     assert_linear(shape.__name__, lambda n: body_of(shape(n)), by_relay, count)
+
+
+@pytest.mark.parametrize(("shape", "count"), SHAPES)
+def test_it_is_the_same_where_it_is_relayed_in_functions(shape: Callable[[int], list[Json]], count: int) -> None:
+    custom = {"type": "custom", "name": "patch"}
+    ask = partial(by_relay, functions_only=True)
+    assert_linear(shape.__name__, lambda n: body_of(shape(n), tools=[custom]), ask, count)
 
 
 def test_four_times_the_pieces_of_an_answer_are_gathered_in_four_times_the_time() -> None:

@@ -37,11 +37,19 @@ def chat(given: bytes) -> bytes:
 
 
 def relay(given: bytes) -> bytes:
+    return _relayed(given, RelayOptions())
+
+
+def relay_of_functions(given: bytes) -> bytes:
+    return _relayed(given, RelayOptions(functions_only=True, hosted_tools=()))
+
+
+def _relayed(given: bytes, options: RelayOptions) -> bytes:
     return _asked(
         RelayTurn(
             parse_request(given),
             model="m",
-            options=RelayOptions(),
+            options=options,
             identity=IDENTITY,
             new_id=counted_ids(),
             now=now,
@@ -59,7 +67,7 @@ def _asked(turn: AnyTurn) -> bytes:
     return ask
 
 
-@pytest.mark.parametrize("dialect", [chat, relay])
+@pytest.mark.parametrize("dialect", [chat, relay, relay_of_functions])
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_time_is_linear(name: str, dialect: object) -> None:
     assert callable(dialect)

@@ -9,6 +9,7 @@
     calls of hosted tools that it does not run,      messages, or nothing
     and their outputs; the client's own notes
     tools that the server runs itself                unchanged; a type that it is known not to run is left out
+    arguments that are no JSON object                wrapped in one
     any other item, and calls of plain functions     unchanged
 
 A body that has nothing of the rows before the last two, nor tools that are left out, is sent as it is.
@@ -21,10 +22,11 @@ from ...bridges.base import FunctionSpec
 from ...bridges.choice import Choice
 from ...bridges.registry import BRIDGES
 from ...bridges.table import BridgeTable
+from ...json_text import is_json_object
 from ...parsing.items import parse_item
 from ...prompt.content_parts import decrypted
 from ...prompt.effort import last_effort
-from ...prompt.history import EMPTY_OUTPUT
+from ...prompt.history import EMPTY_OUTPUT, arguments_as_object
 from ...prompt.item_reader import empty, encrypted_arguments, title_of
 from ...prompt.other_items import OTHER_ITEMS, ToldItem, as_text_warning, late_output, told_item
 from ...prompt.output_format import last_format
@@ -119,7 +121,7 @@ def _is_hosted(kind: str, options: RelayOptions) -> bool:
 def _is_bridged_item(item: Json, options: RelayOptions) -> bool:
     kind = item.get("type")
     if kind == CALL:
-        return item.get("namespace") is not None
+        return item.get("namespace") is not None or not is_json_object(item["arguments"])
     if kind == OUTPUT:
         return item.get("call_id") is None
     return kind in BRIDGES.item_shapes or kind in ONLY_OPENAI or _is_foreign(kind, options)
@@ -227,11 +229,12 @@ def _as_posted(content: Content) -> list[Json]:
 
 def _call_or_output(raw: Json, item: ToolItem, path: str, table: BridgeTable) -> Sent:
     if (call := table.read_call(item)) is not None:
-        changed = call.encrypted or table.carries(call.name)
-        if raw.get("type") == CALL and "namespace" not in raw and not changed:
+        arguments, warning = arguments_as_object(call.arguments, path)
+        as_posted = raw.get("type") == CALL and (raw["name"], raw["arguments"]) == (call.name, arguments)
+        if as_posted and "namespace" not in raw:
             return raw, None
-        made = {"type": CALL, "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
-        return made, encrypted_arguments(path) if call.encrypted else None
+        made = {"type": CALL, "call_id": call.call_id, "name": call.name, "arguments": arguments}
+        return made, encrypted_arguments(path) if call.encrypted else warning
     output = table.read_output(item)
     if output is None:
         return raw, None

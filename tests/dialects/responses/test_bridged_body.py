@@ -151,6 +151,19 @@ def test_items_about_tools_that_the_server_may_run_pass(hosted_tools: Any) -> No
     assert on_functions(CUSTOM, history=[item], options={"hosted_tools": hosted_tools}).ask["input"][1] == item
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sent", "warned"),
+    [("[1]", '{"arguments":"[1]"}', True), ("", "{}", False), ('{"a', '{"arguments":"{\\"a"}', True)],
+)
+def test_arguments_that_are_no_object_are_wrapped(arguments: str, sent: str, *, warned: bool) -> None:
+    """Ollama refuses the whole conversation otherwise."""
+    past = {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments}
+    relayed = on_functions(FUNCTION, history=[past])
+    assert relayed.ask["input"][1]["arguments"] == sent
+    wrapped = "input[1].arguments were wrapped: servers refuse what is not a JSON object."
+    assert sentences(relayed.warnings) == ([wrapped] if warned else [])
+
+
 def test_notes_of_the_client_are_left_out() -> None:
     relayed = on_functions(history=[{"type": "ghost_snapshot", "ghost_commit": {}}], options={"hosted_tools": ()})
     assert len(relayed.ask["input"]) == 1

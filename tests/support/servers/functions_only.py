@@ -68,6 +68,10 @@ class FunctionsUpstream(ModelUpstream, ResponsesUpstream):
         """Say a thought: what is shown of it, and what only the server can read."""
         return reasoning(item_id, *shown, encrypted=encrypted)
 
+    def beside(self, ask: Ask) -> Status | None:
+        """It has no other address."""
+        return None if ask.path.endswith("/responses") else Status(404, self.error_body(404, "Not Found"))
+
     def faults(self, ask: Ask) -> list[str]:
         """Say what this server refuses."""
         body = ask.body
