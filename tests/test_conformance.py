@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.conformance import lines
-from tests.conformance.cells import CELLS, Asked, Outcome, Tools, faults
+from tests.conformance.cells import CELLS, Outcome, faults
+from tests.conformance.checks import Asked, Tools
 from tests.conformance.clients import CLIENTS
 from tests.conformance.install import PINS, ROOT
 from tests.conformance.lanes import LANES, Lane
@@ -40,15 +41,16 @@ USER: dict[str, Any] = {"role": "user", "content": lines.PROMPT}
 CALLS = {"role": "assistant", "tool_calls": [call("call_a", "Paris"), call("call_b", "Rome")]}
 PARIS, ROME = output("call_a", lines.degrees("Paris")), output("call_b", lines.degrees("Rome"))
 WHOLE: list[dict[str, Any]] = [USER, CALLS, PARIS, ROME]
+NUMBERED = list(enumerate(lines.CITIES, 1))
 SWAPPED = {"role": "assistant", "tool_calls": [call("call_a", "Rome"), call("call_b", "Paris")]}
 
 
 def test_a_cell_without_fault_is_green() -> None:
-    assert faults(CELLS["parallel"], OUTCOME, CELLS["parallel"].told, asked([USER], WHOLE), TOOLS) == []
+    assert faults(CELLS["parallel"], OUTCOME, asked([USER], WHOLE), TOOLS) == []
 
 
 @pytest.mark.parametrize(
-    ("expected", "told_upstream", "words"),
+    ("value", "told_upstream", "words"),
     [
         ({**OUTCOME, "text": lines.TEXT[:-1]}, [[USER], WHOLE], "the client has"),
         ({**OUTCOME, "calls": ["Paris"]}, [[USER], WHOLE], "the client has"),
@@ -64,20 +66,38 @@ def test_a_cell_without_fault_is_green() -> None:
         ),
     ],
 )
-def test_the_judge_finds(expected: Outcome, told_upstream: list[list[dict[str, Any]]], words: str) -> None:
-    found = faults(CELLS["parallel"], expected, CELLS["parallel"].told, asked(*told_upstream), TOOLS)
+def test_the_judge_finds(value: Outcome, told_upstream: list[list[dict[str, Any]]], words: str) -> None:
+    found = faults(CELLS["parallel"], value, asked(*told_upstream), TOOLS)
     assert words in "; ".join(found)
 
 
 def test_a_client_that_comes_back_too_early_is_found() -> None:
     early = Asked(asked([USER], [USER]).asks, [0.0, 1.0])
-    [found] = faults(CELLS["wait"], {"text": lines.TEXT}, CELLS["wait"].told, early, TOOLS)
+    [found] = faults(CELLS["wait"], {"text": lines.TEXT}, early, TOOLS)
     assert "before it was told to" in found
 
 
 def test_a_tool_that_is_offered_before_it_was_found_is_a_fault() -> None:
-    found = faults(CELLS["search"], {}, {}, asked([USER], [USER], [USER]), TOOLS)
+    found = faults(CELLS["search"], {}, asked([USER], [USER], [USER]), TOOLS)
     assert "ask 0 offers get_weather before it was found" in found
+
+
+def test_thoughts_that_do_not_come_back_in_their_places_are_found() -> None:
+    first, second = ({"role": "assistant", "tool_calls": [call(f"call_{n}", city)]} for n, city in NUMBERED)
+    outputs = [output(f"call_{n}", lines.degrees(city)) for n, city in NUMBERED]
+    thought, again = {"reasoning_content": lines.THOUGHT}, {"reasoning_content": lines.AGAIN}
+
+    def found(*places: dict[str, str]) -> list[str]:
+        history = [first | places[0], outputs[0], second | places[1], outputs[1]]
+        asks = asked([USER], [USER, *history[:2]], [USER, *history])
+        for ask in asks.asks:
+            ask.body["reasoning_effort"] = "low"
+        return faults(CELLS["thoughts"], OUTCOME, asks, TOOLS)
+
+    assert found(thought, again) == []
+    for places in ((thought, {}), (again, thought), ({}, {})):
+        [fault] = found(*places)
+        assert fault.startswith("the asks hold other thoughts: ")
 
 
 @pytest.mark.parametrize("via", LANES)

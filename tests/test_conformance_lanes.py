@@ -7,11 +7,12 @@ import pytest
 
 from tests.conformance import lines
 from tests.conformance.bodies import Body, MadeCall, chat_body, messages_body
-from tests.conformance.cells import CELLS, Tools
+from tests.conformance.cells import CELLS
+from tests.conformance.checks import Tools
 from tests.conformance.lanes import LANES, Lane
 from tests.support.block_scripts import as_blocks
 from tests.support.chat_as_messages import SIGNATURE, NoCounterpartError
-from tests.support.messages_blocks import by_model, by_user, gave, picture, used, words
+from tests.support.messages_blocks import block, by_model, by_user, gave, picture, used, words
 from tests.support.script import breaks, calls, cites, counts, more, opens, refuses, says, stops, thinks, turn
 from tests.support.servers import Ask, Cut, Pause, Script, Status, Step
 from tests.support.servers.anthropic import ends, text, thinking, tool_use
@@ -23,6 +24,7 @@ WROTE: Any = {"output_tokens": 5}
 BOOM: Json = {"type": "error", "error": {"type": "api_error", "message": "Boom"}}
 REFUSED: Json = {"type": "refusal", "category": None, "explanation": "No, never."}
 SCHEMA: Json = {"type": "object"}
+NOTHING = Body({}, {}, [], [], None, thinks=False, thoughts=[])
 
 
 @pytest.mark.parametrize(
@@ -113,20 +115,22 @@ BODIES: dict[str, Json] = {
     "litellm": {
         "messages": [
             {"role": "user", "content": [{"type": "image_url", "image_url": {"url": lines.PICTURE}}]},
-            {"role": "assistant", "content": "Look", "tool_calls": [CALL]},
+            {"role": "assistant", "reasoning_content": "Hm.", "content": "Look", "tool_calls": [CALL]},
             {"role": "tool", "tool_call_id": "a", "content": "It is\n1."},
             {"role": "user", "content": [{"type": "image_url", "image_url": {"url": lines.PICTURE}}]},
         ],
         "tools": [{"type": "function", "function": {"name": "f"}}],
+        "reasoning_effort": "low",
         "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
     },
     "messages": {
         "messages": [
             by_user(picture(lines.PIXEL)),
-            by_model(words("Look"), used("a", x=1)),
+            by_model(words("Look"), {**block("Hm."), "signature": SIGNATURE}, used("a", x=1)),
             by_user(gave("a", words("It is"), words("1."), picture(lines.PIXEL))),
         ],
         "tools": [{"name": "f", "input_schema": SCHEMA}],
+        "thinking": {"type": "adaptive"},
         "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
     },
 }
@@ -134,13 +138,21 @@ BODIES: dict[str, Json] = {
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
 def test_the_same_is_read_in_every_api(lane: Lane) -> None:
-    call = MadeCall("f", {"x": 1})
-    pictures = [lines.PICTURE, lines.PICTURE]
-    assert lane.read(BODIES[lane.via]) == Body({"a": call}, {"a": "It is\n1."}, pictures, ["f"], SCHEMA)
+    assert lane.read(BODIES[lane.via]) == Body(
+        calls={"a": MadeCall("f", {"x": 1})},
+        outputs={"a": "It is\n1."},
+        pictures=[lines.PICTURE, lines.PICTURE],
+        tools=["f"],
+        schema=SCHEMA,
+        thinks=True,
+        thoughts=[("Hm.", "a")],
+    )
 
 
 @pytest.mark.parametrize(
     ("read", "content"), [(chat_body, "Hi"), (messages_body, [words("Hi")]), (messages_body, "Hi")]
 )
 def test_a_body_may_hold_nothing_but_a_text(read: Any, content: Any) -> None:
-    assert read({"messages": [{"role": "user", "content": content}]}) == Body({}, {}, [], [], None)
+    assert read({"messages": [{"role": "user", "content": content}]}) == Body(
+        {}, {}, [], [], None, thinks=False, thoughts=[]
+    )

@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
+
+from tests.support.chat_as_messages import SIGNATURE
 
 Json = dict[str, Any]
 
@@ -28,6 +31,10 @@ class Body(NamedTuple):
     """The names of the tools that are offered."""
     schema: Json | None
     """The schema of the answer."""
+    thinks: bool
+    """Whether the model is asked to think."""
+    thoughts: list[tuple[str, str]]
+    """What it thought before calls, with the ids of the calls."""
 
 
 Read = Callable[[Json], Body]
@@ -44,6 +51,12 @@ def chat_body(body: Json) -> Body:
         [part["image_url"]["url"] for part in _parts(messages, "user") if part["type"] == "image_url"],
         [tool["function"]["name"] for tool in body.get("tools", [])],
         form["json_schema"]["schema"] if form.get("type") == "json_schema" else None,
+        "reasoning_effort" in body,
+        [
+            (message["reasoning_content"], message["tool_calls"][0]["id"])
+            for message in messages
+            if message.get("reasoning_content") and message.get("tool_calls")
+        ],
     )
 
 
@@ -60,6 +73,12 @@ def messages_body(body: Json) -> Body:
         [_data_url(block["source"]) for block in [*sent, *inner] if block["type"] == "image"],
         [tool["name"] for tool in body.get("tools", [])],
         form["schema"] if form.get("type") == "json_schema" else None,
+        body.get("thinking", {}).get("type") in {"enabled", "adaptive"},
+        [
+            (_thought(thought), block["id"])
+            for thought, block in pairwise(_parts(body["messages"], "assistant"))
+            if thought["type"] == "thinking" and block["type"] == "tool_use"
+        ],
     )
 
 
@@ -72,6 +91,11 @@ def _parts(messages: list[Json], role: str) -> Iterator[Json]:
 
 def _text(content: list[Json]) -> str:
     return "\n".join(block["text"] for block in content if block["type"] == "text")
+
+
+def _thought(block: Json) -> str:
+    """What was thought; with its signature, if that was altered."""
+    return str(block["thinking"]) if block["signature"] == SIGNATURE else f"{block['thinking']} {block['signature']}"
 
 
 def _data_url(source: Json) -> str:

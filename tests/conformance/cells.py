@@ -4,14 +4,30 @@ An expectation is a whole object, compared for equality; `Holds("…")` in it is
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tests.conformance import lines
-from tests.conformance.bodies import Body, Read, chat_body
+from tests.conformance.checks import (
+    WAIT,
+    Asked,
+    Call,
+    Check,
+    Tools,
+    check_custom,
+    check_namespace,
+    check_parallel,
+    check_picture,
+    check_picture_back,
+    check_schema,
+    check_search,
+    check_thinks,
+    check_thoughts,
+    check_wait,
+)
 from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, text_turn, thinks, turn
-from tests.support.servers import Ask, Cut, Pause, Script, Status
+from tests.support.servers import Cut, Pause, Script, Status
 
 Outcome = dict[str, Any]
 """What a client has in its hands at the end."""
@@ -29,54 +45,6 @@ class Holds(str):
     def __hash__(self) -> int:
         """As the words'."""
         return str.__hash__(self)
-
-
-class Call(NamedTuple):
-    """A call as the upstream makes it, and words of what the tool gives back."""
-
-    name: str
-    arguments: str
-    gives: str
-
-
-def _weather(city: str) -> Call:
-    return Call(lines.WEATHER, json.dumps({"city": city}), lines.degrees(city))
-
-
-def _namespaced(city: str) -> Call:
-    return Call(f"{lines.NAMESPACE}__{lines.LOOK_UP}", json.dumps({"city": city}), lines.degrees(city))
-
-
-class Tools(NamedTuple):
-    """How a client's tools are called upstream."""
-
-    weather: Callable[[str], Call] = _weather
-    custom: Call = Call(lines.RUN, json.dumps({"input": lines.CODE}, ensure_ascii=False), lines.RAN)
-    namespaced: Callable[[str], Call] = _namespaced
-    search: Call = Call("tool_search", json.dumps({"query": lines.SEARCH}), "")
-    found: Callable[[str], Call] = _weather
-    """A tool that the search finds."""
-    picture: Call = Call("take_picture", "{}", "")
-    """A tool that gives a picture."""
-    interleaved: bool = True
-    """Whether the arguments of two calls arrive by turns."""
-
-
-class Asked(NamedTuple):
-    """What a model was asked in a cell, and when."""
-
-    asks: Sequence[Ask]
-    times: Sequence[float]
-    read: Read = chat_body
-    """Reads the body of an ask."""
-
-    def body(self, number: int) -> Body:
-        """What one ask holds."""
-        return self.read(self.asks[number].body)
-
-
-Check = Callable[[Asked, Tools], list[str]]
-"""What is wrong with the asks."""
 
 
 @dataclass(frozen=True)
@@ -112,71 +80,14 @@ def _parallel(tools: Tools) -> list[Script]:
     return [both, text_turn(lines.TEXT)]
 
 
-def _gave_back(asked: Asked, number: int, made: dict[str, Call]) -> list[str]:
-    """Whether an ask's history ends with these calls, to the letter, and with what their tools gave."""
-    found: list[str] = []
-    body = asked.body(number)
-    for call_id, call in made.items():
-        content = body.calls.get(call_id)
-        if content is None or content.name != call.name:
-            found.append(f"ask {number} does not hold the call {call_id} of {call.name}: {content}")
-        elif content.arguments != json.loads(call.arguments):
-            found.append(f"ask {number} holds other arguments of {call_id}: {content.arguments}")
-        if call.gives not in body.outputs.get(call_id, ""):
-            found.append(f"ask {number} does not hold what {call_id} gave: {body.outputs.get(call_id)!r}")
-    return found
-
-
-def _offers(asked: Asked, number: int, *names: str) -> list[str]:
-    return [f"ask {number} does not offer {name}" for name in names if name not in asked.body(number).tools]
-
-
-def _check_parallel(asked: Asked, tools: Tools) -> list[str]:
+def _thoughts(tools: Tools) -> list[Script]:
     first, second = (tools.weather(city) for city in lines.CITIES)
-    return _offers(asked, 0, first.name) + _gave_back(asked, 1, {"call_a": first, "call_b": second})
-
-
-def _check_custom(asked: Asked, tools: Tools) -> list[str]:
-    return _offers(asked, 0, tools.custom.name) + _gave_back(asked, 1, {"call_1": tools.custom})
-
-
-def _check_namespace(asked: Asked, tools: Tools) -> list[str]:
-    call = tools.namespaced(lines.CITIES[0])
-    return _offers(asked, 0, call.name) + _gave_back(asked, 1, {"call_1": call})
-
-
-def _check_search(asked: Asked, tools: Tools) -> list[str]:
-    found = tools.found(lines.CITIES[0])
-    early = [f"ask 0 offers {found.name} before it was found"] if found.name in asked.body(0).tools else []
-    offers = _offers(asked, 0, tools.search.name) + _offers(asked, 1, found.name)
-    return early + offers + _gave_back(asked, 2, {"call_1": tools.search, "call_2": found})
-
-
-def _check_schema(asked: Asked, _tools: Tools) -> list[str]:
-    result = asked.body(0).schema
-    if result is None:
-        return ["the ask holds no schema"]
-    schema = {key: result.get(key) for key in ("type", "required")}
-    wanted = {key: lines.SCHEMA[key] for key in schema}
-    return [] if schema == wanted else [f"the ask holds another schema: {schema}"]
-
-
-def _check_picture(asked: Asked, _tools: Tools, number: int = 0) -> list[str]:
-    found = asked.body(number).pictures
-    return [] if found == [lines.PICTURE] else [f"ask {number} holds other pictures: {[url[:60] for url in found]}"]
-
-
-def _check_picture_back(asked: Asked, tools: Tools) -> list[str]:
-    return _check_picture(asked, tools, 1) + _gave_back(asked, 1, {"call_1": tools.picture})
-
-
-WAIT: Final = 2
-"""Seconds that the upstream tells in Retry-After."""
-
-
-def _check_wait(asked: Asked, _tools: Tools) -> list[str]:
-    waited = asked.times[1] - asked.times[0]
-    return [] if waited >= WAIT else [f"the client came back after {waited:.1f} s, before it was told to"]
+    thought, again = (map(thinks, _piecewise(text)) for text in (lines.THOUGHT, lines.AGAIN))
+    return [
+        turn(*thought, calls(0, first.name, id="call_1", arguments=first.arguments), reason="tool_calls"),
+        turn(*again, calls(0, second.name, id="call_2", arguments=second.arguments), reason="tool_calls"),
+        text_turn(lines.TEXT),
+    ]
 
 
 SILENCE: Final = 60
@@ -192,22 +103,30 @@ CELLS: Final[dict[str, Cell]] = {
         "reasoning",
         lambda _: [turn(*map(thinks, _piecewise(lines.THOUGHT)), says(lines.TEXT))],
         {"reasoning": lines.THOUGHT, "text": lines.TEXT},
+        check_thinks,
     ),
     "parallel": Cell(
-        "parallel calls", _parallel, {"calls": list(lines.CITIES), "text": lines.TEXT}, _check_parallel, asks=2
+        "parallel calls", _parallel, {"calls": list(lines.CITIES), "text": lines.TEXT}, check_parallel, asks=2
+    ),
+    "thoughts": Cell(
+        "reasoning between calls",
+        _thoughts,
+        {"calls": list(lines.CITIES), "text": lines.TEXT},
+        check_thoughts,
+        asks=3,
     ),
     "custom": Cell(
         "custom tool",
         lambda tools: [_one_call(tools.custom), text_turn(lines.TEXT)],
         {"input": lines.CODE, "text": lines.TEXT},
-        _check_custom,
+        check_custom,
         asks=2,
     ),
     "namespace": Cell(
         "namespace tool",
         lambda tools: [_one_call(tools.namespaced(lines.CITIES[0])), text_turn(lines.TEXT)],
         {"calls": [lines.CITIES[0]], "text": lines.TEXT},
-        _check_namespace,
+        check_namespace,
         asks=2,
     ),
     "search": Cell(
@@ -218,21 +137,21 @@ CELLS: Final[dict[str, Cell]] = {
             text_turn(lines.TEXT),
         ],
         {"query": lines.SEARCH, "calls": [lines.CITIES[0]], "text": lines.TEXT},
-        _check_search,
+        check_search,
         asks=3,
     ),
     "schema": Cell(
         "structured output",
         lambda _: [text_turn(*_piecewise(json.dumps(lines.FOUND)))],
         {"parsed": lines.FOUND},
-        _check_schema,
+        check_schema,
     ),
-    "picture": Cell("images", lambda _: [text_turn(lines.TEXT)], {"text": lines.TEXT}, _check_picture),
+    "picture": Cell("images", lambda _: [text_turn(lines.TEXT)], {"text": lines.TEXT}, check_picture),
     "picture_back": Cell(
         "image in tool output",
         lambda tools: [_one_call(tools.picture), text_turn(lines.TEXT)],
         {"text": lines.TEXT},
-        _check_picture_back,
+        check_picture_back,
         asks=2,
     ),
     "refusal": Cell("refusal", lambda _: [turn(*map(refuses, _piecewise(lines.REFUSAL)))], {"refusal": lines.REFUSAL}),
@@ -257,7 +176,7 @@ CELLS: Final[dict[str, Cell]] = {
         "429 with Retry-After",
         lambda _: [[Status(429, _SLOW_DOWN, {"retry-after": str(WAIT)})], text_turn(lines.TEXT)],
         {"text": lines.TEXT},
-        _check_wait,
+        check_wait,
         asks=2,
     ),
     "cut": Cell(
@@ -281,9 +200,9 @@ CELLS: Final[dict[str, Cell]] = {
 }
 
 
-def faults(cell: Cell, value: Outcome, expected: Outcome, asked: Asked, tools: Tools) -> list[str]:
+def faults(cell: Cell, value: Outcome, asked: Asked, tools: Tools) -> list[str]:
     """What is wrong with a cell."""
-    found = [] if expected == value else [f"the client has {value!r}, not {expected!r}"]
+    found = [] if cell.told == value else [f"the client has {value!r}, not {cell.told!r}"]
     if cell.asks is not None and len(asked.asks) != cell.asks:
         return [*found, f"the upstream was asked {len(asked.asks)} times, not {cell.asks}"]
     return found + cell.check(asked, tools)

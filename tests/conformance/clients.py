@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from tests.conformance import lines
 from tests.conformance.agents import codex, launched, opencode
-from tests.conformance.cells import CUT_OFF, FAILED, Call, Holds, Outcome, Tools
+from tests.conformance.cells import CUT_OFF, FAILED, Holds, Outcome
+from tests.conformance.checks import Call, Tools
 from tests.conformance.install import NPM, PYTHON, ROOT, node, opencode_in
 from tests.support.codex import Codex
 

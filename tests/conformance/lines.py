@@ -7,6 +7,7 @@ from typing import Any, Final
 
 TEXT: Final = "Hello from the scripted model: naïve 😀 «done»."
 THOUGHT: Final = "First I weigh it up."
+AGAIN: Final = "Then I look once more."
 PARTIAL: Final = "It was going so"
 REFUSAL: Final = "I will not help with that."
 SYSTEM: Final = "Be brief."

@@ -27,13 +27,16 @@ receive exactly the same calls and tool outputs. Every answer is streamed.
 | --- | --- |
 | ✓ | the client received exactly the model's output (a footnote describes differences in form), and the upstream \
 received exactly the client's data |
-| n/a | the client cannot do this with any server: the footnote gives the reason |
+| n/a | the client cannot do this with any server of this API: the footnote gives the reason |
 | ✗ | broken |
 """
 BEHAVIOURS: Final = """\
 ## What the behaviours are
 
-- **text**: in pieces, with non-ASCII characters. **reasoning**: shown separately from the text.
+- **text**: in pieces, with non-ASCII characters. **reasoning**: requested by the client, with the settings \
+in [clients.md](clients.md#reasoning), and shown separately \
+from the text. **reasoning between calls**: in a tool loop, the upstream gets the reasoning before each call back, in \
+its place.
 - **parallel calls**: two calls, with interleaved arguments where the API has them; both tools run, and both outputs \
 are sent back.
 - **custom tool**: raw text, not JSON, with line ends, quotes, a backslash and an emoji; the escapes may be split \

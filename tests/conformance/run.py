@@ -14,7 +14,8 @@ from typing import Final
 
 from app.settings import Model
 from tests.conformance.agents.opencode import TITLES
-from tests.conformance.cells import CELLS, Asked, faults
+from tests.conformance.cells import CELLS, faults
+from tests.conformance.checks import Asked
 from tests.conformance.clients import CLIENTS, Bench, chosen, surroundings
 from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
 from tests.conformance.lanes import LANES, Lane
@@ -43,8 +44,7 @@ def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder:
     found: dict[str, list[str]] = {}
     for cell, model in models.items():
         asked = Asked(scripted.asks[model], scripted.times[model], lane.read)
-        expected = lane.expected(name, client, cell)
-        found[cell] = faults(CELLS[cell], result[cell], expected, asked, client.tools)
+        found[cell] = faults(lane.cell(name, client, cell), result[cell], asked, client.tools)
         found[cell] += scripted.upstream.refused[model]
         sys.stdout.write(f"{'✗' if found[cell] else '✓'} {name}: {CELLS[cell].title} {found[cell] or ''}\n")
         sys.stdout.flush()
@@ -54,7 +54,8 @@ def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder:
 def drive(lane: Lane, names: Sequence[str], wanted: Sequence[str], folder: Path) -> Faults:
     """One client after another; only the silence is heard by all of them at once, because it takes a minute."""
     clients = chosen(names)
-    catalogued = {lane.model("codex", cell): Model(upstream="scripted", context_window=64_000) for cell in CELLS}
+    model = Model(upstream="scripted", context_window=64_000, reasoning_efforts=("low",))
+    catalogued = {lane.model("codex", cell): model for cell in CELLS}
     found: dict[str, dict[str, list[str]]] = {}
     with scripted_models(lane, catalogued) as scripted:
         scripted.set_scripts(TITLES, [text_turn("A title")])

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.conformance import lines
-from tests.conformance.cells import Call, Outcome, Tools
+from tests.conformance.cells import Outcome
+from tests.conformance.checks import Call, Tools
 from tests.support.codex import Codex, Ran
 
 BEFORE: Final = "one\ntwo\nthree\n"
@@ -63,7 +64,7 @@ def _view(cell: str, ran: Ran, work: Path) -> Outcome:
     match cell:
         case "reasoning":
             result |= {"reasoning": "".join(item["text"] for item in ran.items("reasoning"))}
-        case "parallel":
+        case "parallel" | "thoughts":
             printed = [item["aggregated_output"].strip() for item in ran.items("command_execution")]
             result |= {"calls": [city for city in lines.CITIES if lines.degrees(city) in printed]}
         case "custom":

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from tests.conformance import lines
 from tests.conformance.agents.codex import TAKEN
-from tests.conformance.cells import Call, Outcome, Tools
+from tests.conformance.cells import Outcome
+from tests.conformance.checks import Call, Tools
 from tests.support.codex import MCP_SERVER
 
 TITLES: Final = "opencode-titles"
@@ -41,6 +42,7 @@ def config(url: str, models: list[str]) -> dict[str, Any]:
             "attachment": True,
             "tool_call": True,
             "modalities": {"input": ["text", "image"], "output": ["text"]},
+            "options": {"reasoningEffort": "low", "reasoningSummary": "auto"},
             "limit": {"context": 64_000, "output": 4_000},
         }
         for name in [*models, TITLES]
@@ -110,7 +112,7 @@ def drive(opencode: Opencode, cell: str, model: str) -> Outcome:
     match cell:
         case "reasoning":
             return {"reasoning": "".join(result["thoughts"]), "text": text}
-        case "parallel" | "namespace":
+        case "parallel" | "thoughts" | "namespace":
             return {"calls": [c for c in lines.CITIES if any(lines.degrees(c) in out for out in items)], "text": text}
         case "refusal":
             return {"refusal": text}

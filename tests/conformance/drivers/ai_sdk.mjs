@@ -11,6 +11,12 @@ const openai = createOpenAI({ baseURL, apiKey: "any" });
 const provider = open
   ? createOpenResponses({ name: "proxy", url: `${baseURL}/responses`, apiKey: "any" })
   : (name) => openai.responses(name);
+const thinking = { reasoningEffort: "low", reasoningSummary: "auto" };
+const encrypted = { store: false, include: ["reasoning.encrypted_content"] };
+const asThinking = {
+  proxy: thinking,
+  openai: { ...thinking, ...encrypted, forceReasoning: true }, // it knows OpenAI's own names only
+};
 const city = z.object({ city: z.string() });
 const nothing = z.object({});
 
@@ -46,7 +52,7 @@ function textOf({ text, errors }) {
 const text = async (model) => ({ text: textOf(await run(model)) });
 
 async function reasoning(model) {
-  const told = await run(model);
+  const told = await run(model, { providerOptions: asThinking });
   return { reasoning: told.reasoning, text: textOf(told) };
 }
 
@@ -58,11 +64,13 @@ function weather(calls, more = {}) {
   return tool({ description: "The weather of a city.", inputSchema: city, execute, ...more });
 }
 
-async function parallel(model) {
+async function parallel(model, options = {}) {
   const calls = [];
-  const told = await run(model, { tools: { [lines.WEATHER]: weather(calls) } });
+  const told = await run(model, { ...options, tools: { [lines.WEATHER]: weather(calls) } });
   return { calls: calls.sort(), text: textOf(told) };
 }
+
+const thoughts = (model) => parallel(model, { providerOptions: asThinking });
 
 async function custom(model) {
   let input = "";
@@ -145,6 +153,7 @@ await runCells({
   text,
   reasoning,
   parallel,
+  thoughts,
   custom,
   namespace,
   search,

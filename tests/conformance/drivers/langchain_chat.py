@@ -11,6 +11,10 @@ from tests.conformance import lines
 from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 WEATHER: dict[str, Any] = {"type": "function", "name": lines.WEATHER, "description": "…", "parameters": lines.CITY}
+THINKING: dict[str, Any] = {
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "include": ["reasoning.encrypted_content"],
+}
 LOOK_UP: dict[str, Any] = {**WEATHER, "name": lines.LOOK_UP}
 
 
@@ -51,7 +55,7 @@ def text(url: str, model: str) -> Outcome:
 
 
 def reasoning(url: str, model: str) -> Outcome:
-    message = ask(chat(url, model, reasoning={"effort": "low", "summary": "auto"}))
+    message = ask(chat(url, model, **THINKING))
     items = [block["reasoning"] for block in message.content_blocks if block["type"] == "reasoning"]
     return {"reasoning": "".join(items), "text": message.text}
 
@@ -65,10 +69,14 @@ def _answering(made: list[str], name: str) -> Any:
     return answer
 
 
-def parallel(url: str, model: str) -> Outcome:
+def parallel(url: str, model: str, **fields: Any) -> Outcome:
     made: list[str] = []
-    message = loop(chat(url, model).bind_tools([WEATHER]), _answering(made, lines.WEATHER))
+    message = loop(chat(url, model, **fields).bind_tools([WEATHER]), _answering(made, lines.WEATHER))
     return {"calls": made, "text": message.text}
+
+
+def thoughts(url: str, model: str) -> Outcome:
+    return parallel(url, model, **THINKING)
 
 
 def custom(url: str, model: str) -> Outcome:
@@ -156,6 +164,7 @@ if __name__ == "__main__":
             "text": text,
             "reasoning": reasoning,
             "parallel": parallel,
+            "thoughts": thoughts,
             "custom": custom,
             "namespace": namespace,
             "schema": schema,

@@ -23,6 +23,9 @@ from tests.conformance import lines
 from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 QUIET = RunConfig(tracing_disabled=True)
+THINKING = ModelSettings(
+    reasoning=Reasoning(effort="low", summary="auto"), response_include=["reasoning.encrypted_content"], store=False
+)
 DELTAS = (ResponseTextDeltaEvent, ResponseRefusalDeltaEvent)
 
 
@@ -50,14 +53,13 @@ async def text(url: str, model: str) -> Outcome:
 
 
 async def reasoning(url: str, model: str) -> Outcome:
-    settings = ModelSettings(reasoning=Reasoning(effort="low", summary="auto"), store=False)
-    result, _ = await run(url, model, model_settings=settings)
+    result, _ = await run(url, model, model_settings=THINKING)
     thought, message = result.new_items
     answer_text = "".join(part.text for part in thought.raw_item.summary)
     return {"reasoning": answer_text, "text": message.raw_item.content[0].text}
 
 
-async def parallel(url: str, model: str) -> Outcome:
+async def parallel(url: str, model: str, **fields: Any) -> Outcome:
     made: list[str] = []
 
     @function_tool
@@ -66,8 +68,12 @@ async def parallel(url: str, model: str) -> Outcome:
         made.append(city)
         return lines.degrees(city)
 
-    result, _ = await run(url, model, tools=[get_weather])
+    result, _ = await run(url, model, tools=[get_weather], **fields)
     return {"calls": sorted(made), "text": result.final_output}
+
+
+async def thoughts(url: str, model: str) -> Outcome:
+    return await parallel(url, model, model_settings=THINKING)
 
 
 async def custom(url: str, model: str) -> Outcome:
@@ -172,6 +178,7 @@ if __name__ == "__main__":
             "text": text,
             "reasoning": reasoning,
             "parallel": parallel,
+            "thoughts": thoughts,
             "custom": custom,
             "namespace": namespace,
             "schema": schema,

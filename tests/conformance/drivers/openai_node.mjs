@@ -14,10 +14,10 @@ const LOOK_UP = { type: "function", name: lines.LOOK_UP, parameters: lines.CITY,
 const output = (call, given) => ({ type: `${call.type}_output`, call_id: call.call_id, output: given });
 
 /** Ask again with what the tools gave until there is a message. */
-async function loop(model, tools, answer) {
+async function loop(model, tools, answer, fields = {}) {
   const input = [{ role: "user", content: lines.PROMPT }];
   for (;;) {
-    const response = await ask(model, { input, tools });
+    const response = await ask(model, { input, tools, ...fields });
     const given = response.output.map(answer).filter(Boolean);
     if (!given.length) return response;
     input.push(...response.output, ...given);
@@ -47,11 +47,14 @@ function calledBy(fits, made) {
   };
 }
 
-async function parallel(model) {
+async function parallel(model, fields = {}) {
   const calls = [];
-  const response = await loop(model, [WEATHER], calledBy((item) => item.name === lines.WEATHER, calls));
+  const response = await loop(model, [WEATHER], calledBy((item) => item.name === lines.WEATHER, calls), fields);
   return { calls, text: response.output_text };
 }
+
+const thoughts = (model) =>
+  parallel(model, { reasoning: { effort: "low", summary: "auto" }, include: ["reasoning.encrypted_content"] });
 
 async function custom(model) {
   let input = "";
@@ -136,6 +139,7 @@ await runCells({
   text,
   reasoning,
   parallel,
+  thoughts,
   custom,
   namespace,
   search,

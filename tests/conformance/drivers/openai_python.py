@@ -11,6 +11,10 @@ from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 WEATHER: dict[str, Any] = {"type": "function", "name": lines.WEATHER, "parameters": lines.CITY, "strict": True}
 LOOK_UP: dict[str, Any] = {"type": "function", "name": lines.LOOK_UP, "parameters": lines.CITY, "strict": False}
+THINKING: dict[str, Any] = {
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "include": ["reasoning.encrypted_content"],
+}
 USER: dict[str, Any] = {"role": "user", "content": lines.PROMPT}
 
 
@@ -47,11 +51,11 @@ def reasoning(url: str, model: str) -> Outcome:
     return {"reasoning": "".join(part.text for part in thought.summary), "text": message.content[0].text}
 
 
-def loop(url: str, model: str, tools: list[dict[str, Any]], answer: Any) -> Any:
+def loop(url: str, model: str, tools: list[dict[str, Any]], answer: Any, **fields: Any) -> Any:
     """Ask again with what the tools gave until there is a message."""
     history: list[Any] = [USER]
     while True:
-        response = ask(url, model, input=history, tools=tools)
+        response = ask(url, model, input=history, tools=tools, **fields)
         given = [answered for item in response.output if (answered := answer(item)) is not None]
         if not given:
             return response
@@ -62,7 +66,7 @@ def output(call: Any, given: Any) -> dict[str, Any]:
     return {"type": f"{call.type}_output", "call_id": call.call_id, "output": given}
 
 
-def parallel(url: str, model: str) -> Outcome:
+def parallel(url: str, model: str, **fields: Any) -> Outcome:
     made: list[str] = []
 
     def answer(item: Any) -> Any:
@@ -71,7 +75,11 @@ def parallel(url: str, model: str) -> Outcome:
         made.append(json.loads(item.arguments)["city"])
         return output(item, lines.degrees(made[-1]))
 
-    return {"text": loop(url, model, [WEATHER], answer).output_text, "calls": made}
+    return {"text": loop(url, model, [WEATHER], answer, **fields).output_text, "calls": made}
+
+
+def thoughts(url: str, model: str) -> Outcome:
+    return parallel(url, model, **THINKING)
 
 
 def custom(url: str, model: str) -> Outcome:
@@ -182,6 +190,7 @@ if __name__ == "__main__":
             "text": text,
             "reasoning": reasoning,
             "parallel": parallel,
+            "thoughts": thoughts,
             "custom": custom,
             "namespace": namespace,
             "search": search,

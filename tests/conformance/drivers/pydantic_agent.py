@@ -18,6 +18,7 @@ from tests.conformance.drivers.run_cells import Outcome, run_cells
 
 PROFILE = openai_model_profile("gpt-5.4")
 """What to take the model for. Without it, tools are searched by an ordinary function, of whatever name is not known."""
+THINKING = {"openai_reasoning_effort": "low", "openai_reasoning_summary": "auto"}
 
 
 class Weather(BaseModel):
@@ -53,20 +54,24 @@ async def text(url: str, model: str) -> Outcome:
 
 
 async def reasoning(url: str, model: str) -> Outcome:
-    result = await run(url, model)
+    result = await run(url, model, model_settings=THINKING)
     parts = result.all_messages()[-1].parts
     return {"reasoning": "".join(p.content for p in parts if isinstance(p, ThinkingPart)), "text": result.output}
 
 
-async def parallel(url: str, model: str) -> Outcome:
+async def parallel(url: str, model: str, **fields: Any) -> Outcome:
     made: list[str] = []
 
     def get_weather(city: str) -> str:
         made.append(city)
         return lines.degrees(city)
 
-    result = await run(url, model, tools=[get_weather])
+    result = await run(url, model, tools=[get_weather], **fields)
     return {"calls": sorted(made), "text": result.output}
+
+
+async def thoughts(url: str, model: str) -> Outcome:
+    return await parallel(url, model, model_settings=THINKING)
 
 
 async def search(url: str, model: str) -> Outcome:
@@ -157,6 +162,7 @@ if __name__ == "__main__":
             "text": text,
             "reasoning": reasoning,
             "parallel": parallel,
+            "thoughts": thoughts,
             "search": search,
             "schema": schema,
             "picture": picture,
