@@ -13,7 +13,7 @@ from ..protocol.events import Event, LastEvent, RelayedLast
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
 from .in_order import BUSY, Backlog, InOrder
-from .redaction import LONGEST, brief, redacted, shown
+from .redaction import LONGEST, ask_left_out, brief, redacted, shown
 
 log = logging.getLogger("am_proxy.bodies")
 
@@ -44,6 +44,15 @@ class LoggedTurn:
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
         instead = brief(request, BUSY)
         self._write(size, "asked", partial(shown, request, ask), instead, upstream=upstream)
+
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
+        """Logs the ask for the rest of a paused answer."""
+        if size > LONGEST:
+            self._write(0, "asked to go on", partial(ask_left_out, size), {}, upstream=upstream)
+        else:
+            self._write(
+                size, "asked to go on", lambda: {"ask": redacted(ask)}, ask_left_out(size, BUSY), upstream=upstream
+            )
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """Logs the problem of one upstream. The client may not get it."""

@@ -214,6 +214,9 @@ class CountedTurn:
         """From here on a failure counts for this upstream."""
         self._asked = upstream
 
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
+        """Counts nothing: it is the same turn of the same upstream."""
+
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """Counts the error at once: another upstream may answer."""
         self._asked = ""

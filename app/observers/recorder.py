@@ -16,7 +16,7 @@ from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
 from ..turns.prompt_comparison import KnownPrompt
 from .in_order import BUSY, Backlog, InOrder
-from .redaction import LONGEST, brief, redacted, shown
+from .redaction import LONGEST, ask_left_out, brief, redacted, shown
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Bytes of one turn that are kept: the request, the ask and the events. Later events are only counted."""
@@ -73,6 +73,14 @@ class Recorded:
         size = 2 * request.size if request.size <= LONGEST else 0  # the ask is about as long
         if not self._add("asked", size, lambda: {**shown(request, ask), **more}):
             self._add("asked", 0, lambda: {**brief(request, BUSY), **more})
+
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
+        """What this upstream is asked to go on with a paused answer."""
+        more = {"upstream": upstream, "warnings": [], "goes_on": True}
+        if size > LONGEST:
+            self._add("asked", 0, lambda: {**ask_left_out(size), **more})
+        elif not self._add("asked", size, lambda: {"ask": redacted(ask), **more}):
+            self._add("asked", 0, lambda: {**ask_left_out(size, BUSY), **more})
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """The problem of one upstream. If the client gets it as well, `refused` shows it once more."""

@@ -113,6 +113,11 @@ def brief(request: CreateResponse, why: str = "") -> dict[str, Any]:
     return {"request": left_out, "ask": left_out}
 
 
+def ask_left_out(size: int, why: str = "") -> dict[str, Any]:
+    """An ask for the rest of a paused answer that is not shown: its size, and the reason if that is not the size."""
+    return {"ask": {"left_out": f"… ({size} bytes{why})"}}
+
+
 def _name(key: str) -> str:
     return key if key.replace("_", "").isalpha() else redacted_line(key)
 

@@ -78,6 +78,10 @@ class TracedTurn:
         if warnings:
             self._span.set_attribute("am_proxy.warnings", warnings)
 
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:  # noqa: ARG002 — no prompt is sent
+        """One more ask to this upstream."""
+        self._span.add_event("ask to go on", {"am_proxy.upstream": upstream})
+
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """Which upstream refused, and the code of its problem."""
         self._span.add_event("ask failed", {"am_proxy.upstream": upstream, "error.type": problem.code})

@@ -1,7 +1,7 @@
 """The asks of one turn, for the log and the observers: the upstream of each, its body, and how it failed."""
 
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 from ..catalogue import Route
 from ..new_turns import AnyTurn
@@ -50,6 +50,8 @@ class Asks:
         self.turn = turn
         """The turn whose ask was sent last; until one is sent, the one for the first upstream."""
         self._retries: Counter[str] = Counter()
+        self._size = request.size
+        self._pauses = 0
 
     @property
     def clocks(self) -> Clocks:
@@ -70,6 +72,15 @@ class Asks:
         self._is_logged = False
         self._log.explain("")
         self._log.asked(self._request, turn.ask, bounded(turn.warnings), route.entry.upstream_name)
+
+    def goes_on(self, route: Route, ask: dict[str, Any], written: int) -> None:
+        """Called when an upstream has paused its answer, and is sent this ask to go on. It has written so many bytes.
+
+        It is the same ask to the breaker and the metrics: no other upstream could go on.
+        """
+        self._pauses += 1
+        self._log.note(pauses=self._pauses)
+        self._log.goes_on(ask, self._size + written, route.entry.upstream_name)
 
     def retried(self, route: Route) -> None:
         """Called when an upstream could not take an ask, which is sent once more, to it or to another."""

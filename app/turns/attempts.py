@@ -16,6 +16,7 @@ made from the request alone (`opening.py`), and the turn that reads the answer c
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from ..new_turns import AnyTurn
 from ..prompt.prompt_rules import PromptRules
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.faults import refuses_schemas, refuses_state
-from ..upstreams.port import NoSuchAddressError, UpstreamRefused
+from ..upstreams.port import GOES_ON, NoSuchAddressError, UpstreamRefused
 from .asks import Asks
 from .pump import SILENT, too_slow
 from .turn_protocols import Answer
@@ -81,6 +82,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
             continue
         asked = True
         await asks.asked(route, asking)
+        GOES_ON.set(partial(asks.goes_on, route))
         try:
             return await _ask(route, asking, asks)
         except NoSuchAddressError as refused:

@@ -64,6 +64,10 @@ class TurnLog:
             self.note(warnings=warnings)
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
 
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
+        """Called when an upstream is asked to go on with an answer that it has paused."""
+        self._observers.each(lambda observer: observer.goes_on(ask, size, upstream))
+
     def explain(self, cause: str) -> None:
         """Sets the cause of a failure in words, for the line that people read."""
         self._more["cause"] = cause

@@ -22,6 +22,10 @@ class TurnObserver(Protocol):
         """
         ...
 
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
+        """The upstream has paused its answer, and is sent this ask of about `size` bytes to go on."""
+        ...
+
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """The upstream that was asked last refused before it sent anything. Another one may still answer."""
         ...

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .port import UpstreamBroke, UpstreamRefused
+from .port import GOES_ON, UpstreamBroke, UpstreamRefused
 
 Json = dict[str, Any]
 
@@ -37,6 +37,8 @@ async def carried_on(ask: Json, open_answer: Callable[[Json], AsyncGenerator[Jso
     """The events of the answer to `ask`, with those of the messages that carry it on."""
     messages: list[Json] = ask["messages"]
     written: list[Json] = []
+    size = 0
+    tell = GOES_ON.get(None)
     for asked in range(MOST_PAUSES + 1):
         message = _Message()
         goes_on = False
@@ -55,7 +57,10 @@ async def carried_on(ask: Json, open_answer: Callable[[Json], AsyncGenerator[Jso
             raise UpstreamBroke(refused.problem) from None
         if not goes_on:
             return
+        size += message.size
         ask = {**ask, "messages": [*messages, {"role": "assistant", "content": written}]}
+        if tell is not None:
+            tell(ask, size)
 
 
 def _pauses(event: Json) -> bool:
@@ -70,6 +75,11 @@ class _Message:
         self._blocks: dict[Any, Json] = {}
         self._texts: dict[tuple[Any, str], list[str]] = {}
         self._kept = 0
+
+    @property
+    def size(self) -> int:
+        """The approximate number of its bytes."""
+        return self._kept
 
     def add(self, event: Json) -> None:
         """Keeps what belongs to a block."""

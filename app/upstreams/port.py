@@ -1,6 +1,6 @@
 """The interface of all upstreams, and the exceptions that they raise."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -14,6 +14,11 @@ PayloadT_co = TypeVar("PayloadT_co", covariant=True)
 
 TRACE: Final[ContextVar[dict[str, str]]] = ContextVar("trace")
 """Trace headers for the asks of this task. The tracing observer sets them."""
+
+
+GOES_ON: Final[ContextVar[Callable[[dict[str, Any], int], None]]] = ContextVar("goes_on")
+"""Called where an upstream asks its server to go on with an answer: with the ask, and about how many bytes the server
+has written by then. Whoever asks the upstream sets it."""
 
 
 class Keep(NamedTuple):

@@ -36,6 +36,9 @@ class Failing:
     def attempt_failed(self, *_: Any) -> None:
         self._called("attempt_failed")
 
+    def goes_on(self, *_: Any) -> None:
+        self._called("goes_on")
+
     def sent(self, *_: Any) -> None:
         self._called("sent")
 

@@ -25,6 +25,9 @@ class Record:
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         self.calls.append(("asked", request.model, ask, warnings, upstream))
 
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
+        self.calls.append(("goes on", ask, size, upstream))
+
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         self.calls.append(("attempt failed", upstream, problem.code))
 

@@ -1,14 +1,16 @@
 """Answers that the server pauses: it is asked to go on, and the client gets one answer."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 import httpx
 import pytest
 
-from app.settings import Model, Secret, Settings, Upstream
+from app.settings import Model, Secret, Server, Settings, Upstream
 from app.upstreams.http_messages import HttpMessages
 from app.upstreams.paused_answers import MOST_PAUSES
+from tests.support.metrics import samples
 from tests.support.servers import AnthropicUpstream, Script, Status
 from tests.support.servers.anthropic import begins, block, ends, text, thinking, tool_use
 from tests.support.serving import serving
@@ -131,6 +133,46 @@ def test_the_client_gets_one_answer_with_the_usage_of_all() -> None:
     usage = response["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (40, 12, 52)
     assert "pause" not in str(response)
+
+
+def test_each_ask_is_shown_and_the_pauses_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    again = [*begins(), *FOUND, *CITES, *ends("pause_turn")]
+    with AnthropicUpstream(PAUSES, again, [*begins(), *text(0, "Done."), *ends()]) as upstream:
+        there = Upstream(via="messages", base_url=upstream.url, api_key=Secret("sk-upstream"))
+        model = Model(upstream="there", name="claude-sonnet-4-6", web_search=True)
+        server = Server(log_bodies=True, watch=10, metrics="open")
+        settings = Settings(server=server, upstreams={"there": there}, models={"m": model})
+        with caplog.at_level("INFO"), serving(settings) as url:
+            body = {"model": "m", "input": "Hi", "tools": [{"type": "web_search"}]}
+            httpx.post(f"{url}/v1/responses", json=body).raise_for_status()
+            with httpx.stream("GET", f"{url}/inspector/turns") as watched:
+                asks = _asks_in(watched)
+            counted = samples(httpx.get(f"{url}/metrics").text)
+        sent = [each.body["messages"] for each in upstream.asks]
+    assert [(note["upstream"], note.get("goes_on", False)) for note in asks] == [
+        ("there", False), ("there", True), ("there", True)
+    ]  # fmt: skip
+    assert [len(note["ask"]["messages"]) for note in asks] == [len(messages) for messages in sent] == [1, 2, 2]
+    logged = [each for each in caplog.records if each.name == "am_proxy.bodies" and "asked" in each.getMessage()]
+    assert [each.getMessage() for each in logged] == ["asked", "asked to go on", "asked to go on"]
+    assert [len(each.__dict__["fields"]["ask"]["messages"]) for each in logged] == [1, 2, 2]
+    [line] = [each.__dict__["fields"] for each in caplog.records if each.name == "am_proxy.turn"]
+    assert (line["pauses"], line["finish"], "retries" in line) == (2, "completed", False)
+    assert not any("retries" in name for name in counted)
+
+
+def _asks_in(watched: httpx.Response) -> list[Json]:
+    """What was asked in the turn that has ended."""
+    asks: list[Json] = []
+    kind = ""
+    for row in watched.iter_lines():
+        if row.startswith("event: "):
+            kind = row.removeprefix("event: ")
+        elif row.startswith("data: ") and kind == "asked":
+            asks.append(json.loads(row.removeprefix("data: ")))
+        elif row.startswith("data: ") and kind == "ended":
+            break
+    return asks
 
 
 def test_what_was_found_and_cited_goes_back_in_the_next_turn() -> None:

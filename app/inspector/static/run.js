@@ -124,7 +124,7 @@ export class Run {
   /** What the part that changed said before, and what it says now. */
   #difference(change, before) {
     const [place] = /^[a-z_]+(\.[a-z_]+|\[\d+\])*(?= )/.exec(change ?? "") ?? [""];
-    const found = place && changeIn(place, before?.asks.at(-1)?.ask, this.ask);
+    const found = place && changeIn(place, before?.prompt, this.ask);
     if (!found) return [];
     return found.map(([head, changed, tail], index) => {
       const mark = Object.assign(document.createElement("mark"), { textContent: changed });

@@ -74,7 +74,10 @@ export class Watch {
     }
     if (type === "asked") {
       turn.asks.push(note);
-      turn.said = briefly(note.request);
+      if (!note.goes_on) {
+        turn.said = briefly(note.request);
+        turn.prompt = note.ask;
+      }
     }
     if (type === "failed" && turn.asks.length) turn.asks.at(-1).error = note.error;
     if (type === "sent") {
@@ -132,7 +135,7 @@ export class Watch {
     const { asks } = this.turns.get(note.id);
     if ((type === "asked" || type === "failed") && asks.length) {
       run.asked(partsOf(asks));
-      run.ask = asks.at(-1).ask;
+      run.ask = this.turns.get(note.id).prompt;
       for (const { warnings } of asks) run.warn(warnings ?? []);
     }
     if (type === "sent") for (const event of note.events) run.take(event, note.at);
@@ -148,8 +151,8 @@ export class Watch {
 /** What the client sent, folded, and what each upstream was asked. */
 function partsOf(asks) {
   const sent = { title: ["Client request", `${JSON.stringify(asks[0].request).length} characters`], value: asks[0].request };
-  return [sent, ...asks.flatMap(({ upstream, ask, error }, index) => [
-    { title: [`Upstream request to ${upstream}`], value: ask, open: index === asks.length - 1 },
+  return [sent, ...asks.flatMap(({ upstream, ask, error, goes_on: goesOn }, index) => [
+    { title: [`Upstream request to ${upstream}${goesOn ? ", to go on after a pause" : ""}`], value: ask, open: index === asks.length - 1 },
     ...(error ? [{ title: [`Error of ${upstream}`], value: error, open: true }] : []),
   ])];
 }
