@@ -169,12 +169,13 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
     known = provider_of(upstream.provider)
     if upstream.via == "responses":
         sent_as = upstream.tools if model.tools == "auto" else model.tools
-        hosted = (model.hosted_tools, upstream.hosted_tools, known.hosted_tools)
+        hosted = (model.hosted_tools, upstream.hosted_tools, known.responses.hosted_tools)
         return RelayOptions(
             ids=upstream.ids,
-            functions_only=known.functions_only if sent_as == "auto" else sent_as == "functions",
+            functions_only=known.responses.functions_only if sent_as == "auto" else sent_as == "functions",
             hosted_tools=next((kinds for kinds in hosted if kinds is not None), None),
             named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
+            explicit_items=known.responses.explicit_items,
             server=settings.server,
             origin=_origin(upstream),
         )

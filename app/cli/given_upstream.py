@@ -100,6 +100,6 @@ def remarks_about(settings: Settings, found: "Survey") -> list[Remark]:
         remarks.append(Remark(f"{whose}The server has no {PATHS[via]}.{other}", is_warning=True))
     else:
         known = provider_of(given.provider or found.provider)
-        tools = ", with all tools as functions" if via == "responses" and known.functions_only else ""
+        tools = ", with all tools as functions" if via == "responses" and known.responses.functions_only else ""
         remarks.append(Remark(f"{whose}using {lane}{f' ({found.server})' if found.server else ''}{tools}"))
     return remarks

@@ -5,6 +5,7 @@ from typing import Final
 from ..options import ChatCompat, Format
 from .capabilities import Capabilities
 from .provider import EVERY_PART, ErrorWords, Litellm, Provider, Translation
+from .responses_api import ResponsesApi
 
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
 """It refuses a schema, even if litellm's model map has one."""
@@ -15,8 +16,7 @@ PROVIDERS: Final = (
         base_url="https://api.deepseek.com",
         messages_url="https://api.deepseek.com/anthropic",
         key_variable="DEEPSEEK_API_KEY",
-        functions_only=True,
-        hosted_tools=("deepseek_",),
+        responses=ResponsesApi(functions_only=True, hosted_tools=("deepseek_",)),
         one_maker=True,
         error_words=ErrorWords(
             state=(

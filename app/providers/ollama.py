@@ -4,6 +4,7 @@ from typing import Final
 
 from ..options import ChatCompat
 from .provider import LEVELS, ErrorWords, Litellm, ModelFacts, Parser, Provider, Translation
+from .responses_api import ResponsesApi
 
 _LOST: Final = frozenset({"file", "input_audio"})
 
@@ -17,8 +18,7 @@ PROVIDERS: Final = (
         name="ollama",
         base_url="http://127.0.0.1:11434/v1",
         messages_url="http://127.0.0.1:11434",
-        functions_only=True,
-        hosted_tools=(),
+        responses=ResponsesApi(functions_only=True, hosted_tools=()),
         named_tool_choice="required",
         compat=ChatCompat(reasoning_field="reasoning"),
         takes_image_urls=False,

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..options import CallIds, ChatCompat, Format, KeyHeader, NamedToolChoice, Via
 from .capabilities import ANYTHING, Capabilities
+from .responses_api import COMPLETE, ResponsesApi
 
 Json: TypeAlias = dict[str, Any]
 
@@ -158,8 +159,7 @@ class Litellm:
     sends_as_is: bool = False
     """A request body is sent as it is."""
     own_hosts: str = ""
-    """How the names of its own hosts end. At any other address the body is sent as it is. Empty: it is translated at
-    every address."""
+    """How the names of its own hosts end. At others the body is sent as it is. Empty: it is translated everywhere."""
     own_credentials: bool = False
     """litellm finds credentials by a chain of its own, which a made-up key would break."""
     any_key: bool = False
@@ -211,10 +211,8 @@ class Provider:
     """Its Messages API has every feature of Claude, and fetches images and PDF files at https addresses."""
     prefers_responses: bool = False
     """Its own Responses API loses nothing, and has more than its chat completions: hosted tools, and models."""
-    functions_only: bool = False
-    """Its Responses API gets the tools that a client runs as functions: it does not know every other type."""
-    hosted_tools: tuple[str, ...] | None = None
-    """How the types of tools begin that this API runs itself. None: not known, so all are sent."""
+    responses: ResponsesApi = COMPLETE
+    """What is different in its Responses API."""
     prefers_messages: bool = False
     """Its Messages API keeps more than its chat completions."""
     one_maker: bool = False

@@ -184,4 +184,4 @@ def test_servers_of_functions_are_found_out(name: str, capsys: pytest.CaptureFix
     with server:
         _, printed = probed(server.url, capsys, "responses")
     assert printed["its tools"].startswith("functions: it refuses custom tools")
-    assert provider_of(name).functions_only
+    assert provider_of(name).responses.functions_only

@@ -22,6 +22,7 @@ from tests.support.servers import (
     OpenRouterUpstream,
     VllmUpstream,
 )
+from tests.support.servers.functions_only import FUNCTION_SERVERS
 from tests.support.serving import serving
 
 
@@ -39,6 +40,10 @@ def _litellm(wire: type[ModelUpstream], provider: str | None) -> Lane:
 
 def _chat(wire: type[ModelUpstream], provider: str) -> Lane:
     return Lane(wire, {"via": "chat", "provider": provider}, {})
+
+
+def _relayed(provider: str) -> Lane:
+    return Lane(FUNCTION_SERVERS[provider], {"via": "responses", "provider": provider}, {})
 
 
 LANES: Final[dict[str, Lane]] = {
@@ -61,6 +66,9 @@ LANES: Final[dict[str, Lane]] = {
     "openrouter": _litellm(OpenRouterUpstream, "openrouter"),
     "openrouter, directly": _chat(OpenRouterUpstream, "openrouter"),
 }
+
+RELAYED: Final[dict[str, Lane]] = {f"{provider}, as responses": _relayed(provider) for provider in FUNCTION_SERVERS}
+"""Lanes whose events are the server's own."""
 
 
 class Wired(NamedTuple):

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from openai import OpenAI
 
-from tests.support.provider_lanes import Wired, wired
+from tests.support.provider_lanes import LANES, RELAYED, Wired, wired
 
 
 @pytest.fixture(scope="session")
 def everything() -> Iterator[Wired]:
     """Every lane, and what is behind it."""
-    with wired() as everything:
+    with wired(LANES | RELAYED) as everything:
         yield everything
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 from openai import OpenAI
 
-from tests.support.provider_lanes import LANES, Wired
+from tests.support.provider_lanes import LANES, RELAYED, Wired
 from tests.support.servers import Answer, Calls, Says, Thinks
 from tests.support.tool_loops import Loop
 
@@ -18,7 +18,9 @@ SECOND: Final[Answer] = [Says("Fine.")]
 HERE: Final = ("openai", "deepseek", "anthropic", "anthropic, as messages", "gemini")
 
 
-@pytest.mark.parametrize(("here", "there"), [(here, there) for here in HERE for there in LANES if here != there])
+@pytest.mark.parametrize(
+    ("here", "there"), [(here, there) for here in HERE for there in LANES | RELAYED if here != there]
+)
 def test_a_loop_that_began_elsewhere_goes_on(everything: Wired, client: OpenAI, here: str, there: str) -> None:
     everything.wires[here].say(FIRST)
     wire = everything.wires[there]
@@ -34,7 +36,7 @@ THIRD: Final[Answer] = [Thinks("And Oslo?"), Calls("get_weather", '{"city": "Osl
 FOURTH: Final[Answer] = [Says("Fine there, too.")]
 
 
-@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("lane", LANES | RELAYED)
 def test_who_comes_back_finds_all_that_was_left_there(everything: Wired, client: OpenAI, lane: str) -> None:
     """What another provider said stands between, and changes nothing of what this one gets back."""
     elsewhere = "deepseek" if lane == "gemini" else "gemini"

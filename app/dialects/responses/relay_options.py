@@ -17,6 +17,8 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the types of tools begin that such a server runs itself. None: not known."""
     named_tool_choice: NamedToolChoice = "name"
     """How such a server is asked for a call of one tool."""
+    explicit_items: bool = False
+    """Whether the server takes items only with their type, and reasoning only with its text in `content`."""
     server: ServerOptions = ServerOptions()
     """Settings that apply to all models."""
     sealer: Sealer | None = None

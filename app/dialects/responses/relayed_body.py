@@ -68,7 +68,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
             if not is_data_uri(url):
                 check_url(url, param, allow_private=options.server.allow_private_urls)
         tag = tag_of(options.origin)
-        read = [_readable(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
+        read = [_taken(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
         warnings = [warning for _, warning in read if warning is not None]
         lost = [item for item, (kept, warning) in zip(items, read, strict=True) if kept is None and warning is not None]
         removed = [
@@ -90,6 +90,21 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
 def tokens_of(body: Json) -> int:
     """Estimated tokens of a body."""
     return len(json_bytes({key: body[key] for key in _READ if key in body})) // CHARACTERS_PER_TOKEN + 1
+
+
+def _taken(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
+    """The item as this upstream takes it; None if nothing of it remains."""
+    readable, warning = _readable(item, param, tag, options)
+    if readable is None or not options.explicit_items:
+        return readable, warning
+    if readable.get("type") is None:
+        return {**readable, "type": "message"}, warning
+    if readable["type"] != "reasoning" or readable.get("content"):
+        return readable, warning
+    texts = [part["text"] for part in readable.get("summary") or [] if part["text"].strip()]
+    if not texts:
+        return None, warning or ClientWarning(param, "reasoning", f"{param} was left out: {UNREADABLE}")
+    return {**readable, "content": [{"type": "reasoning_text", "text": "\n\n".join(texts)}]}, warning
 
 
 def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:

@@ -237,3 +237,24 @@ def test_a_choice_of_a_tool_that_is_not_offered_is_refused() -> None:
     with pytest.raises(ProblemError) as raised:
         on_functions(CUSTOM, tool_choice={"type": "custom", "name": "other"})
     assert raised.value.problem.param == "tool_choice"
+
+
+THOUGHT: Final = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "sent"),
+    [
+        ({"role": "assistant", "content": "Hi"}, [{"role": "assistant", "content": "Hi", "type": "message"}]),
+        (THOUGHT, [{**THOUGHT, "content": [{"type": "reasoning_text", "text": "hm"}]}]),
+        ({**THOUGHT, "content": [{"type": "reasoning_text", "text": "h"}]}, None),
+        ({"type": "reasoning", "summary": [], "encrypted_content": "its own"}, []),
+    ],
+)
+def test_a_server_that_guesses_nothing_gets_types_and_the_text_of_reasoning(item: Json, sent: Any) -> None:
+    """llama.cpp refuses the whole request otherwise."""
+    relayed = new_turn(body={"input": [item]}, explicit_items=True)
+    assert relayed.ask["input"] == ([item] if sent is None else sent)
+    left_out = "input[0] was left out: only the server and the model that wrote this reasoning can read it."
+    assert sentences(relayed.warnings) == ([left_out] if sent == [] else [])
+    assert new_turn(body={"input": [item]}).ask["input"] == [item]

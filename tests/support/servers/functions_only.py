@@ -55,7 +55,7 @@ class FunctionsUpstream(ModelUpstream, ResponsesUpstream):
                 case Thinks(text) | Hides(text):
                     thought = sealed(text)
                     shown = pieces(text) if isinstance(word, Thinks) else []
-                    items.append(self.thought(f"rs_{self.made}{number}", shown, thought))
+                    items += self.thought(f"rs_{self.made}{number}", shown, thought)
                 case Says(text):
                     items.append(message(f"msg_{self.made}{number}", *pieces(text)))
                 case Calls(name, arguments):
@@ -64,9 +64,9 @@ class FunctionsUpstream(ModelUpstream, ResponsesUpstream):
                     items.append(call(f"fc_{call_id[5:]}", call_id, name, *pieces(arguments)))
         return items
 
-    def thought(self, item_id: str, shown: list[str], encrypted: str) -> ScriptedItem:
+    def thought(self, item_id: str, shown: list[str], encrypted: str) -> list[ScriptedItem]:
         """Say a thought: what is shown of it, and what only the server can read."""
-        return reasoning(item_id, *shown, encrypted=encrypted)
+        return [reasoning(item_id, *shown, encrypted=encrypted)]
 
     def beside(self, ask: Ask) -> Status | None:
         """It has no other address."""
@@ -197,12 +197,14 @@ class LlamaCppResponses(FunctionsUpstream):
         """Without positions."""
         return llama_cpp(answer(*items))
 
-    def thought(self, item_id: str, shown: list[str], encrypted: str) -> ScriptedItem:  # noqa: ARG002 — it hides none
+    def thought(self, item_id: str, shown: list[str], encrypted: str) -> list[ScriptedItem]:  # noqa: ARG002 — it hides none
         """Say it as text."""
+        if not shown:
+            return []
         whole = {"type": "reasoning_text", "text": "".join(shown)}
         deltas = [{"type": "response.reasoning_text.delta", "content_index": 0, "delta": text} for text in shown]
         born = {"id": item_id, "type": "reasoning", "status": "in_progress", "summary": [], "content": []}
-        return ScriptedItem(deltas, born, {**born, "status": "completed", "content": [whole]})
+        return [ScriptedItem(deltas, born, {**born, "status": "completed", "content": [whole]})]
 
     def item_faults(self, item: Json) -> list[str]:
         """It does not guess types, and reads the text of reasoning alone."""
