@@ -18,7 +18,7 @@ from ..protocol.request.input_parts import (
     TextPart,
     UnknownPart,
 )
-from ..protocol.warnings import ClientWarning
+from ..protocol.warnings import ClientWarning, no_effect
 from .model_limits import ModelLimits
 from .nouns import Audio, File, Image, Part, Parts, RefusalText, Text
 from .prompt_rules import PromptRules
@@ -62,6 +62,7 @@ class PartReader:
             one, warning = self._part(part, f"{path}[{index}]")
             if warning is not None:
                 warnings.append(warning)
+            warnings += _lost_members(part, f"{path}[{index}]")
             if not isinstance(one, Text) or one.text.strip():
                 read.append(one)
         return ReadParts(tuple(read), warnings)
@@ -145,6 +146,19 @@ def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalT
                 message = f"'{here}' is '{part.type[:64]}', but {holder} can contain only text."
                 raise refuse("invalid_value", message, here)
     return tuple(texts)
+
+
+def _lost_members(part: InputPart, path: str) -> list[ClientWarning]:
+    """The warnings about members of a part that no model gets."""
+    extras = part.model_extra or {}
+    lost: list[ClientWarning] = []
+    mark = extras.get("prompt_cache_breakpoint")
+    if isinstance(mark, dict) and mark.get("ttl") is not None:
+        details = f"'{path}.prompt_cache_breakpoint.ttl' has no effect: 'prompt_cache_options.ttl' is for all marks."
+        lost.append(ClientWarning(path, "prompt_cache_breakpoint", details))
+    if isinstance(part, InputFilePart) and extras.get("detail") not in (None, "auto"):
+        lost.append(no_effect(f"{path}.detail", "detail"))
+    return lost
 
 
 def marks_cache(part: InputPart) -> bool:

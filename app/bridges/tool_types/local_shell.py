@@ -43,6 +43,8 @@ class ShellWords(Shape):
     command: Annotated[list[str], Field(fail_fast=True)]
     timeout_ms: float | None = None
     working_directory: str | None = None
+    env: dict[str, str] | None = None
+    user: str | None = None
 
 
 class LocalShellCallItem(ToolItem):
@@ -95,7 +97,8 @@ class LocalShellBridge(ActionBridge):
         action = item.action
         limits = {"workdir": action.working_directory, "timeout_ms": read_limit(action.timeout_ms)}
         set_limits = {key: value for key, value in limits.items() if value is not None}
-        arguments = msgspec.json.encode({"command": action.command, **set_limits}).decode()
+        others = {key: value for key, value in {"env": action.env, "user": action.user}.items() if value}
+        arguments = msgspec.json.encode({"command": action.command, **set_limits, **others}).decode()
         return PastCall(item.call_id or item.id or "", bridged.spec.name, arguments)
 
     def read_output(self, item: LocalShellCallOutputItem, _names: Names, /) -> PastOutput:

@@ -1,11 +1,12 @@
 """Converts a prompt to the body of a request to the Messages API."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ...bridges.base import FunctionSpec
-from ...prompt.nouns import Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from ...prompt.nouns import Hints, Image, JsonSchema, OutputFormat, Prompt, Sampling, ToolOutput, User, WebSearch
 from ...protocol.warnings import ClientWarning, no_effect
 from ...providers.claude_models import ClaudeModel, claude_model
 from ..cached_ends import cache_mark, unmarked
@@ -158,7 +159,8 @@ def _sampling(sampling: Sampling, claude: ClaudeModel | None, *, thinks: bool) -
 def _output_config(effort: str | None, output: OutputFormat | None) -> Json:
     config: Json = {} if effort is None else {"effort": effort}
     if isinstance(output, JsonSchema):
-        config["format"] = {"type": "json_schema", "schema": output.schema}
+        described = {"description": output.description} if output.description else {}
+        config["format"] = {"type": "json_schema", "schema": described | output.schema}
     return {"output_config": config} if config else {}
 
 
@@ -171,6 +173,10 @@ def _hints(hints: Hints) -> Json:
 def _lost(prompt: Prompt) -> list[ClientWarning]:
     """Warnings about settings that this API does not have."""
     lost = [no_effect(name) for name in _WITHOUT_EFFECT if getattr(prompt.sampling, name) is not None]
+    if prompt.sampling.logprobs and prompt.sampling.top_logprobs is None:
+        lost.append(no_effect("include: message.output_text.logprobs", "logprobs"))
+    if any(part.detail == "low" for part in _images(prompt)):
+        lost.append(no_effect("detail: low", "detail"))
     if prompt.web_search is not None and prompt.web_search.context_size is not None:
         lost.append(no_effect("tools.search_context_size", "search_context_size"))
     if prompt.verbosity is not None:
@@ -178,3 +184,9 @@ def _lost(prompt: Prompt) -> list[ClientWarning]:
     if prompt.hints.service_tier is not None and prompt.hints.service_tier not in _TIERS:
         lost.append(no_effect("service_tier"))
     return lost
+
+
+def _images(prompt: Prompt) -> Iterator[Image]:
+    for entry in prompt.entries:
+        if isinstance(entry, User | ToolOutput):
+            yield from (part for part in entry.parts if isinstance(part, Image))
