@@ -33,6 +33,7 @@ for programs.
 - The base URL is `http://127.0.0.1:8080/v1`. Every path also works without `/v1`.
 - Send `Authorization: Bearer KEY` if the server has keys, and `Content-Type: application/json` with every body.
 - Nothing is stored: every request contains its whole conversation.
+- [fields.md](fields.md) lists every field of a request with what becomes of it.
 """
 EXAMPLES: Final = (
     ("Reasoning, then text", "reasoning-then-text"),

@@ -1,0 +1,100 @@
+"""docs/fields.md: what each lane does with each member of a request."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from tests.fields.field_lanes import Outcome
+from tests.fields.quiet_fields import reason
+
+HEAD: Final = """\
+# Every field of a request
+
+<!-- Made from what becomes of each field by `pytest tests/fields --bless`. Do not edit. -->
+
+What AM Proxy does with each parameter, input item, content part, tool, `tool_choice`, value of `include` and websocket
+frame of the Responses API, as the Python package `openai` {version} knows them, and a few that Codex and Open Responses
+have. A test sends each of them with each `via`.
+
+- **honoured**: the model, or the answer, is different because of it.
+- **warned**: it has no effect, or less than it says; a warning in `x-am-warnings` says so. With `strict` such a request
+  is refused.
+- **refused**: 400, with words.
+- **passed on**: a server with the Responses API gets it as it is, and decides.
+- **quiet**: it has no effect, there is no warning, and nothing is lost; the reason is in the last column.
+
+The columns are values of `via`: `chat` (a server of which nothing is known), `messages` (Claude), `litellm` (OpenAI's
+`gpt-5.1`) and `responses`, whose server has all types of tools itself. Other models may take less, as far as that is
+known: then there are more warnings.
+"""
+LABELS: Final = {"relay": "responses"}
+"""Of lanes that the configuration names differently."""
+TITLES: Final = {
+    "parameter": "Parameters",
+    "item": "Items of the input",
+    "part": "Content parts",
+    "tool": "Tools",
+    "tool_choice": "Objects in `tool_choice`",
+    "include": "Values of `include`",
+    "frame": "Websocket frames",
+}
+
+
+class Row(NamedTuple):
+    """One member, with what each lane does."""
+
+    name: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def words(self) -> list[str]:
+        """The outcomes."""
+        return [outcome.word for outcome in self.outcomes]
+
+    @property
+    def sentence(self) -> str:
+        """What the client reads, or why it reads nothing."""
+        said = next((outcome.sentence for outcome in self.outcomes if outcome.sentence), "")
+        return said or (reason(self.name) if "quiet" in self.words else "")
+
+
+def page(rows: Sequence[Row], lanes: Sequence[str], version: str) -> str:
+    """The whole document."""
+    sections = [HEAD.format(version=version)]
+    for what, title in TITLES.items():
+        of_kind = [row for row in rows if row.name.startswith(f"{what}:")]
+        columns = ["over a websocket"] if what == "frame" else [f"`{LABELS.get(lane, lane)}`" for lane in lanes]
+        lines = [f"| | {' | '.join(columns)} | |", f"| --- |{' --- |' * len(columns)} --- |"]
+        lines += [f"| {name} | {' | '.join(row.words)} | {_cell(row.sentence)} |" for name, row in _merged(of_kind)]
+        sections.append("\n".join([f"## {title}\n", *lines, ""]))
+    return "\n".join(sections)
+
+
+def _merged(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
+    """The rows, without members that fare as the whole does."""
+    by_name = {row.name: row for row in rows}
+    for row in rows:
+        name = row.name.partition(":")[2]
+        owner = _owner(row, by_name)
+        if owner is not None and _same(row, owner):
+            continue
+        members = [each for each in rows if each.name.startswith(f"{row.name}.")]
+        whole = bool(members) and all(_same(each, row) for each in members)
+        yield (f"`{name}` and its members" if whole else f"`{name}`"), row
+
+
+def _owner(row: Row, by_name: Mapping[str, Row]) -> Row | None:
+    """The nearest object around a member that has a row."""
+    name = row.name
+    while "." in name:
+        name = name.rpartition(".")[0]
+        if name in by_name:
+            return by_name[name]
+    return None
+
+
+def _same(row: Row, owner: Row) -> bool:
+    return row.words == owner.words and row.sentence == owner.sentence
+
+
+def _cell(sentence: str) -> str:
+    return sentence.replace("|", "\\|").replace("\n", " ")
