@@ -13,7 +13,7 @@ from ..protocol.request.input_items import InputItem
 from ..protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
 from ..providers.capabilities import ANYTHING, Capabilities
 from .fetcher import Budget, Fetched, Fetcher, Wanted
-from .url_policy import is_data_uri
+from .url_policy import CONTENT, is_data_uri
 
 MOST: Final = 64
 """Different URLs of one request that are fetched."""
@@ -21,9 +21,6 @@ AT_ONCE: Final = 4
 """Fetches of one request at the same time."""
 PIECE: Final = 256 * 1024
 """A third of the bytes that are encoded as base64 in one step, during which the event loop waits."""
-
-_CONTENT: Final = ("content", "output")
-"""The members of items that hold parts."""
 
 
 _Address: TypeAlias = tuple[str, Wanted]
@@ -89,7 +86,7 @@ class Attachments:
 
     def _url_parts(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_UrlPart]:
         for index, (item, position) in enumerate(zip(items, positions, strict=True)):
-            for key in _CONTENT:
+            for key in CONTENT:
                 content = getattr(item, key, None)
                 for number, part in enumerate(content if isinstance(content, list) else ()):
                     if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
@@ -142,11 +139,3 @@ def _name_in(url: str) -> str | None:
     """The name of the file in its URL."""
     name = unquote(urlsplit(url).path.rpartition("/")[2])
     return name if name.isprintable() and name else None
-
-
-def has_remote_urls(request: CreateResponse) -> bool:
-    """Whether the request holds an image or file as a URL that is not a data URI."""
-    contents = [getattr(item, key, None) for item in request.items for key in _CONTENT]
-    parts = [part for content in contents if isinstance(content, list) for part in content]
-    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
-    return any(url and not is_data_uri(url) for url in urls)

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ..protocol.problems import ProblemError, refuse
+from ..protocol.request.create_response import CreateResponse
 
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
@@ -18,6 +19,8 @@ _CLEAR_NUMBER: Final = re.compile(r"0x[0-9a-f]+|0|[1-9][0-9]*", re.ASCII)
 """A leading zero means octal to some fetchers and nothing to others."""
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _INTERNAL: Final = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa", ".corp")
+CONTENT: Final = ("content", "output")
+"""The members of items that hold parts."""
 _LONGEST_URL: Final = 8192
 _LONGEST_NAME: Final = 253
 _IPV4_BITS: Final = 32
@@ -130,3 +133,11 @@ def _is_private_v6(host: str) -> bool:
 
 def _is_public_v4(address: IPv4Address) -> bool:
     return address.is_global and not address.is_multicast
+
+
+def has_remote_urls(request: CreateResponse) -> bool:
+    """Whether the request holds an image or file as a URL that is not a data URI."""
+    contents = [getattr(item, key, None) for item in request.items for key in CONTENT]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
+    return any(url and not is_data_uri(url) for url in urls)

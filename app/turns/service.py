@@ -11,7 +11,7 @@ from ..compaction.summary import SummaryTurn, may_be_summarized
 from ..emitter.encoded_size import size_of
 from ..emitter.lifecycle_events import prepared
 from ..emitter.opening_response import opening_response
-from ..fetching.attachments import has_remote_urls
+from ..fetching.url_policy import has_remote_urls
 from ..new_turns import AnyTurn, new_turn
 from ..off_loop import off_loop
 from ..parsing.bounds import Bounds

@@ -169,6 +169,7 @@ def test_a_server_that_has_to_stop_first_reports_it_and_ends_what_takes_too_long
     assert events[-1]["response"]["error"] == {
         "code": "server_error",
         "message": "This server is being stopped. Please try again in 1s.",
+        "type": "server_error",
     }
     assert (whole[0].status_code, whole[0].headers["retry-after"]) == (503, "1")
     assert whole[0].json()["error"]["code"] == "overloaded"
