@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 class Difference(NamedTuple):
-    """Fields whose values are others than over a chat server, and why."""
+    """Fields that are not as over a chat server, and why."""
 
     fields: frozenset[str]
     reason: str
@@ -40,7 +40,12 @@ ESTIMATED: Final = Difference(
 SEALED: Final = Difference(
     frozenset({"encrypted_content"}), "What the server must get back is sealed as this dialect writes it."
 )
+LEFT_OUT: Final = Difference(
+    frozenset({"input_transformations"}),
+    "Reasoning that this server did not sign is left out, and the response says so.",
+)
 DIFFERENCES: Final = {
+    "answer-from-tool-outputs": LEFT_OUT,
     "call-without-a-name": Difference(
         frozenset({"output_tokens", "total_tokens"}),
         "The name is missed when the call begins, before the tokens of the answer are counted.",
@@ -52,6 +57,8 @@ DIFFERENCES: Final = {
     "no-usage": ESTIMATED,
     "nothing-at-all": ESTIMATED,
     "sealed-redacted-thought-before-text": SEALED,
+    "sealed-thoughts-in-the-history": LEFT_OUT,
+    "sealed-thoughts-of-another-model-in-the-history": LEFT_OUT,
     "shell-cut": ESTIMATED,
 }
 

@@ -111,10 +111,10 @@ def lines(file: Path) -> list[Any]:
 
 
 def masked(value: Any, fields: Collection[str]) -> Any:
-    """The value without what these fields hold, however deep they are."""
+    """The value without these fields, however deep they are."""
     match value:
         case dict():
-            return {key: ... if key in fields else masked(held, fields) for key, held in value.items()}
+            return {key: masked(held, fields) for key, held in value.items() if key not in fields}
         case list():
             return [masked(held, fields) for held in value]
         case _:
