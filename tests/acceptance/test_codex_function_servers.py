@@ -13,8 +13,8 @@ import pytest
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.codex import Codex, modules_with
-from tests.support.servers import KEY, Answer, Calls, Says, Thinks
-from tests.support.servers.functions_only import FUNCTION_SERVERS
+from tests.support.servers import KEY, Answer, Ask, Calls, Says, Step, Thinks
+from tests.support.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.xdist_group("node")
@@ -38,6 +38,14 @@ def codex(tmp_path: Path) -> Codex:
     return Codex(modules, tmp_path)
 
 
+def settings_of(name: str, server: FunctionsUpstream) -> Settings:
+    """One model on this server."""
+    return Settings(
+        upstreams={"there": Upstream(via="responses", provider=name, base_url=server.url, api_key=Secret(KEY))},
+        models={"coder": Model(upstream="there", name=server.model, context_window=64_000)},
+    )
+
+
 @pytest.mark.parametrize("provider", ["", "supports_websockets = true"], ids=["HTTP", "websocket"])
 @pytest.mark.parametrize("name", FUNCTION_SERVERS)
 def test_it_runs_a_command_patches_a_file_and_asks_a_plugged_in_server(codex: Codex, name: str, provider: str) -> None:
@@ -48,11 +56,7 @@ def test_it_runs_a_command_patches_a_file_and_asks_a_plugged_in_server(codex: Co
         [Says(DONE)],
     ]
     with FUNCTION_SERVERS[name]().say(*answers) as server:
-        settings = Settings(
-            upstreams={"there": Upstream(via="responses", provider=name, base_url=server.url, api_key=Secret(KEY))},
-            models={"coder": Model(upstream="there", name=server.model, context_window=64_000)},
-        )
-        with serving(settings) as url:
+        with serving(settings_of(name, server)) as url:
             codex.set_up(url, "coder", provider=provider)
             codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
             ran = codex.run("Do it")
@@ -69,3 +73,36 @@ def test_it_runs_a_command_patches_a_file_and_asks_a_plugged_in_server(codex: Co
         assert [item["name"] for item in made] == ["exec_command", "apply_patch", "mcp__weather__look_up"]
         assert json.loads(made[1]["arguments"]) == {"input": PATCH}
         assert {json.dumps(ask["tools"]) for ask in asks} == {json.dumps(asks[0]["tools"])}
+
+
+TASK: Final = "Count the files."
+
+
+@pytest.mark.parametrize("name", ["deepseek", "vllm"])
+def test_an_agent_of_its_own_reads_its_task_and_is_heard(codex: Codex, name: str) -> None:
+    """What they say to each other is marked as encrypted, for OpenAI's servers: others ignored or refused it."""
+    server = FUNCTION_SERVERS[name]().say()
+
+    def steps(ask: Ask) -> list[Step]:
+        """The agent is the one without a call; both run at the same time."""
+        words = json.dumps(ask.body["input"])
+        made = [item["name"] for item in ask.body["input"] if item["type"] == "function_call"]
+        if "Type: NEW_TASK" in words:
+            return server.streamed([Says("Seven.")])
+        if not made:
+            arguments = {"message": TASK, "task_name": "helper", "fork_turns": "none"}
+            return server.streamed([Calls("collaboration__spawn_agent", json.dumps(arguments))])
+        if "Seven." not in words:
+            return server.streamed([Calls("collaboration__wait_agent", json.dumps({"timeout_ms": 10_000}))])
+        return server.streamed([Says(DONE)])
+
+    server.scripts = (steps,)
+    with server, serving(settings_of(name, server)) as url:
+        codex.set_up(url, "coder")
+        ran = codex.run("Do it", "--enable", "multi_agent_v2")
+    assert (ran.code, ran.said[-1], ran.errors) == (0, DONE, [])
+    (task,) = [ask.body for ask in server.asks if "Type: NEW_TASK" in json.dumps(ask.body["input"])]
+    heard = [part["text"] for part in task["input"][-1]["content"]]
+    assert (task["input"][-1]["role"], heard[-1]) == ("user", TASK)
+    (answer,) = [item for item in server.asks[-1].body["input"] if "Seven." in json.dumps(item)]
+    assert answer["content"][0]["text"] == "Message from the agent '/root/helper':"
