@@ -82,6 +82,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         new_id=new_id,
         now=lambda: int(time.time()),
         upstream_log=shared.upstream_log,
+        searcher=None if search_client is None else searcher,
         kept_prompts=recorder,
         observers=[observer for observer in (recorder, metrics, tracing, body_log) if observer is not None],
     )

@@ -87,8 +87,10 @@ async def _translated(
     entry, sealer = route.entry, context.sealer
     can = options.can.over(await _known(route, known["model"]))
 
+    searches = options.searches if route.may_search else 0
+
     def make(request: CreateResponse, sealer: Sealer | None) -> TranslatedTurn:
-        own = msgspec.structs.replace(options, can=can, sealer=sealer)
+        own = msgspec.structs.replace(options, can=can, sealer=sealer, searches=searches)
         if isinstance(own, MessagesOptions):
             return MessagesTurn(request, options=own, **known)
         return ChatTurn(request, options=own, **known)

@@ -113,6 +113,8 @@ class ModelOptions(Table):
     40 letters, digits, `_` and `-` (40: OpenAI); alphanumeric9: nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself if the client offers `web_search`."""
+    search: bool = False
+    """True: this server searches the web for the model if the client offers `web_search`: see [search](search.md)."""
     cache_control: Literal["off", "auto"] | None = None
     """auto: marks the part of a prompt to cache (tools, system message, and the conversation so far), for Claude at any
     provider; off: no marks. By default auto for Claude with `via = "messages"`, and over litellm at Anthropic, Bedrock

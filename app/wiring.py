@@ -187,6 +187,7 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         "origin": _origin(upstream),
         "one_maker": known.one_maker,
         "can": _can(model, upstream),
+        "searches": settings.search.max_searches if settings.search.backend != "none" else 0,
     }
     if upstream.via == "messages":
         return MessagesOptions(

@@ -7,6 +7,7 @@ import pytest
 
 from app.settings import ConfigMistakesError, load
 
+SEARCH = '[search]\nbackend = "searxng"\nbase_url = "http://x"\n'
 GOOD_UPSTREAM = '[upstreams.u]\nprovider = "x"\n'
 GOOD = GOOD_UPSTREAM + '[models.m]\nupstream = "u"\n'
 
@@ -104,6 +105,15 @@ nme = "y"
         ('[models.m]\nupstream = "u"', 'config.toml:2: models.m.upstream: there is no upstream "u"'),
         (GOOD_UPSTREAM + '[models.m]\nupstream = "local"', 'config.toml:4: models.m.upstream: there is no upstream "local" (there is u)'),
         (GOOD + '[models."gpt-*"]\nupstream = "u"', 'config.toml:5: models."gpt-*": is no pattern: only "*" alone stands for other names'),
+        ('[search]\nbackend = "searxng"', 'config.toml:2: search: backend = "searxng" needs a base_url'),
+        ('[search]\nbackend = "brave"', 'config.toml:2: search: backend = "brave" needs an api_key'),
+        ('[search]\nbackend = "url"\nbase_url = "http://x/?q="', 'config.toml:2: search: backend = "url" needs a base_url with {query} in it'),
+        ('[search]\nbase_url = "http://x"', "config.toml:1: search: needs a backend: the server that searches"),
+        ('[search]\nbackend = "searxng"\nbase_url = "http://x/?q=a b"', "config.toml:3: search.base_url: must not hold spaces, control characters or #"),
+        ('[search]\nbackend = "url"\nbase_url = "http://x/{query}"\nkey_header = "a b"', "config.toml:4: search.key_header: must be the name of a header: letters, digits and -"),
+        (GOOD + '[models.o]\nupstream = "u"\nsearch = true', 'config.toml:7: models.o.search: needs a server that searches: [search] with backend = "searxng" or another one'),
+        (SEARCH + GOOD + '[models.o]\nupstream = "u"\nsearch = true\nweb_search = true', "config.toml:10: models.o.search: needs web_search = false: only one of the two can search"),
+        (SEARCH + '[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\nsearch = true', 'config.toml:9: models.o.search: means nothing here: over via = "responses" the model\'s own server searches'),
         (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be at least 1"),
     ],
 )  # fmt: skip

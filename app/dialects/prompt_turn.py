@@ -23,6 +23,7 @@ from ..protocol.request.create_response import ENCRYPTED_REASONING, CreateRespon
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.warnings import ClientWarning
 from .body_length import CHARACTERS_PER_TOKEN
+from .search_loop import SearchLoop, SearchOutput
 
 Json = dict[str, Any]
 OptionsT = TypeVar("OptionsT", bound=PromptRules)
@@ -123,7 +124,23 @@ class PromptTurn(Generic[OptionsT]):
         self._dropped_tools = len(built.table.warnings)
         self._usage_is_estimated = False
         seal = seal_for(request, options, model, self.wire.form)
-        self._reader = self.wire.reader(built.prompt, options, seal is not None)
+        self._model = model
+        self._options = options
+        self._sends_state = seal is not None
+        self.loop = (
+            None
+            if built.search is None
+            else SearchLoop(built.search, built.prompt, self.wire.form, sends_state=self._sends_state)
+        )
+        """The searches that this server runs, if it may."""
+        self.is_searching = False
+        """Whether the model waits for the results of searches."""
+        self._read_before = 0
+        """Bytes of the messages before this one."""
+        self._has_gone_on = False
+        self._begun: list[Delta] = []
+        """The deltas with which the next message begins."""
+        self._reader = self.wire.reader(built.prompt, options, self._sends_state or self.loop is not None)
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=identity.id, created_at=identity.created_at, removed=built.removed),
@@ -137,8 +154,8 @@ class PromptTurn(Generic[OptionsT]):
 
     @property
     def over(self) -> bool:
-        """Whether the last event was returned."""
-        return self._emitter.over
+        """Whether the last event was returned, or no more come until searches are made."""
+        return self._emitter.over or self.is_searching
 
     @property
     def problem(self) -> Problem | None:
@@ -157,6 +174,8 @@ class PromptTurn(Generic[OptionsT]):
             notes["usage"] = "estimated"
         if left_out := self._citations_left_out:
             notes["citations_left_out"] = left_out
+        if self.loop is not None and self.loop.made:
+            notes["searches"] = self.loop.made
         return notes | {part.note: part.value for part in self._reader.left_out}
 
     @property
@@ -176,12 +195,14 @@ class PromptTurn(Generic[OptionsT]):
         if left_out := self._citations_left_out:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
             warnings.append(ClientWarning("output", "citations", details))
+        if self.loop is not None:
+            warnings += self.loop.warnings
         return [*warnings, *(part.warning for part in self._reader.left_out)]
 
     @property
     def _lacks_demanded_call(self) -> bool:
         """Whether the answer is complete without the call that the client demands. A failed answer has its error."""
-        return self.over and self.problem is None and self._table.lacks_demanded_call
+        return self._emitter.over and self.problem is None and self._table.lacks_demanded_call
 
     @property
     def _citations_left_out(self) -> int:
@@ -191,12 +212,24 @@ class PromptTurn(Generic[OptionsT]):
         """The first two events, unless they were sent before. The upstream has the request body by now."""
         self._input_tokens = self.length
         self.ask = {}
+        if self._has_gone_on:
+            begun, self._begun = self._begun, []
+            return self._emitter.feed(begun)
         return self._emitter.begin(sent)
+
+    def go_on(self, outputs: Sequence[SearchOutput]) -> None:
+        """Makes the request body for the next message of the same answer, with what the searches found."""
+        assert self.loop is not None  # noqa: S101 — our own misuse
+        prompt, self._begun = self.loop.go_on(outputs)
+        self._has_gone_on = True
+        self.ask = self.wire.encode(prompt, self._model, self._options).body
+        self._read_before += self._reader.size
+        self._reader = self.wire.reader(prompt, self._options, True)  # noqa: FBT003 — as `Wire` has it
 
     def receive(self, payload: Any) -> list[Event]:
         """The events for one payload."""
-        events = self._emitter.feed(self._shown(self._reader.read(payload)))
-        if self._reader.size > self._max_answer_bytes and not self.over:
+        events = self._emitter.feed(self._shown(self._for_client(self._reader.read(payload))))
+        if self._read_before + self._reader.size > self._max_answer_bytes and not self.over:
             events += self.fail(TOO_LONG_AN_ANSWER)
         return events
 
@@ -206,11 +239,19 @@ class PromptTurn(Generic[OptionsT]):
 
     def end(self) -> list[Event]:
         """The last events, after the upstream has closed its stream."""
-        rest = self._shown(self._reader.rest())
-        if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
+        rest = self._reader.rest()
+        reported = self._emitter.usage if self.loop is None else self.loop.usage
+        if reported is None and not any(isinstance(delta, UsageReported) for delta in rest):
             rest.insert(0, UsageReported(self._estimate()))
-        events = self._emitter.feed(rest)
-        return events if self.over else [*events, *self._emitter.end()]
+        events = self._emitter.feed(self._shown(self._for_client(rest)))
+        if self._emitter.over:
+            return events
+        if self.loop is not None:
+            if self.loop.wants_search:
+                self.is_searching = True
+                return events
+            events += self._emitter.feed(self.loop.end())
+        return [*events, *self._emitter.end()]
 
     def fail(self, problem: Problem) -> list[Event]:
         """The last events of a response that fails because of this problem."""
@@ -218,11 +259,17 @@ class PromptTurn(Generic[OptionsT]):
 
     def stop(self, reason: StopReason) -> list[Event]:
         """The last events of a response that its client ends."""
+        if self._has_gone_on and self.loop is not None and self.loop.usage is None:
+            self._emitter.feed(self.loop.take([UsageReported(self._estimate())]))
         return self._emitter.stop(reason, self._estimate)
 
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return self._emitter.next_number()
+
+    def _for_client(self, deltas: list[Delta]) -> list[Delta]:
+        """The deltas without the calls of this server's own search."""
+        return deltas if self.loop is None else self.loop.take(deltas)
 
     def _shown(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas for the client. Reasoning that it did not ask for is kept as provider state only."""

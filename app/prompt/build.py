@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ..bridges.base import FunctionSpec
 from ..bridges.choice import Choice
 from ..bridges.table import BridgeTable
-from ..options import SILENT_HINTS, ModelOptions
+from ..options import SILENT_HINTS
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CacheOptions, CreateResponse
 from ..protocol.request.tools import Tool
@@ -18,6 +18,7 @@ from .item_reader import to_conversation
 from .model_limits import ModelLimits
 from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from .output_format import asked_format, instructed, read_format
+from .own_search import OwnSearch, own_search
 from .prompt_rules import PromptRules
 from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
@@ -36,6 +37,8 @@ class BuiltPrompt(NamedTuple):
     warnings: list[ClientWarning]
     removed: Sequence[InputTransformation] = ()
     """Items of the input that are not in the prompt."""
+    search: OwnSearch | None = None
+    """The search that this server runs; its function is among those of the prompt."""
 
 
 def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm) -> BuiltPrompt:
@@ -50,6 +53,13 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     offered, choice = table.offer(rules.named_tool_choice)
     functions, lost = limits.tools(offered, demanded=choice.mode == "required")
     warnings += lost
+    web_search, search = _web_search(table.hosted), None
+    if web_search is not None and rules.model.search:
+        calls_tools = rules.can.tools is not False
+        search, lost = own_search(web_search, table.specs, rules.searches, calls_tools=calls_tools)
+        warnings += lost
+        web_search = None
+        functions = functions if search is None else [*functions, search.spec]
     form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings
     _check_schemas(functions, form.enforced, table, rules)
@@ -78,9 +88,9 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         verbosity=verbosity,
         hints=hints,
         caching=_caching(request),
-        web_search=_web_search(table.hosted),
+        web_search=web_search,
     )
-    return BuiltPrompt(prompt, table, warnings, conversation.removed)
+    return BuiltPrompt(prompt, table, warnings, conversation.removed, search)
 
 
 def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
@@ -90,13 +100,16 @@ def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
         request.tool_choice,
         items=request.items,
         positions=request.positions,
-        hosted=partial(_is_hosted, rules.model),
+        hosted=partial(_is_hosted, rules),
     )
 
 
-def _is_hosted(model: ModelOptions, kind: str) -> bool:
-    """Whether the model's own server runs this type of tool, or the model can do the same without it."""
-    return model.image_output if kind == "image_generation" else model.web_search and kind.startswith(WEB_SEARCH)
+def _is_hosted(rules: PromptRules, kind: str) -> bool:
+    """Whether a server runs this type of tool, or the model can do the same without it."""
+    model = rules.model
+    if kind == "image_generation":
+        return model.image_output
+    return kind.startswith(WEB_SEARCH) and (model.web_search or (model.search and rules.searches > 0))
 
 
 def _refuse_audio(raw: dict[str, Any]) -> None:

@@ -127,10 +127,16 @@ class Searcher:
             sum(each.failed for each in done),
         )
 
-    async def search(self, query: Query, owner: str) -> list[Found]:
-        """The results of one search. Raises `SearchFailedError`. `owner` is the caller."""
-        assert self._client is not None  # noqa: S101 — our own misuse
-        return await self._client.search(query, owner)
+    async def found(self, query: Query, owner: str) -> tuple[list[Found], str]:
+        """The results of one search; if it failed, none and a sentence that says why. `owner` is the caller."""
+        from .search_client import SearchFailedError  # noqa: PLC0415 — its library costs 0.15 s
+
+        if self._client is None:
+            return [], NO_BACKEND
+        try:
+            return await self._client.search(query._replace(domains=_domains(query.domains)), owner), ""
+        except SearchFailedError as error:
+            return [], f'The search for "{query.text}" failed: {error}.'
 
     def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str) -> Iterable[_Job]:
         for words in commands.search_query or ():
@@ -145,8 +151,6 @@ class Searcher:
             yield partial(self._time, place)
 
     async def _search(self, words: SearchWords, settings: SearchSettings, owner: str) -> _Done:
-        from .search_client import SearchFailedError  # noqa: PLC0415 — its library costs 0.15 s
-
         if not words.q.strip():
             return _Done("The query is empty: nothing was searched.")
         if len(words.q) > LONGEST_QUERY:
@@ -160,10 +164,9 @@ class Searcher:
             _domains(words.domains or allowed),
             _domains((filters and filters.blocked_domains) or ()),
         )
-        try:
-            found = await self.search(query, owner)
-        except SearchFailedError as error:
-            raise _FailedError(f'The search for "{query.text}" failed: {error}.') from None
+        found, failure = await self.found(query, owner)
+        if failure:
+            raise _FailedError(failure)
         if filters and filters.allowed_domains:
             limits = query._replace(domains=_domains(filters.allowed_domains))
             found = [each for each in found if limits.allows(each.url)]

@@ -33,11 +33,29 @@ def mistakes_between_tables(sources: Sources) -> Iterable[Mistake]:
             yield sources.mistake(path, f'there is no upstream "{upstream}"{near}')
         elif "*" in name and name != "*":
             yield sources.mistake(path, 'is no pattern: only "*" alone stands for other names')
+        yield from _searches_nowhere(sources, name, _table(model), upstreams)
     if upstreams and not models:
         path = ("upstreams",)
         message = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
         yield sources.mistake(path, message)
     yield from _duplicate_keys(sources)
+
+
+def _searches_nowhere(
+    sources: Sources, name: str, model: dict[str, Any], upstreams: dict[str, Any]
+) -> Iterable[Mistake]:
+    """Mistakes in a model's `search`: this server has none, or the model's server has its own way."""
+    path: Path = ("models", name, "search")
+    several = model.get("upstreams")
+    names = several if isinstance(several, list) else [model.get("upstream")]
+    if model.get("search") is not True:
+        return
+    if model.get("web_search") is True:
+        yield sources.mistake(path, "needs web_search = false: only one of the two can search")
+    if _table(sources.data.get("search")).get("backend", "none") == "none":
+        yield sources.mistake(path, 'needs a server that searches: [search] with backend = "searxng" or another one')
+    if any(_table(upstreams.get(each)).get("via") == "responses" for each in names if isinstance(each, str)):
+        yield sources.mistake(path, 'means nothing here: over via = "responses" the model\'s own server searches')
 
 
 def _instead_of(upstream: str, upstreams: Iterable[str]) -> str:

@@ -50,6 +50,8 @@ class Search(Table):
     """Largest number of results of one search."""
     timeout: Seconds = 10
     """Seconds for one search."""
+    max_searches: int = Field(default=5, ge=1, le=50)
+    """Largest number of searches of one answer, for models with `search = true`."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -114,6 +114,10 @@ class Asks:
         """Called when an upstream answers. No other one will be asked, so the request is released."""
         self._request = None
 
+    def again(self, request: CreateResponse) -> None:
+        """Called before an upstream that has answered is asked once more for the same request."""
+        self._request = request
+
     def ended(self, problem: Problem) -> None:
         """Called at the end of a turn that failed, or was refused. Records a failure of the upstream that is not."""
         if problem.code in FAULTS and not self._is_logged:

@@ -29,6 +29,7 @@ from .limits import LEAVING, Limits, Slot
 from .log import TurnLog
 from .prompt_comparison import KnownPrompt
 from .pump import Pump
+from .search_steps import SearchSteps
 from .summary_first import SummaryFirst
 
 
@@ -41,7 +42,7 @@ class RunningTurn:
 
     __slots__ = ("_asks", "_pump", "clocks", "size")
 
-    def __init__(self, asks: Asks, pump: Pump | SummaryFirst, size: int) -> None:
+    def __init__(self, asks: Asks, pump: Pump | SummaryFirst | SearchSteps, size: int) -> None:
         self._asks = asks
         self._pump = pump
         self.clocks = asks.clocks

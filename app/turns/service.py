@@ -23,6 +23,7 @@ from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.response import Identity
 from ..protocol.warnings import ClientWarning
+from ..searching.searcher import Searcher
 from ..settings import Server
 from ..upstreams.port import UpstreamRefused
 from .asks import Asks
@@ -36,6 +37,7 @@ from .prepared_turn import PreparedTurn
 from .prompt_comparison import KeptPrompts, PromptComparison, PromptMemory
 from .pump import Pump
 from .quota import Quota
+from .search_steps import SearchSteps, offers_search, searching_turn
 from .summary_first import SummaryFirst
 from .turn_protocols import Answer
 from .upstream_log import UpstreamLog
@@ -61,6 +63,7 @@ class TurnService:
         new_id: NewId,
         now: Callable[[], int],
         upstream_log: UpstreamLog,
+        searcher: Searcher | None = None,
         observers: Sequence[Observer] = (),
         kept_prompts: KeptPrompts | None = None,
     ) -> None:
@@ -73,6 +76,8 @@ class TurnService:
         self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
         self._new_id = new_id
         self._now = now
+        self._searcher = searcher
+        """Searches for models, if a server that searches is configured."""
         self._observers = tuple(observers)
         self._kept_prompts = kept_prompts
 
@@ -150,7 +155,7 @@ class TurnService:
 
         async def first_step() -> Answer:
             answer = await first_payload(ways, first, begin, asks)
-            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
+            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on) and searching_turn(asks.turn) is None:
                 answered()
             return answer
 
@@ -162,7 +167,8 @@ class TurnService:
                 second.warnings = summary.warnings
                 comparison.summarized()
                 answer = await first_payload([asks.route], second, begin, asks)
-                answered()
+                if searching_turn(second) is None:
+                    answered()
                 return answer
 
             return Pump(summary.emitter, ask, clocks=lambda: asks.clocks, request_id=request_id)
@@ -172,7 +178,10 @@ class TurnService:
         steps: Pump | SummaryFirst = pump
         if may_be_summarized(create):
             steps = SummaryFirst(pump, asks, second_step, note=turn.log.note, request_id=request_id)
-        running = RunningTurn(asks, steps, create.size)
+        every: Pump | SummaryFirst | SearchSteps = steps
+        if self._searcher is not None and offers_search(create):
+            every = SearchSteps(steps, asks, create, self._searcher, answered=answered, request_id=request_id)
+        running = RunningTurn(asks, every, create.size)
         turn.begun(running)
         return running
 

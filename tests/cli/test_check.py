@@ -91,6 +91,7 @@ key_header = "authorization"                # default
 results_path = "results"                    # default
 results = 5                                 # default
 timeout = 10                                # default
+max_searches = 5                            # default
 
 [[keys]]
 name = "alice"                              # config.toml:7
@@ -129,6 +130,7 @@ give_back_reasoning = true                  # default
 think_tags = false                          # default
 call_ids = "auto"                           # default
 web_search = false                          # default
+search = false                              # default
 cache_ttl = "5m"                            # default
 image_output = false                        # default
 reasoning_efforts = []                      # default

@@ -147,7 +147,8 @@ def _items_and_tools() -> str:
         'An item of any other type is left out, with a warning; with `via = "responses"` it is passed on. An '
         "`item_reference` is refused: nothing is stored.\n\n"
         f"## Tools\n\n{_table('type | meaning', tools)}\n"
-        "`web_search` and `image_generation` work for models with `web_search = true` and `image_output = true`. Tools "
+        "`web_search` works for models with `web_search = true` or [`search = true`](search.md), and "
+        "`image_generation` for models with `image_output = true`. Tools "
         'of any other type are left out, with a warning; with `via = "responses"` they are passed on. '
         "[codex.md](codex.md#how-each-kind-of-tool-behaves) shows what the model sees of each.\n"
     )

@@ -26,7 +26,7 @@ class Asked(NamedTuple):
 def ask(options: ChatOptions = DEFAULT, *, of_model: str = "m", **fields: object) -> Asked:
     """The ask for a request with these fields."""
     request = parse_request(msgspec.json.encode({"model": "public", "input": "Hi", **fields}))
-    prompt, _, warnings, _ = build(request, rules=options, model=of_model, state_form=FORM)
+    prompt, _, warnings, *_ = build(request, rules=options, model=of_model, state_form=FORM)
     asked = encode(prompt, model=of_model, options=options)
     return Asked(asked.body, sentences([*warnings, *asked.warnings]))
 

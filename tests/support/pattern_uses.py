@@ -32,6 +32,7 @@ HOW: Final[dict[str, str]] = {
     "prompt/call_ids.py _PLAIN": HERE,
     "prompt/call_ids.py _UNPLAIN": ANYWHERE,
     "dialects/chat/citations.py _MARKER": ANYWHERE,
+    "dialects/search_loop.py _LINK": ANYWHERE,
     "fetching/media_types.py _BASE64": WHOLE,
     "fetching/media_types.py _BLANK": HERE,
     "searching/backends.py _SPACES": ANYWHERE,

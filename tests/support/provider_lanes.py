@@ -79,7 +79,7 @@ class Wired(NamedTuple):
 
 
 @contextmanager
-def wired(lanes: Mapping[str, Lane] = LANES) -> Iterator[Wired]:
+def wired(lanes: Mapping[str, Lane] = LANES, **settings: Any) -> Iterator[Wired]:
     """All lanes at once. `wired.wires[lane].say(…)` scripts one.
 
     OpenAI is `localhost`: for other tests of the process, which know 127.0.0.1, it stays where it is.
@@ -94,4 +94,4 @@ def wired(lanes: Mapping[str, Lane] = LANES) -> Iterator[Wired]:
             for name, lane in lanes.items()
         }
         models = {name: Model(upstream=name, name=lane.wire.model, **lane.model) for name, lane in lanes.items()}
-        yield Wired(stack.enter_context(serving(Settings(upstreams=upstreams, models=models))), wires)
+        yield Wired(stack.enter_context(serving(Settings(upstreams=upstreams, models=models, **settings))), wires)

@@ -1,0 +1,205 @@
+"""A turn in which this server searches the web: after each message that ends with searches, the model is asked again.
+
+Each message has a pump of its own, and all of them make the events of one response. What a search may cost is bounded
+in `dialects/search_loop.py` (how many) and in `searching` (how long); the time limit of the turn is one for all.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from ..catalogue import Route
+from ..dialects.chat.turn import ChatTurn
+from ..dialects.messages.messages_turn import MessagesTurn
+from ..dialects.search_loop import SearchLoop, SearchOutput, WantedSearch
+from ..emitter.rules import StopReason
+from ..new_turns import AnyTurn, TranslatedTurn
+from ..off_loop import off_loop
+from ..prompt.build import WEB_SEARCH
+from ..protocol.events import Event
+from ..protocol.problems import Problem, ProblemError
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.tool_items import ToolsItem
+from ..protocol.response import NOTHING_SENT, Sent
+from ..searching.backends import Query
+from ..searching.searcher import Searcher, told
+from ..upstreams.clocks import Clocks
+from .asks import Asks
+from .attempts import first_payload
+from .pump import SILENT, Pump
+from .summary_first import SummaryFirst
+from .turn_protocols import Answer
+
+
+class _BetweenMessages:
+    """What the client is sent while searches run and the model is asked again."""
+
+    def __init__(self, turn: TranslatedTurn) -> None:
+        self._turn = turn
+
+    @property
+    def over(self) -> bool:
+        """Whether the last event has been made."""
+        return self._turn.over
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the turn failed."""
+        return self._turn.problem
+
+    def begin(self) -> list[Event]:
+        """Nothing: the response has begun."""
+        return []
+
+    def keep_alive(self) -> list[Event]:
+        """A keep-alive event."""
+        return self._turn.keep_alive()
+
+    def fail(self, problem: Problem) -> list[Event]:
+        """Ends the turn with this problem."""
+        return self._turn.fail(problem)
+
+    def stop(self, reason: StopReason) -> list[Event]:
+        """Ends the turn because its client wants that."""
+        return self._turn.stop(reason)
+
+    def next_number(self) -> int:
+        """The number of an event that is made elsewhere."""
+        return self._turn.next_number()
+
+    def hand_over(self) -> Sent:
+        """Nothing: the same turn goes on."""
+        return NOTHING_SENT
+
+
+class SearchSteps:
+    """Runs a turn that may search. It has the methods of a pump."""
+
+    def __init__(
+        self,
+        steps: Pump | SummaryFirst,
+        asks: Asks,
+        request: CreateResponse,
+        searcher: Searcher,
+        *,
+        answered: Callable[[], None],
+        request_id: str,
+    ) -> None:
+        """`answered` is called when the model has answered for the last time."""
+        self._steps: Pump | SummaryFirst = steps
+        self._asks = asks
+        self._request = request
+        self._searcher = searcher
+        self._answered = answered
+        self._request_id = request_id
+        self._interrupted: Problem | None = None
+        self._stop_reason: StopReason | None = None
+        self._loop = asyncio.get_running_loop()
+        self._end = self._loop.time() + asks.clocks.turn
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the turn failed."""
+        return self._steps.problem
+
+    def ended_with(self, problem: Problem) -> bool:
+        """Whether this is why the turn failed, or was refused."""
+        return self._steps.ended_with(problem)
+
+    async def open(self, patience: float) -> None:
+        """Waits for the first payload, as `Pump.open` does."""
+        await self._steps.open(patience)
+
+    async def batches(self) -> AsyncGenerator[list[Event]]:
+        """Events of all messages; the last batch holds the last event."""
+        while True:
+            async with aclosing(self._steps.batches()) as batches:
+                async for batch in batches:
+                    yield batch
+            turn = searching_turn(self._asks.turn)
+            if turn is None or not turn.is_searching:
+                return
+            await self._steps.close()
+            turn.is_searching = False
+            self._steps = self._next(turn)
+            if self._interrupted is not None:
+                self._steps.interrupt(self._interrupted)
+            if self._stop_reason is not None:
+                self._steps.stop(self._stop_reason)
+
+    def interrupt(self, problem: Problem) -> None:
+        """Ends the turn with this problem, unless the answer is complete. No further message begins."""
+        self._interrupted = problem
+        self._steps.interrupt(problem)
+
+    def stop(self, reason: StopReason) -> None:
+        """Ends the turn because its client wants that. No further message begins."""
+        self._stop_reason = reason
+        self._steps.stop(reason)
+
+    def insert(self, event: Callable[[int], Event]) -> None:
+        """Sends the event that this makes from a number, as `Pump.insert` does."""
+        self._steps.insert(event)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is being ended, or the last message is over."""
+        turn = searching_turn(self._asks.turn)
+        goes_on = turn is not None and turn.loop is not None and (turn.is_searching or turn.loop.wants_search)
+        return self._stop_reason is not None or (self._steps.is_ending and not goes_on)
+
+    async def close(self) -> None:
+        """Stops asking, and returns when the upstream is closed."""
+        await self._steps.close()
+
+    def _next(self, turn: TranslatedTurn) -> Pump:
+        async def ask() -> Answer:
+            assert turn.loop is not None  # noqa: S101 — our own misuse
+            route = self._asks.route
+            outputs = await _searched(turn.loop, self._searcher, route.fetched_for)
+            await off_loop(turn.size, turn.go_on, outputs)
+            self._asks.again(self._request)
+            answer = await first_payload([route], turn, _no_other, self._asks)
+            self._asks.answered()
+            if not turn.loop.may_go_on:
+                self._answered()
+            return answer._replace(clocks=self._clocks())
+
+        return Pump(_BetweenMessages(turn), ask, clocks=self._clocks, request_id=self._request_id)
+
+    def _clocks(self) -> Clocks:
+        """The time limits of the upstream, of which the messages before have used a part."""
+        return self._asks.clocks._replace(turn=max(self._end - self._loop.time(), 0.001))
+
+
+def searching_turn(turn: AnyTurn) -> TranslatedTurn | None:
+    """The turn, if this server may search in it."""
+    return turn if isinstance(turn, ChatTurn | MessagesTurn) and turn.loop is not None else None
+
+
+def offers_search(request: CreateResponse) -> bool:
+    """Whether the client offers a search, which its model or this server may run."""
+    later = [tool for item in request.items if isinstance(item, ToolsItem) for tool in item.tools]
+    return any(tool.type.startswith(WEB_SEARCH) for tool in (*request.tools, *later))
+
+
+async def _no_other(_route: Route) -> AnyTurn:
+    """No other turn can continue the answer."""
+    raise ProblemError(SILENT)
+
+
+async def _searched(loop: SearchLoop, searcher: Searcher, owner: str) -> list[SearchOutput]:
+    """The outputs of the searches that the model wants."""
+
+    async def one(wanted: WantedSearch) -> SearchOutput:
+        if wanted.refusal:
+            return SearchOutput(wanted.refusal, failed=True)
+        most = max(1, min(20, round(searcher.most_results * loop.search.share)))
+        query = Query(wanted.query, most, wanted.days, loop.search.domains)
+        found, failure = await searcher.found(query, owner)
+        if failure:
+            return SearchOutput(failure, failed=True)
+        return SearchOutput(told(query.text, found), [(each.url, each.title) for each in found])
+
+    wanted: list[Awaitable[SearchOutput]] = [one(each) for each in loop.wanted()]
+    return await asyncio.gather(*wanted)
