@@ -243,6 +243,10 @@ class SummaryTurn:
         """The last events of a turn that its client ends."""
         return self.emitter.stop(reason, lambda: None)
 
+    def stop_at_boundary(self) -> list[Event]:
+        """No events: a turn with a summary cannot be steered."""
+        return []
+
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return self.emitter.next_number()

@@ -263,6 +263,10 @@ class PromptTurn(Generic[OptionsT]):
             self._emitter.feed(self.loop.take([UsageReported(self._estimate())]))
         return self._emitter.stop(reason, self._estimate)
 
+    def stop_at_boundary(self) -> list[Event]:
+        """Ends the response before its next item, for a client that steers it."""
+        return self._emitter.stop_at_boundary(self._estimate)
+
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return self._emitter.next_number()

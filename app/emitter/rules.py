@@ -77,6 +77,15 @@ CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
 """The kinds of items that a delta closes when it opens one. A delta without a row opens no item. The end of a thought
 opens one only for provider state that waits."""
 
+
+def opens_another(delta: d.Delta, current: ItemKind | None) -> bool:
+    """Whether this delta opens an item while one of this kind is open, or none."""
+    kind = type(delta)
+    if kind not in CLOSES or kind is d.ThoughtEnded or not getattr(delta, "text", "text").strip():
+        return False
+    return current is None or current in CLOSES[kind]
+
+
 DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.SearchMade, d.ItemWritten})
 """Deltas that drop white space which waits for text."""
 

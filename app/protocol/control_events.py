@@ -38,6 +38,21 @@ class SteerFailed(ControlEvent, frozen=True, kw_only=True, tag="response.steer.f
     steer: FailedSteer
 
 
+class SteerReference(msgspec.Struct, frozen=True, kw_only=True):
+    """Input that was accepted to steer a response."""
+
+    id: str
+    previous_response_id: str
+
+
+class SteerPending(ControlEvent, frozen=True, kw_only=True, tag="response.steer.pending"):
+    """The accepted input waits for a `response.create` with the results of the response's calls."""
+
+    steer: SteerReference
+    reason: Literal["waiting_for_required_input"] = "waiting_for_required_input"
+    required_input: list[dict[str, Any]]
+
+
 class InjectFailed(ControlEvent, frozen=True, kw_only=True, tag="response.inject.failed"):
     """The input of a `response.inject` is not used."""
 
@@ -51,6 +66,12 @@ class InterruptFailed(ControlEvent, frozen=True, kw_only=True, tag="response.int
 
     response_id: Any
     error: ControlError
+
+
+class SteerAccepted(Event, frozen=True, kw_only=True, tag="response.steer.accepted"):
+    """The input of a `response.steer` will be used: in a response that follows, or after the client's results."""
+
+    steer: SteerReference
 
 
 class InterruptAccepted(Event, frozen=True, kw_only=True, tag="response.interrupt.accepted"):

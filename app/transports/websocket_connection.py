@@ -24,13 +24,14 @@ makes it forget one.
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.types import Receive, Send
 
 from ..off_loop import OWNER, off_loop
 from ..parsing.frame_head import CREATE, read_head
+from ..parsing.steer_frame import SteerFrame
 from ..protocol.control_events import ControlEvent
 from ..protocol.problems import Problem, ProblemError
 from ..settings import Key, Server
@@ -38,7 +39,7 @@ from ..turns.conversation_memory import ConversationMemory
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
 from ..turns.service import TurnService
-from .websocket_control import CONTROL, unknown_type
+from .websocket_control import CONTROL, ControlFrame, ControlReply, unknown_type
 from .websocket_frames import FULL, STOPPING, FrameSender, WaitingFrames
 from .websocket_guard import DRAIN, POLICY, FrameBudget
 from .websocket_lanes import Lane, LaneContext
@@ -133,39 +134,52 @@ class Connection:
 
     async def _arrived(self, frame: bytes, tasks: asyncio.TaskGroup) -> None:
         """Puts a frame into the queue of its lane. One that no turn can serve is answered now, not after others."""
-        reply: ControlEvent | Problem | None
+        reply: ControlReply | None
         name: str | None = None
         try:
             head = await off_loop(len(frame), read_head, frame, self.server.max_json_values)
             name = head.stream_id
             if head.type in CONTROL:
-                reply = CONTROL[head.type](await self.service.decode(frame), self._running)
+                control = ControlFrame(await self.service.decode(frame), len(frame))
+                reply = CONTROL[head.type](control, self)
             elif head.type != CREATE:
-                reply = unknown_type(head.type)
+                reply = ControlReply(unknown_type(head.type))
             elif (lane := self._lane(name)) is None:
-                reply = NO_MORE_NAMES
+                reply = ControlReply(NO_MORE_NAMES, name)
             elif self.waiting.add(name, frame, waits=lane.is_busy or self._context.places.locked()):
                 lane.start(tasks)
                 return
             else:
-                reply = FULL
+                reply = ControlReply(FULL, name)
         except ProblemError as error:
-            reply = error.problem
+            reply = ControlReply(error.problem, name)
         if not self._useless.take(0):
             await self._sender.close(POLICY, "too many frames that start no turn")
             raise ClientGoneError
-        if isinstance(reply, Problem):
-            self._log(reply)
-            await self._sender.error(reply, name)
-        elif reply is not None:
-            await self._sender.control(reply)
+        if reply is not None:
+            await self._reply(*reply)
 
-    def _running(self, response_id: object) -> Lane | None:
+    async def _reply(self, event: ControlEvent | Problem, lane: str | None) -> None:
+        if isinstance(event, Problem):
+            self._log(event)
+            await self._sender.error(event, lane)
+        else:
+            await self._sender.control(event, lane)
+
+    def running(self, response_id: object) -> Lane | None:
         """The lane that runs this response; for None the default lane, if it runs one."""
         running = [lane for lane in self._lanes.values() if lane.can_be_stopped]
         if response_id is None:
             return next((lane for lane in running if lane.name is None), None)
         return next((lane for lane in running if lane.response_id == response_id), None)
+
+    def is_known(self, response_id: object) -> bool:
+        """Whether the response has ended, and is remembered."""
+        return self.memory.knows(response_id)
+
+    def steer_of(self, raw: dict[str, Any]) -> SteerFrame:
+        """The `response.steer` frame. Raises `ProblemError` if it is invalid."""
+        return self.service.steer_of(raw)
 
     def _lane(self, name: str | None) -> Lane | None:
         """The lane of this name; None if it is new, and one name too many."""

@@ -1,8 +1,9 @@
 """Frames of a websocket that start no turn: those that end a running one, and those that get an error at once."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
+from ..parsing.steer_frame import SteerFrame
 from ..parsing.validation import SHOWN
 from ..protocol.control_events import (
     ControlError,
@@ -13,22 +14,55 @@ from ..protocol.control_events import (
     InterruptFailed,
     SteerFailed,
 )
-from ..protocol.problems import Problem
+from ..protocol.problems import Problem, ProblemError
 from .websocket_lanes import Lane
 
 Json = dict[str, Any]
-Find = Callable[[object], Lane | None]
-"""The lane that runs the response of this id."""
+
+
+class Responses(Protocol):
+    """The responses of a connection."""
+
+    def running(self, response_id: object) -> Lane | None:
+        """The lane that runs this response; for None the default lane, if it runs one."""
+        ...
+
+    def is_known(self, response_id: object) -> bool:
+        """Whether the response has ended, and is remembered."""
+        ...
+
+    def steer_of(self, raw: Json) -> SteerFrame:
+        """The `response.steer` frame. Raises `ProblemError` if it is invalid."""
+        ...
+
+
+class ControlFrame(NamedTuple):
+    """A frame that starts no turn."""
+
+    raw: Json
+    size: int
+    """Bytes of the frame."""
+
+
+class ControlReply(NamedTuple):
+    """What is sent at once, and the lane that it names."""
+
+    event: ControlEvent | Problem
+    lane: str | None = None
+
 
 DISCARD: Final = "discard_partial_items"
 """The mode of a `response.interrupt`, and the only one that is known."""
-NO_STEERING: Final = ControlError(
-    code="steering_not_supported",
-    message="This server cannot steer a running response. Send the input in a 'response.create' that continues it.",
-)
 NO_INJECTION: Final = ControlError(
     code="response_not_found",
     message="No response of this server takes input while it runs. Send the input in a 'response.create'.",
+)
+NO_RESPONSE: Final = ControlError(
+    code="response_not_found", message="No response with this 'previous_response_id' runs on this connection."
+)
+COMPLETED: Final = ControlError(
+    code="response_already_completed",
+    message="The response is complete. Send the input in a 'response.create' that continues it.",
 )
 NOT_RUNNING: Final = ControlError(
     code="response_not_found", message="No response with this 'response_id' runs on this connection."
@@ -41,43 +75,54 @@ NOTHING_TO_CANCEL: Final = Problem(
 )
 
 
-def _steer(raw: Json, _: Find) -> ControlEvent:
-    steer = FailedSteer(previous_response_id=raw.get("previous_response_id"), input=raw.get("input"))
-    return SteerFailed(error=NO_STEERING, steer=steer)
+def _steer(control: ControlFrame, responses: Responses) -> ControlReply | None:
+    given = FailedSteer(previous_response_id=control.raw.get("previous_response_id"), input=control.raw.get("input"))
+    try:
+        frame = responses.steer_of(control.raw)
+    except ProblemError as error:
+        invalid = ControlError(code="invalid_input", message=error.problem.message)
+        return ControlReply(SteerFailed(error=invalid, steer=given))
+    lane = responses.running(frame.previous_response_id)
+    if lane is None:
+        known = responses.is_known(frame.previous_response_id)
+        return ControlReply(SteerFailed(error=COMPLETED if known else NO_RESPONSE, steer=given))
+    refusal = lane.steer(frame, control.size)
+    return None if refusal is None else ControlReply(SteerFailed(error=refusal, steer=given), lane.name)
 
 
-def _inject(raw: Json, _: Find) -> ControlEvent:
-    return InjectFailed(response_id=raw.get("response_id"), input=raw.get("input"), error=NO_INJECTION)
+def _inject(control: ControlFrame, _: Responses) -> ControlReply:
+    raw = control.raw
+    return ControlReply(InjectFailed(response_id=raw.get("response_id"), input=raw.get("input"), error=NO_INJECTION))
 
 
-def _interrupt(raw: Json, find: Find) -> ControlEvent | None:
-    response_id = raw.get("response_id")
-    if raw.get("mode", DISCARD) != DISCARD:
-        return InterruptFailed(response_id=response_id, error=NO_SUCH_MODE)
-    lane = find(response_id)
+def _interrupt(control: ControlFrame, responses: Responses) -> ControlReply | None:
+    response_id = control.raw.get("response_id")
+    if control.raw.get("mode", DISCARD) != DISCARD:
+        return ControlReply(InterruptFailed(response_id=response_id, error=NO_SUCH_MODE))
+    lane = responses.running(response_id)
     if lane is None or lane.response_id is None:
-        return InterruptFailed(response_id=response_id, error=NOT_RUNNING)
+        return ControlReply(InterruptFailed(response_id=response_id, error=NOT_RUNNING))
     known = lane.response_id
     lane.insert(lambda number: InterruptAccepted(sequence_number=number, response_id=known))
     lane.stop("interrupted")
     return None
 
 
-def _cancel(raw: Json, find: Find) -> Problem | None:
-    lane = find(raw.get("response_id"))
+def _cancel(control: ControlFrame, responses: Responses) -> ControlReply | None:
+    lane = responses.running(control.raw.get("response_id"))
     if lane is None:
-        return NOTHING_TO_CANCEL
+        return ControlReply(NOTHING_TO_CANCEL)
     lane.stop("cancelled")
     return None
 
 
-CONTROL: Final[dict[str, Callable[[Json, Find], ControlEvent | Problem | None]]] = {
+CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], ControlReply | None]]] = {
     "response.steer": _steer,
     "response.inject": _inject,
     "response.interrupt": _interrupt,
     "response.cancel": _cancel,
 }
-"""What is done with a frame of each type. The result is sent at once; None: the running turn tells the client."""
+"""What is done with a frame of each type. None: the running turn tells the client."""
 
 
 def unknown_type(kind: str) -> Problem:

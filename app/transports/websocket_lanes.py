@@ -9,21 +9,32 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..emitter.encoded_size import size_of
 from ..emitter.rules import StopReason
 from ..off_loop import off_loop
 from ..parsing.create_frame import Frame, parse_frame
+from ..parsing.steer_frame import SteerFrame
+from ..protocol.control_events import ControlError
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import ProblemError
+from ..protocol.required_input import required_input
 from ..settings import Key, Server
-from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
+from ..turns.conversation_memory import (
+    ConversationMemory,
+    Remembered,
+    continued_input,
+    conversation_of,
+    output_of,
+    with_frame_positions,
+)
 from ..turns.lifecycle import RunningTurn, TurnLifecycle
 from ..turns.prompt_comparison import KnownPrompt
 from ..turns.service import BegunTurn, TurnService
 from . import sse
 from .websocket_frames import FrameSender, WaitingFrames, created_id, frames, send_one_by_one, warnings_by_position
+from .websocket_steering import ENDED, NOT_SUPPORTED, REPLACED, TOO_MANY, AcceptedSteer, Steers, items_of, not_created
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,7 @@ class Lane:
         """The id of the running response, once the client knows it."""
         self._running: RunningTurn | None = None
         self._context = context
+        self._steers = Steers(name, context.sender, context.waiting, context.service.new_id)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Runs the turns of the frames that wait, in a task of its own, unless it does already."""
@@ -85,15 +97,37 @@ class Lane:
             while context.waiting.of(self.name) and context.may_begin():
                 async with context.places:
                     if context.may_begin():
-                        await self._turn(context.waiting.pop(self.name))
+                        await self._turns(context.waiting.pop(self.name))
         finally:
             self.is_busy = False
             context.idle()
 
-    async def _turn(self, data: bytes) -> None:
-        context = self._context
-        raw: dict[str, Any] = {}
+    def steer(self, frame: SteerFrame, size: int) -> ControlError | None:
+        """Accepts what the user says while the turn runs; returns why not."""
+        if self._running is None or not self._running.can_be_steered:
+            return NOT_SUPPORTED
+        steer = self._steers.accept(frame, size)
+        if steer is None:
+            return TOO_MANY
+        self._running.insert(steer.accepted)
+        self._running.stop_at_boundary()
+        return None
+
+    async def _turns(self, data: bytes) -> None:
+        """The turn of a frame, and those that follow it because it was steered."""
+        ended = await self._turn(data)
+        while ended is not None:
+            self._steers.number = ended.last.sequence_number + 1
+            if self._steers.parent not in {None, ended.frame.previous_response_id} and ended.response_id is not None:
+                await self._steers.give_back(self._steers.take_waiting(), REPLACED)
+            steers = self._steers.take_accepted()
+            ended = await self._continued(ended, steers) if steers else None
+
+    async def _turn(self, data: bytes) -> "Ended | None":
+        """The turn of a frame; None if it was refused."""
+        context, raw = self._context, dict[str, Any]()
         offset, size = 0, len(data)
+        steers: list[AcceptedSteer] = []
         try:
             async with context.new_turn() as turn:
                 try:
@@ -106,14 +140,44 @@ class Lane:
                         history = await off_loop(size, context.memory.recall, remembered, data)
                         offset = len(history)
                         frame.body["input"] = continued_input(history, frame.body.get("input"))
-                    await self._answer(frame, size, turn)
+                        if self._steers.parent == frame.previous_response_id and isinstance(frame.body["input"], list):
+                            steers = self._steers.take_waiting()
+                            frame.body["input"][offset:offset] = items_of(steers)
+                            offset += len(items_of(steers))
+                    return await self._answer(frame, size, turn)
                 except ProblemError as error:
                     raise ProblemError(with_frame_positions(error.problem, offset)) from None
         except ProblemError as error:
             context.memory.forget(self.name, raw.get("previous_response_id"))
             await context.sender.error(error.problem, self.name)
+            if self._steers.parent == raw.get("previous_response_id"):
+                steers += self._steers.take_waiting()
+            self._steers.number = 0
+            await self._steers.give_back(steers, not_created(error.problem.message))
+            return None
 
-    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> None:
+    async def _continued(self, ended: "Ended", steers: list[AcceptedSteer]) -> "Ended | None":
+        """Goes on after a response that was steered; None if no turn follows."""
+        context, response_id = self._context, ended.response_id
+        if response_id is None or ended.by_client or not context.may_begin():
+            await self._steers.give_back(steers, ENDED)
+            return None
+        if required := ended.required_input:
+            await self._steers.wait(steers, response_id, required)
+            return None
+        size = len(ended.conversation) + sum(steer.size for steer in steers)
+        try:
+            async with context.new_turn() as turn:
+                turn.admit(context.caller)
+                remembered = Remembered(response_id, ended.conversation, None)
+                history = await off_loop(size, context.memory.recall, remembered)
+                body = {**ended.frame.body, "input": [*history, *items_of(steers)]}
+                return await self._answer(Frame(body, response_id), size, turn)
+        except ProblemError as error:
+            await self._steers.give_back(steers, not_created(error.problem.message))
+            return None
+
+    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> "Ended":
         """Sends the answer."""
         service, patience = self._context.service, self._context.server.first_payload_wait
         create = await service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
@@ -124,15 +188,15 @@ class Lane:
         try:
             await running.open(patience)
             turn.log.note(status=HTTPStatus.OK.value)
-            await self._send_batches(turn.watch(running.batches()), frame, size, running)
+            return await self._send_batches(turn.watch(running.batches()), frame, size, running)
         finally:
             self._running = self.response_id = None
 
     async def _send_batches(
         self, batches: AsyncIterator[list[Event]], frame: Frame, size: int, running: BegunTurn
-    ) -> None:
+    ) -> "Ended":
         """Sends these batches with their warnings, late ones in the last event."""
-        sender, last = self._context.sender, None
+        sender, last, ended = self._context.sender, None, None
         async for batch in batches:
             first = () if last is not None else running.warnings
             late = running.late_warnings if is_last(batch) else ()
@@ -141,19 +205,41 @@ class Lane:
                 self.response_id = created_id(batch[0])
             last = batch[-1]
             if is_last(batch):
-                await self._remember(frame, sse.checked_last(last), size, running.prompt)
+                ended = await self._remember(frame, sse.checked_last(last), size, running.prompt)
             if sse.is_short(batch, size):
                 await sender.send(*frames(batch, warnings, self.name))
             else:
                 await send_one_by_one(batch, warnings, self.name, size, sender.send)
-        sse.checked_last(last)
+        return ended or Ended(frame, sse.checked_last(last))
 
     async def _remember(
         self, frame: Frame, last: LastEvent | RelayedLast, size: int, prompt: KnownPrompt | None
-    ) -> None:
+    ) -> "Ended":
         memory = self._context.memory
         if last.response.status == "failed":
             memory.forget(self.name, frame.previous_response_id)
-        else:
-            outcome = await off_loop(size + size_of(last, 0), conversation_of, frame.body["input"], last)
-            memory.keep(self.name, *outcome, prompt)
+            return Ended(frame, last)
+        outcome = await off_loop(size + size_of(last, 0), conversation_of, frame.body["input"], last)
+        memory.keep(self.name, *outcome, prompt)
+        return Ended(frame, last, *outcome)
+
+
+class Ended(NamedTuple):
+    """A turn whose last event was sent."""
+
+    frame: Frame
+    last: LastEvent | RelayedLast
+    response_id: str | None = None
+    """None if it failed."""
+    conversation: bytes = b""
+
+    @property
+    def by_client(self) -> bool:
+        """Whether its client ended it."""
+        details = self.last.response.incomplete_details
+        return details is not None and details.reason == "interrupted"
+
+    @property
+    def required_input(self) -> list[dict[str, Any]]:
+        """What its calls wait for."""
+        return [stub for item in output_of(self.last) if (stub := required_input(item)) is not None]

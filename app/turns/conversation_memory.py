@@ -64,6 +64,10 @@ class ConversationMemory:
         )
         raise refuse("previous_response_not_found", message, "previous_response_id")
 
+    def knows(self, response_id: object) -> bool:
+        """Whether this is the last response of a lane."""
+        return any(remembered.response_id == response_id for remembered in self._kept.values())
+
     def recall(self, remembered: Remembered, frame: bytes = b"") -> list[Any]:
         """The items of a conversation, the response included.
 
@@ -113,6 +117,11 @@ def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[
     return response_id, repaired_json_bytes(
         [*as_items(request_input), *output]
     )  # a request may hold no half characters
+
+
+def output_of(last: LastEvent | RelayedLast) -> list[Any]:
+    """The items of a response."""
+    return _outcome(last)[1]
 
 
 def continued_input(history: list[Any], frame_input: Any) -> Any:

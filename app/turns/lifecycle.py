@@ -108,6 +108,16 @@ class RunningTurn:
         """Ends it because its client wants that, unless all of the answer is there."""
         self._pump.stop(reason)
 
+    def stop_at_boundary(self) -> None:
+        """Ends it as steered, as soon as no item is open, if it can be."""
+        if isinstance(self._pump, Pump):
+            self._pump.stop_at_boundary()
+
+    @property
+    def can_be_steered(self) -> bool:
+        """Whether it can end before its next item: not if it may begin with a summary."""
+        return not isinstance(self._pump, SummaryFirst)
+
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, before all that follow."""
         self._pump.insert(event)

@@ -56,6 +56,8 @@ class Pump:
         self._failure: Problem | None = None
         self._stop_reason: StopReason | None = None
         """Why the client ends the turn."""
+        self._is_steered = False
+        """Whether the turn is yet to be told that it is steered."""
         self._made_elsewhere: list[Callable[[int], Event]] = []
         """Makes the events that are to be sent next, each from its number."""
         self._arrival: asyncio.Future[None] | None = None
@@ -90,6 +92,11 @@ class Pump:
             self._ended = True
             self._reader.cancel()
             self._notify()
+
+    def stop_at_boundary(self) -> None:
+        """Ends the turn as steered, as soon as no item is open. It may also end in another way."""
+        self._is_steered = True
+        self._notify()
 
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, before all that follow."""
@@ -174,7 +181,7 @@ class Pump:
 
     async def _wait(self, seconds: float) -> None:
         """Returns as soon as a payload or the end is there; raises `TimeoutError` after `seconds`."""
-        if self._queue or self._ended or self._made_elsewhere:
+        if self._queue or self._ended or self._made_elsewhere or self._is_steered:
             return
         self._arrival = self._loop.create_future()
         self._set_timer(self._loop.time() + max(seconds, 0))
@@ -200,6 +207,8 @@ class Pump:
         events = self._begin()
         made_elsewhere, self._made_elsewhere = self._made_elsewhere, []
         events += [make(self._sender.next_number()) for make in made_elsewhere]
+        if self._is_steered and not self._sender.over:
+            events += self._steered()
         payloads, self._queue = self._queue, []
         for payload in payloads:
             if not self._sender.over:
@@ -212,6 +221,16 @@ class Pump:
         if self._ended and not self._sender.over and not self._queue:
             events += self._end()
         return events
+
+    def _steered(self) -> list[Event]:
+        self._is_steered = False
+        if self._turn is not None:
+            return self._guarded(self._turn.stop_at_boundary)
+        if self._ended:
+            return []
+        self._ended = True
+        self._reader.cancel()
+        return self._guarded(self._sender.stop, "steered")
 
     def _begin(self) -> list[Event]:
         """The first events of the turn that reads the answer, if the answer has just arrived."""

@@ -17,6 +17,7 @@ from ..off_loop import off_loop
 from ..parsing.bounds import Bounds
 from ..parsing.json_object import decode_object
 from ..parsing.request_body import parse_object
+from ..parsing.steer_frame import SteerFrame, parse_steer
 from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.ids import NewId
 from ..protocol.problems import ProblemError, refuse
@@ -74,7 +75,7 @@ class TurnService:
         """Bytes of requests whose upstreams have not answered."""
         self._server = server
         self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
-        self._new_id = new_id
+        self.new_id = self._new_id = new_id
         self._now = now
         self._searcher = searcher
         """Searches for models, if a server that searches is configured."""
@@ -96,6 +97,10 @@ class TurnService:
     async def decode(self, body: bytes) -> dict[str, Any]:
         """The JSON object in this body. Raises `ProblemError` for anything else."""
         return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
+
+    def steer_of(self, raw: dict[str, Any]) -> SteerFrame:
+        """The `response.steer` frame in an object from `decode`. Raises `ProblemError` if it is invalid."""
+        return parse_steer(raw, self._bounds)
 
     async def read(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """The request in this body. Raises `ProblemError`, with the exact path, if it is invalid."""

@@ -277,6 +277,11 @@ def _websocket() -> str:
   `incomplete_details.reason: "interrupted"`; or `response.interrupt.failed`, if no such response runs.
   `{{"type": "response.cancel"}}`, with or without `response_id`, ends it in the same way but keeps unfinished text and
   reasoning, as `incomplete`. The next frame may continue the response.
+- **Steering:** `{{"type": "response.steer", "previous_response_id": "…", "input": …}}` adds messages of the user while
+  that response runs. Answer: `response.steer.accepted`. The response ends before its next item, as `incomplete` with
+  the reason `steered`, or as it would have ended, and another one begins by itself: with the same settings, the whole
+  conversation and the new messages. If the response has calls, they wait for `response.create` with the outputs
+  (`response.steer.pending`). Input that is not used comes back in `response.steer.failed`.
 - **Limits:** a message is as long as a body, `max_body_bytes`. Of frames under 1 KiB, {BURST:,} may come at once and
   {RATE} a second. A ping is sent every 20 seconds.
 

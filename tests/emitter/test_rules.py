@@ -205,3 +205,40 @@ def test_a_problem_among_the_outcomes_is_no_ending() -> None:
     ledger: Ledger[OpenItem, OutputItem, Event] = Ledger()
     with pytest.raises(MisuseError):
         ledger.end({0: CUT_IN_A_CALL})
+
+
+BOUNDARIES = [
+    # what is open, the next delta, and whether a steered answer ends before it
+    ([ReasoningDelta("hm")], TextDelta("Hi"), True),
+    ([ReasoningDelta("hm")], ReasoningDelta("so"), False),
+    ([ReasoningDelta("hm")], ThoughtEnded(), False),
+    ([ReasoningDelta("hm")], TextDelta(" "), False),
+    ([TextDelta("Hi")], TextDelta("!"), False),
+    ([TextDelta("Hi")], ReasoningDelta("hm"), True),
+    ([TextDelta("Hi")], CallOpened(0, "f", "c"), True),
+    (calls(0, "f", "{"), CallArguments(0, "}"), False),
+    (calls(0, "f", "{}"), TextDelta("Hi"), False),
+    (calls(0, "f", "{}"), CallOpened(1, "f", "d"), False),
+]
+
+
+@pytest.mark.parametrize(("before", "delta", "ends"), BOUNDARIES)
+def test_a_steered_answer_ends_before_its_next_item(before: list[Delta], delta: Delta, *, ends: bool) -> None:
+    emitter = new_emitter()
+    events = [*emitter.begin(), *emitter.feed(before)]
+    assert emitter.stop_at_boundary() == []
+    events += emitter.feed([delta])
+    assert emitter.over is ends
+    if ends:
+        sent = plain(events)
+        check(sent)
+        assert sent[-1]["response"]["incomplete_details"] == {"reason": "steered"}
+        assert {item["status"] for item in sent[-1]["response"]["output"]} == {"completed"}
+
+
+@pytest.mark.parametrize("before", [[], [ReasoningDelta("hm"), ThoughtEnded()]])
+def test_a_steered_answer_without_an_open_item_ends_at_once(before: list[Delta]) -> None:
+    emitter = new_emitter()
+    events = [*emitter.begin(), *emitter.feed(before), *emitter.stop_at_boundary()]
+    check(plain(events))
+    assert emitter.over

@@ -45,6 +45,7 @@ from ...protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from ...protocol.ids import NewId
 from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from ...protocol.request.create_response import CreateResponse
+from ...protocol.required_input import required_input
 from ...protocol.response import NOTHING_SENT, Identity, Sent
 from ...protocol.warnings import ClientWarning
 from .bridged_calls import BridgedCalls
@@ -109,6 +110,7 @@ class RelayTurn:
         self._items = RelayedItems(self._ledger)
         self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
+        self._is_steered = False
         self._delta: RepeatedDelta | None = None
         """The event that was received last, if it was a delta and was sent."""
 
@@ -140,7 +142,7 @@ class RelayTurn:
             self._ledger.continue_after(sent.events)
         return []
 
-    def receive(self, event: Json) -> list[Event]:
+    def receive(self, event: Json) -> list[Event]:  # noqa: PLR0911 — one case after the other
         """The events for one event of the upstream."""
         if self._delta is not None and self._delta.is_repeated_by(event):
             return self._repeat(self._delta, event)
@@ -153,6 +155,8 @@ class RelayTurn:
             name = refusals_as_text(name, event)
         if "response" in event:
             return self._lifecycle(name, event)
+        if self._is_steered and name == "response.output_item.added" and self._is_boundary:
+            return self.stop("steered")
         events = self._missing_opening(name)
         if not self._positions.complete(name, event):
             return [*events, *self._send(self._call_ends.release()), self._relayed(name, event, Relayed)]
@@ -194,6 +198,15 @@ class RelayTurn:
         events += self._close_open_items(reason)
         response = self._response.stop(msgspec.to_builtins(rule.incomplete_details), self._ledger.output)
         return [*events, self._last(reason, {"type": "response.incomplete", "response": response})]
+
+    def stop_at_boundary(self) -> list[Event]:
+        """Ends the response as steered before its next item, unless it has calls; now, if no item is open."""
+        self._is_steered = True
+        return self.stop("steered") if self._is_boundary else []
+
+    @property
+    def _is_boundary(self) -> bool:
+        return not self._ledger.open and not any(map(required_input, self._ledger.finished.values()))
 
     def _repeat(self, delta: RepeatedDelta, event: Json) -> list[Event]:
         """The events for a delta that `delta.is_repeated_by`: those of the long way, without its decisions."""

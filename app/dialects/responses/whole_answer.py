@@ -93,6 +93,10 @@ class RelayedObject:
         """The last event of a turn that its client ends."""
         return self._last({"incomplete_details": {"reason": reason}}, "incomplete")
 
+    def stop_at_boundary(self) -> list[Event]:
+        """No events: there is no boundary in one object."""
+        return []
+
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return 0

@@ -15,6 +15,8 @@ class _PlainMessage(msgspec.Struct):
     content: Any = None
 
 
+MEMBERS: Final = frozenset(_PlainMessage.__struct_fields__)
+"""The members of a message that its sender writes."""
 _MESSAGE: Final = (None, MessageItem.model_fields["type"].default)
 """The types of an item that is a message: a client may leave the type out."""
 
