@@ -228,7 +228,7 @@ def _response_schemas() -> Json:
     items = OutputItem.__subclasses__()
     _, schemas = msgspec.json.schema_components([Response, *items, *kinds], ref_template=f"{_REFS}{{name}}")
     schemas["OutputItem"] = {"anyOf": [{"$ref": f"{_REFS}{item.__name__}"} for item in items]}
-    every = set(Response.__struct_fields__)
+    every = {field.name for field in msgspec.structs.fields(Response) if field.default is not msgspec.UNSET}
     schemas["Response"]["required"] = [name for name in schemas["Response"]["properties"] if name in every]
     return {**schemas, "Event": {"anyOf": [{"$ref": f"{_REFS}{kind.__name__}"} for kind in kinds]}}
 

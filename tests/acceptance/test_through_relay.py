@@ -145,7 +145,8 @@ def test_a_stream_that_is_cut_fails_and_closes_what_was_open(relayed: Relayed) -
     judged(events)
     last = events[-1]["response"]
     assert (last["status"], last["output"][0]["content"][0]["text"]) == ("failed", "Hel")
-    assert last["error"] == {"code": "server_error", "message": "The connection to the upstream broke off."}
+    broken = {"code": "server_error", "message": "The connection to the upstream broke off.", "type": "server_error"}
+    assert last["error"] == broken
     whole = relayed.post()
     message = f"{last['error']['message']} No part of the answer is returned."
     assert (whole.status_code, whole.json()["error"]["message"]) == (502, message)
