@@ -126,8 +126,6 @@ def from_provider(
     key = _value_of(api_key, environ)
     if provider.base_url and via in {"chat", "responses"} and (key or not provider.key_variable):
         models = asyncio.run(list_models(provider.base_url, key, within=WITHIN))
-    if via == "responses":  # no setting of a provider matters there
-        return ChosenUpstream(name, via, "", provider.base_url or "", api_key, models)
     return ChosenUpstream(name, via, name, "", api_key, models)
 
 

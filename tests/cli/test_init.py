@@ -148,7 +148,7 @@ BIG = {"upstream": "groq", "context_window": 131_072}
             {
                 "openai": {
                     "via": "responses",
-                    "base_url": "https://api.openai.com/v1",
+                    "provider": "openai",
                     "api_key": "env:OPENAI_API_KEY",
                 }
             },
