@@ -4,8 +4,9 @@ A Claude that thinks with a budget refuses to think inside a tool loop that did 
 refuses demanded calls while it thinks, and takes no temperature. One that does not think is sent none of its earlier
 reasoning.
 
-Of other models, DeepSeek and Kimi refuse to think after a call that came without a block of reasoning. Some think
-unless they are asked not to.
+Of other models, DeepSeek and Kimi refuse to think after a call that came without a block of reasoning, and some think
+unless they are asked not to. Others make a call now and then without thinking: only the beginning of a loop tells that
+its reasoning is lost.
 """
 
 from typing import Any, Final, NamedTuple
@@ -57,9 +58,8 @@ def thinking_for_other(effort: str | None, messages: list[Json], *, state_was_re
 
     `state_was_refused`: its server has just refused the reasoning of this conversation, or misses some.
     """
-    lacks = state_was_refused or any(
-        _has(message, CALL) and not _has(message, THOUGHTS) for message in _open_loop(messages)
-    )
+    began = _open_loop(messages)[:1]
+    lacks = state_was_refused or any(_has(message, CALL) and not _has(message, THOUGHTS) for message in began)
     if effort == "none" or (lacks and (effort is not None or state_was_refused)):
         warnings = [] if effort == "none" else [_stopped(effort)]
         return Thinking({"thinking": {"type": "disabled"}}, None, is_on=False, warnings=warnings)

@@ -160,6 +160,7 @@ LOOPS: Final[list[tuple[str, list[Json], Json, Json | None, str]]] = [
     ("kimi-k2", LOOP, EFFORT, {"type": "disabled"}, NO_EFFECT),
     ("kimi-k2", [*LOOP, *STEP], EFFORT, {"type": "disabled"}, NO_EFFECT),
     ("kimi-k2", [HI, *STEP], EFFORT, {"type": "enabled", "budget_tokens": 16384}, ""),
+    ("kimi-k2", [HI, *STEP, call("c"), output("c")], EFFORT, {"type": "enabled", "budget_tokens": 16384}, ""),
     ("kimi-k2", [*LOOP, assistant("Yes."), HI], EFFORT, {"type": "enabled", "budget_tokens": 16384}, ""),
     ("kimi-k2", LOOP, {"reasoning": {"effort": "none"}}, {"type": "disabled"}, ""),
     ("kimi-k2", LOOP, {}, None, ""),
