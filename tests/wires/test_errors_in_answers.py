@@ -68,6 +68,13 @@ ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
     ),
 }
 
+TYPES: Final = {
+    "context_length_exceeded": "invalid_request_error",
+    "insufficient_quota": "rate_limit_error",
+    "server_error": "server_error",
+}
+"""The `type` of each code."""
+
 
 @CHATS
 @pytest.mark.parametrize(("steps", "error"), ERRORS.values(), ids=ERRORS)
@@ -76,7 +83,8 @@ def test_an_error_inside_an_answer_means_the_same_on_every_lane(
 ) -> None:
     """What was said and counted before it, or beside it, is kept."""
     response = answered(everything, lane, steps)
-    assert (response["status"], response["error"]) == ("failed", error)
+    kind = TYPES[error["code"]]
+    assert (response["status"], response["error"]) == ("failed", {**error, "type": kind})
     assert essentials(response)["output"] == [{"text": "Hi"}]
     assert counted(response) == (43, 0, 10, 0, False)
 
