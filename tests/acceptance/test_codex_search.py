@@ -17,11 +17,15 @@ from tests.support.web_site import Site, page
 pytestmark = pytest.mark.xdist_group("node")
 
 
-def test_it_searches_and_opens_a_page(tmp_path: Path) -> None:
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
     modules = modules_with("@openai/codex")
     if modules is None or shutil.which("node") is None:
         pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    codex = Codex(modules, tmp_path)
+    return Codex(modules, tmp_path)
+
+
+def test_it_searches_and_opens_a_page(codex: Codex) -> None:
     with (
         Site({"/cats": page(b"<title>Cats</title><p>They sleep.", kind="text/html")}) as site,
         SearchServer() as server,
@@ -51,3 +55,21 @@ def test_it_searches_and_opens_a_page(tmp_path: Path) -> None:
     assert 'Results for "cats":\n1. First page\n   https://example.com/one' in outputs[0]
     assert f'Page "Cats" ({opened}), 1 lines.' in outputs[1]
     assert "L0: They sleep.\n\nThe time at UTC+00:00 is " in outputs[1]
+
+
+def test_its_hosted_search_is_run_here_for_a_model_with_that_setting(codex: Codex) -> None:
+    """It offers `web_search` to every model, and shows its user each search."""
+    steps = [call_turn("web_search", '{"query": "cats"}'), text_turn("They [sleep](https://example.com/one).")]
+    with SearchServer() as server, ChatUpstream(*steps) as upstream:
+        settings = Settings(
+            search=Search(backend="searxng", base_url=server.url),
+            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk-scripted"))},
+            models={"coder": Model(upstream="scripted", context_window=64_000, search=True)},
+        )
+        with serving(settings) as url:
+            codex.set_up(url, "coder")
+            ran = codex.run("What do cats do?")
+    assert (ran.code, ran.said, ran.errors) == (0, ["They [sleep](https://example.com/one)."], [])
+    assert [item["query"] for item in ran.items("web_search")] == ["cats"]
+    assert [asked.fields["q"] for asked in server.asked] == ["cats"]
+    assert len(upstream.asks) == 2
