@@ -22,6 +22,8 @@ INFO = f"am_proxy-{VERSION}.dist-info"
 ADDRESS = "https://forge.example/someone/am-proxy"
 COMES_WITH = {"httpx": "litellm", "pydantic-core": "pydantic"}
 """Packages that are imported together with a dependency that cannot be without them."""
+LATER_PYTHONS = {"compression"}
+"""Modules of the standard library since a Python that is later than the oldest one."""
 MARKDOWN = re.compile(r"\]\((?!#)([^)\s]+)")
 
 
@@ -130,9 +132,9 @@ def test_every_package_that_the_code_imports_is_a_dependency_and_every_dependenc
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            for module in {name.split(".")[0] for name in modules} - stdlib_module_names:
+            for module in {name.split(".")[0] for name in modules} - stdlib_module_names - LATER_PYTHONS:
                 found.setdefault(file.name, set()).update(
-                    distribution(owner.replace("_", "-")) for owner in owners[module]
+                    distribution(re.sub("[_.]", "-", owner)) for owner in owners[module]
                 )
     assert found.pop("tracing.py") >= {"opentelemetry-sdk"}
     imported = set().union(*found.values())

@@ -7,9 +7,11 @@ from tests.support.running import ROOT
 FUNCTIONS = {
     "as_items": "`input` as a list",
     "is_last": "whether a batch of events has the last one",
+    "assistant_message": "makes a message",
     "id_maker": "makes the function that makes ids",
     "no_effect": "makes a warning",
     "refuse": "makes the error of a problem",
+    "required_input": "makes the beginning of the item that an output item waits for",
     "role_of": "reads the role of a message",
     "user_message": "makes a message",
 }

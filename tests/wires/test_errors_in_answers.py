@@ -29,7 +29,11 @@ LONG: Final = {"message": "Too long.", "type": "invalid_request_error", "code": 
 ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
     "beside an empty choice, with counts": (
         [says("Hi"), chunk({"index": 0, "delta": {"content": ""}}, error=LIMIT, usage=usage_of(43, 10))],
-        {"code": "server_error", "message": "The upstream failed with status 500: Token limit reached"},
+        {
+            "code": "server_error",
+            "message": "The upstream failed with status 500: Token limit reached",
+            "type": "server_error",
+        },
     ),
     "beside the last words, as OpenRouter": (
         [
@@ -42,6 +46,7 @@ ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
         {
             "code": "context_length_exceeded",
             "message": "The input is longer than this model's context window. Send less of it.",
+            "type": "invalid_request_error",
         },
     ),
     "Groq's call that could not be read": (
@@ -50,6 +55,7 @@ ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
             "code": "server_error",
             "message": "The model wrote a call that its server could not read. Please try again: "
             "Failed to call a function. Please adjust your prompt.",
+            "type": "server_error",
         },
     ),
     "llama.cpp's old line": (
@@ -57,6 +63,7 @@ ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
         {
             "code": "server_error",
             "message": "The upstream failed with status 500: failed to decode, try increasing context size",
+            "type": "server_error",
         },
     ),
     "no quota": (
@@ -64,6 +71,7 @@ ERRORS: Final[dict[str, tuple[list[Step], Json]]] = {
         {
             "code": "insufficient_quota",
             "message": "The quota at the upstream is used up. Check its plan and billing.",
+            "type": "rate_limit_error",
         },
     ),
 }
