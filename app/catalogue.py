@@ -77,6 +77,18 @@ class Route(NamedTuple):
     """Whether this server searches the web for this caller."""
     address: str = ""
     """Which other address of the upstream is asked; empty for that of responses."""
+    refused_tokens: int | None = None
+    """The estimated tokens of an ask that the upstream refused as too long."""
+    too_long: int = 0
+    """How many asks it refused so."""
+
+    @property
+    def most_tokens(self) -> int | None:
+        """The estimated tokens that an ask may have, with room for the answer; None if that is not known."""
+        if self.refused_tokens is not None:
+            return self.refused_tokens // 2
+        window = self.entry.card.model.context_window
+        return None if window is None else window * 3 // 4
 
     def ways(self, request: CreateResponse) -> list["Route"]:
         """The routes to try for this request, in this order. None if no upstream is to be asked."""

@@ -11,7 +11,9 @@ import msgspec
 from .catalogue import Route
 from .compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
 from .compaction.remaining_history import expanded, expanded_body, triggered
-from .compaction.summary import SummaryContext, SummaryTurn, first_turn, summarized_first, summary_alone
+from .compaction.summary import first_turn, summarized_first, summary_alone
+from .compaction.summary_turn import SummaryContext, SummaryTurn
+from .compaction.truncation import truncated
 from .dialects.chat.chat_options import ChatOptions
 from .dialects.chat.turn import ChatTurn
 from .dialects.messages.messages_options import MessagesOptions
@@ -60,7 +62,7 @@ async def new_turn(
     Raises `ProblemError` if the request cannot be translated.
     """
     sealer = None if route.sealer is None else route.sealer.fresh()
-    context = SummaryContext(identity, new_id, now, sealer, for_codex)
+    context = SummaryContext(identity, new_id, now, sealer, for_codex, route.most_tokens)
     known: dict[str, Any] = {
         "model": route.entry.model or route.model,
         "identity": identity,
@@ -106,6 +108,8 @@ async def _translated(
         turn = await off_loop(request.size, partial(summarized_first, request, first, make, context, tokens=tokens))
     else:
         turn = await off_loop(request.size, partial(first_turn, request, make, context))
+    if not isinstance(turn, SummaryTurn):
+        turn = await off_loop(request.size, partial(truncated, request, turn, make, context))
     turn.warnings = (*turn.warnings, *await _left_out(route, turn))
     return turn
 
@@ -127,7 +131,7 @@ async def _relayed(
     if route.address:
         return await off_loop(request.size, own_summary, request)
     if request.summary_only:
-        request = for_written_summary(request)
+        request = await off_loop(request.size, expanded, for_written_summary(request), sealer)
         return await off_loop(request.size, partial(summary_alone, request, relay, context))
     return await off_loop(request.size, relay, request, sealer)
 

@@ -125,7 +125,8 @@ class ModelOptions(Table):
     image_output: bool = False
     """True: the model can create images, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)
-    """Length of its context in tokens, for clients that request a catalogue of models, such as Codex."""
+    """Length of its context in tokens, for clients that request a catalogue of models, such as Codex. Summaries and
+    `truncation: auto` keep to it; if it is not set, they learn it when the upstream refuses a request as too long."""
     reasoning_efforts: tuple[Effort, ...] = ()
     """Reasoning efforts that the model supports; any other is changed to one of these. Also in that catalogue."""
     apply_patch: bool = True

@@ -26,14 +26,13 @@ from ..protocol.request.input_items import InputItem, MessageItem
 from ..protocol.request.plain_messages import role_of, user_message
 from ..protocol.request.summaries import SUMMARY_TYPES, SummaryItem, SummaryTrigger
 from ..protocol.seals import Sealer
+from .history_parts import SET_UP, plain
 from .summary_text import INTRODUCTION
 
 Json = dict[str, Any]
 
 MOST_VERBATIM: Final = 4_096
 """Items that a window may hold unchanged. A window goes into the next one: without a bound they would grow."""
-SET_UP: Final = frozenset({"additional_tools", "configuration_update"})
-"""Items that are not part of the conversation."""
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -173,8 +172,8 @@ def whole_window(parts: SplitConversation, summary: str, most: int) -> Window:
     return Window(
         summary=summary,
         whole=True,
-        before=[_plain(item) for item in _kept(parts.head, most)],
-        after=[_plain(item) for item in parts.tail],
+        before=[plain(item) for item in _kept(parts.head, most)],
+        after=[plain(item) for item in parts.tail],
     )
 
 
@@ -203,11 +202,6 @@ def _is_summary(item: MessageItem) -> bool:
 
 def _is_from_outside(item: Any) -> bool:
     return role_of(item) in ("user", "system", "developer")
-
-
-def _plain(item: InputItem) -> Json:
-    plain: Json = item.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
-    return plain
 
 
 def _get(item: Any, key: str) -> Any:

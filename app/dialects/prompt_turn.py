@@ -119,6 +119,8 @@ class PromptTurn(Generic[OptionsT]):
         self._input_tokens = 0
         """Estimated, until the upstream reports its usage."""
         self.warnings: Sequence[ClientWarning] = (*built.warnings, *encoded.warnings)
+        self.may_be_shorter = request.truncation == "auto" and bool(request.items)
+        """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
         self._table = built.table
         self._max_answer_bytes = options.server.max_answer_bytes
         self._dropped_tools = len(built.table.warnings)

@@ -102,9 +102,6 @@ def warnings_about(posted: dict[str, Any], known: Container[str], request: Creat
         details = f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either."
         warnings.append(_unknown("", details))
     warnings += _of_members(request)
-    if posted.get("truncation") == "auto":
-        details = "'truncation: auto' has no effect on this server: an input that is too long is an error."
-        warnings.append(ClientWarning("truncation", "truncation", details))
     for index, entry in enumerate(request.context_management):
         if entry.threshold is None:
             path = f"context_management[{index}]"

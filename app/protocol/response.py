@@ -68,13 +68,15 @@ NOTHING_SENT: Final = Sent()
 
 
 class InputTransformation(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of the input that the model was not sent."""
+    """An item of the input that the model was not sent, or not whole."""
 
     id: str
-    type: Literal["reasoning"] = "reasoning"
-    action: Literal["removed"] = "removed"
-    reason: Literal["model_mismatch", "turn_boundary"]
-    """Another server or model wrote it, or it belongs to an earlier turn (`reasoning.context: current_turn`)."""
+    type: str = "reasoning"
+    """The type of the item."""
+    action: Literal["removed", "shortened"] = "removed"
+    reason: Literal["model_mismatch", "turn_boundary", "context_window"]
+    """Another server or model wrote it; it belongs to an earlier turn (`reasoning.context: current_turn`); or the
+    conversation is too long for the model (`truncation: auto`)."""
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +138,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     frequency_penalty: float = 0
     incomplete_details: IncompleteDetails | None = None
     input_transformations: list[InputTransformation] | UnsetType = UNSET
-    """Reasoning that was left out; absent where nothing was."""
+    """What was left out or shortened; absent where nothing was."""
     instructions: Any = None
     max_output_tokens: int | None = None
     max_tool_calls: int | None = None

@@ -7,8 +7,9 @@ once, or after the short wait that it names. If it fails again, the next of the 
 dialect: a new turn is made for it. A request that is itself invalid is not sent to another upstream.
 
 An upstream that refuses what it gave out in an earlier turn, such as reasoning that it has signed, is asked once more
-without it; one that cannot enforce the schemas of a request, without asking it to. A new turn is made for it, which
-decides again what may be asked of the model.
+without it; one that cannot enforce the schemas of a request, without asking it to; and one for which a conversation is
+too long, with half of it, if that is to be summed up or may be truncated. A new turn is made for it, which decides
+again what may be asked of the model.
 
 After the first payload no other upstream is asked. Before it the client may have been sent the first events; they are
 made from the request alone (`opening.py`), and the turn that reads the answer continues after them.
@@ -43,6 +44,10 @@ ELSEWHERE: Final = frozenset(
 """Codes of problems after which the next upstream is asked."""
 FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"})
 """Codes that count as failures of an upstream, although the request may cause them. Our own faults never count."""
+MOST_HALVINGS: Final = 6
+"""How often a conversation is made shorter for an upstream that refuses it as too long."""
+LEAST_REFUSED: Final = 500
+"""Estimated tokens. A shorter ask is not made shorter still."""
 OWN_DELAY: Final = 0.5
 """Share of the time given to an upstream. If this process itself was late by as much, a time-out does not count."""
 
@@ -90,7 +95,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
         except UpstreamRefused as refused:
             refusal = refused
             asks.failed(route, refused)
-            ways = _ways_after(refused, route, ways)
+            ways = _ways_after(refused, route, ways, asking)
             if ways:
                 asks.retried(route)
     if not asked:
@@ -162,8 +167,13 @@ def without_refused(route: Route, refused: UpstreamRefused) -> Route | None:
     return route._replace(entry=route.entry._replace(options=options))
 
 
-def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route]) -> list[Route]:
-    """The routes to try after this refusal."""
+def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route], turn: AnyTurn) -> list[Route]:
+    """The routes to try after this refusal of the turn's ask."""
+    if refused.problem.code == "context_length_exceeded":
+        if route.address:  # a summary that the upstream cannot write itself is made in parts
+            return others
+        if turn.may_be_shorter and route.too_long < MOST_HALVINGS and turn.length > LEAST_REFUSED:
+            return [route._replace(refused_tokens=turn.length, too_long=route.too_long + 1), *others]
     again = without_refused(route, refused)
     if again is not None:
         return [again, *others]

@@ -7,7 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from ..catalogue import Catalogue, Counted, Route
 from ..compaction.endpoint import kept_messages, parse_summary_request, summary_body
-from ..compaction.summary import SummaryTurn, may_be_summarized
+from ..compaction.summary import may_be_summarized
+from ..compaction.summary_turn import SummaryTurn
 from ..emitter.encoded_size import size_of
 from ..emitter.lifecycle_events import prepared
 from ..emitter.opening_response import opening_response
@@ -166,13 +167,13 @@ class TurnService:
 
         def second_step(summary: SummaryTurn) -> Pump:
             async def ask() -> Answer:
-                second = await new_turn(
-                    asks.route, summary.next_request, identity, self._new_id, self._now, for_codex=for_codex
-                )
+                following = summary.next_request
+                second = await new_turn(asks.route, following, identity, self._new_id, self._now, for_codex=for_codex)
                 second.warnings = summary.warnings
                 comparison.summarized()
-                answer = await first_payload([asks.route], second, begin, asks)
-                if searching_turn(second) is None:
+                again = partial(self._turn, create=following, identity=identity, for_codex=for_codex)
+                answer = await first_payload([asks.route], second, again, asks)
+                if searching_turn(second) is None and not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
                     answered()
                 return answer
 

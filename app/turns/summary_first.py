@@ -1,10 +1,10 @@
-"""A turn of two steps: a summary, and the answer to the shortened conversation. Each step has its own pump."""
+"""A turn of several steps: a summary in one or more parts, and the answer. Each step has its own pump."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from ..compaction.summary import SummaryTurn
+from ..compaction.summary_turn import SummaryTurn
 from ..emitter.rules import StopReason
 from ..off_loop import off_loop
 from ..protocol.events import Event
@@ -18,21 +18,21 @@ log = logging.getLogger("am_proxy")
 class SummaryFirst:
     """Runs a turn that may begin with a summary. It has the methods of a pump.
 
-    `answer` makes the pump of the second step, which continues the events of the summary.
+    `following` makes the pump of the step that follows a summary, and continues its events.
     """
 
     def __init__(
         self,
         pump: Pump,
         asks: Asks,
-        answer: Callable[[SummaryTurn], Pump],
+        following: Callable[[SummaryTurn], Pump],
         *,
         note: Callable[..., None],
         request_id: str,
     ) -> None:
         self._pump = pump
         self._asks = asks
-        self._answer = answer
+        self._following = following
         self._note = note
         self._request_id = request_id
         self._is_last_step = False
@@ -54,26 +54,26 @@ class SummaryFirst:
 
     async def batches(self) -> AsyncGenerator[list[Event]]:
         """Events of both steps; the last batch holds the last event."""
+        last: SummaryTurn | None = None
         async with aclosing(self._pump.batches()) as batches:
             async for batch in batches:
                 yield batch
-        turn = self._asks.turn
-        if not isinstance(turn, SummaryTurn):
-            return
-        self._note(**turn.notes)
-        if events := await self._finished(turn):
-            yield events
-        if turn.emitter.over:
-            return
-        await self._pump.close()
-        self._pump, self._is_last_step = self._answer(turn), True
-        if self._interrupted is not None:
-            self._pump.interrupt(self._interrupted)
-        if self._stop_reason is not None:
-            self._pump.stop(self._stop_reason)
-        async with aclosing(self._pump.batches()) as batches:
-            async for batch in batches:
-                yield batch
+        while isinstance(turn := self._asks.turn, SummaryTurn) and turn is not last:
+            last = turn
+            self._note(**turn.notes)
+            if events := await self._finished(turn):
+                yield events
+            if turn.emitter.over:
+                return
+            await self._pump.close()
+            self._pump, self._is_last_step = self._following(turn), not turn.has_rest
+            if self._interrupted is not None:
+                self._pump.interrupt(self._interrupted)
+            if self._stop_reason is not None:
+                self._pump.stop(self._stop_reason)
+            async with aclosing(self._pump.batches()) as batches:
+                async for batch in batches:
+                    yield batch
 
     def interrupt(self, problem: Problem) -> None:
         """Ends the turn with this problem, unless the answer is complete. A second step does not begin."""

@@ -8,8 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.compaction.remaining_history import Window, expanded, sealed_window
-from app.compaction.summary import SummaryContext, SummaryTurn, first_turn
+from app.compaction.summary import first_turn
 from app.compaction.summary_text import INTRODUCTION
+from app.compaction.summary_turn import SummaryContext, SummaryTurn
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request

@@ -19,7 +19,7 @@ import app.off_loop
 import app.transports.websocket_lanes
 import app.turns.prompt_comparison
 import app.turns.service
-from app.compaction.summary import SummaryTurn
+from app.compaction.summary_turn import SummaryTurn
 from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
 from app.settings import Key, Model, Seal, Server, Settings, Upstream

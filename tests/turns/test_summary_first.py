@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.compaction.summary import SummaryContext, SummaryTurn, first_turn
+from app.compaction.summary import first_turn
+from app.compaction.summary_turn import SummaryContext, SummaryTurn
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request

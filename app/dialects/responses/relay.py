@@ -91,7 +91,7 @@ class RelayTurn:
         relayed = to_responses(request, model=model, options=options)
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.ask = relayed.body
-        self.size = request.size
+        self.size, self.may_be_shorter = request.size, False
         self._tool_choice = ToolChoiceFilter(request.tool_choice, relayed.table)
         self._bridged = None if relayed.table is None else BridgedCalls(relayed.table, partial(new_id, "call"))
         self.problem: Problem | None = None

@@ -43,6 +43,8 @@ class RelayedObject:
     ) -> None:
         relayed = to_responses(request, model=model, options=options)
         self.ask = {name: value for name, value in relayed.body.items() if name in posted.members}
+        self.may_be_shorter = False
+        """Whether less may be sent, if the upstream refuses it as too long."""
         self.size = request.size
         """Bytes of the request."""
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)

@@ -9,7 +9,7 @@ from ...options import Effort
 from ..warnings import ClientWarning
 from .input_items import InputItem
 from .shape import Shape
-from .summaries import ContextManagement
+from .summaries import ContextManagement, SummarySoFar
 from .text_format import TextConfig
 from .tool_choice import ToolChoice
 from .tools import Tool
@@ -104,6 +104,10 @@ class CreateResponse(Shape, extra="ignore"):
     """The response that this one continues on its connection, repeated here: its items are in `input` already."""
     summary_only: bool = False
     """Whether only a summary of the conversation is wanted."""
+    summarized: Annotated[SummarySoFar | None, SkipValidation, SkipJsonSchema()] = None
+    """What the asks before this one have summed up, where one ask is not enough."""
+    removed: Annotated[tuple[Any, ...], SkipValidation, SkipJsonSchema()] = ()
+    """An `InputTransformation` for each item that is not in `input`, or not whole: the model takes no more."""
     positions: Annotated[list[int] | None, SkipValidation] = None
     """The position that each item had in the `input` that was posted, where an item was expanded."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
@@ -131,7 +135,8 @@ class CreateResponse(Shape, extra="ignore"):
 
 
 _OURS: Final = {
-    "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "size", "summary_only", "warnings",
+    "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "removed", "size", "summarized",
+    "summary_only", "warnings",
 }  # fmt: skip
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS
 """The parameters that a client may post."""

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.compaction.remaining_history import MOST_VERBATIM, opened_window
-from app.compaction.summary import SummaryTurn
 from app.compaction.summary_text import SUM_UP
+from app.compaction.summary_turn import SummaryTurn
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.sealing import EnvelopeSealer

@@ -1,0 +1,99 @@
+"""`truncation: auto`: a conversation that is too long for the model loses its oldest steps.
+
+The rule is that of summaries: the oldest outputs are shortened first, then the oldest steps are left out. Messages of
+system and developer stay, and so do the newest message of the user, and all after the last step that was left out.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..protocol.request.create_response import CreateResponse
+from ..protocol.request.input_items import InputItem, MessageItem
+from ..protocol.response import InputTransformation
+from ..protocol.warnings import ClientWarning
+from .history_parts import SET_UP, shortened
+from .summary import LEAST_ROOM, TRIES, Make, TurnT
+from .summary_turn import CHARACTERS_PER_TOKEN, SummaryContext
+
+
+class _Kept(NamedTuple):
+    """What remains of a conversation: the items, their positions, and those that were left out or shortened."""
+
+    items: list[InputItem]
+    positions: list[int]
+    changed: list[InputTransformation]
+
+
+def truncated(request: CreateResponse, turn: TurnT, make: Make[TurnT], context: SummaryContext) -> TurnT:
+    """A turn whose ask has at most as many tokens as are known to fit, if the client wants that; else this turn."""
+    most, items = context.most_tokens, request.items
+    if request.truncation != "auto" or most is None or turn.length <= most or not items:
+        return turn
+    set_up = [item for item in items if _always_stays(item)]
+    around = make(_with(request, _Kept([*set_up, items[-1]], [], [])), context.sealer).length
+    room = (most - around) * CHARACTERS_PER_TOKEN
+    tries = 0
+    while True:
+        room, tries = max(room, LEAST_ROOM), tries + 1
+        kept = _newest(items, request.positions or range(len(items)), room)
+        if not kept.changed:
+            return turn
+        turn = make(_with(request, kept), None if context.sealer is None else context.sealer.fresh())
+        if turn.length <= most or room == LEAST_ROOM or tries == TRIES:
+            break
+        room -= (turn.length - most) * CHARACTERS_PER_TOKEN + room // 10
+    removed = sum(each.action == "removed" for each in kept.changed)
+    what = f"the oldest items were left out ({removed}), and outputs were shortened ({len(kept.changed) - removed})"
+    details = f"'truncation: auto': {what}, because the conversation is too long for this model."
+    turn.warnings = (*turn.warnings, ClientWarning("input", "truncation", details))
+    return turn
+
+
+def _newest(items: Sequence[InputItem], positions: Sequence[int], room: int) -> _Kept:
+    """What remains of these items in so many characters."""
+    history = shortened(items, room)
+    last_user = max((index for index, item in enumerate(items) if _is_user(item)), default=-1)
+    total, first = sum(step.characters for step in history.steps), 0
+    steps = history.steps
+    while first < len(steps) - 1 and (total > room or not _may_be_first(items, steps[first].start, last_user)):
+        total -= steps[first].characters
+        first += 1
+    start = steps[first].start if first else 0
+    kept, kept_positions, changed = [], [], []
+    for index, (old, item) in enumerate(zip(items, history.items, strict=True)):
+        if index < start and index != last_user and not _always_stays(item):
+            changed.append(_changed(old, "removed"))
+            continue
+        if index in history.shortened:
+            changed.append(_changed(old, "shortened"))
+        kept.append(item)
+        kept_positions.append(positions[index])
+    return _Kept(kept, kept_positions, changed)
+
+
+def _may_be_first(items: Sequence[InputItem], start: int, last_user: int) -> bool:
+    """Whether a conversation may begin here: with the user, or after the newest message of the user."""
+    return start == 0 or start > last_user or _is_user(items[start])
+
+
+def _changed(item: InputItem, action: str) -> InputTransformation:
+    item_id = getattr(item, "id", None)
+    return InputTransformation(
+        id=item_id if isinstance(item_id, str) else "",
+        type=item.type,
+        action="shortened" if action == "shortened" else "removed",
+        reason="context_window",
+    )
+
+
+def _with(request: CreateResponse, kept: _Kept) -> CreateResponse:
+    update = {"input": kept.items, "positions": kept.positions or None, "removed": tuple(kept.changed)}
+    return request.model_copy(update=update)
+
+
+def _is_user(item: InputItem) -> bool:
+    return isinstance(item, MessageItem) and item.role == "user"
+
+
+def _always_stays(item: InputItem) -> bool:
+    return item.type in SET_UP or (isinstance(item, MessageItem) and item.role in {"system", "developer"})

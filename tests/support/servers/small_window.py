@@ -1,0 +1,35 @@
+"""A model with a small context: whatever is asked of it, it refuses what is longer."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.support.servers.steps import Ask, Script, Status, Step
+
+BYTES_PER_TOKEN: Final = 3
+"""Fewer than this server estimates, as with code."""
+
+
+class SmallWindow:
+    """Call it as the script of an upstream. It takes asks of `tokens` tokens, and answers them with `answer`."""
+
+    def __init__(self, tokens: int, answer: Callable[[int, Ask], list[Step]]) -> None:
+        self._tokens = tokens
+        self._answer = answer
+        self.taken: list[Ask] = []
+        self.refused: list[Ask] = []
+
+    def __call__(self, ask: Ask) -> list[Step]:
+        """The answer to this ask; `answer` gets the number of those before it."""
+        tokens = len(ask.raw) // BYTES_PER_TOKEN
+        if tokens > self._tokens:
+            self.refused.append(ask)
+            words = f"This model's maximum context length is {self._tokens} tokens. Your messages have {tokens} tokens."
+            error = {"message": words, "type": "invalid_request_error", "code": "context_length_exceeded"}
+            return [Status(400, {"error": error})]
+        self.taken.append(ask)
+        return self._answer(len(self.taken) - 1, ask)
+
+    @property
+    def script(self) -> Script:
+        """As a script."""
+        return self
