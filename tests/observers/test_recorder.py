@@ -73,6 +73,15 @@ async def test_only_the_last_turns_are_kept_and_a_forgotten_one_stays_out() -> N
     assert ids(await taken(notes, 3)) == [("forgotten", "req_2"), ("began", "req_4"), ("asked", "req_4")]
 
 
+@pytest.mark.parametrize(("size", "ask"), [(20, {"m": 1}), (LONGEST + 1, {"left_out": f"… ({LONGEST + 1} bytes)"})])
+async def test_the_rest_of_a_paused_answer_is_asked_for_in_a_note_of_its_own(size: int, ask: dict[str, Any]) -> None:
+    recorder = Recorder(5, PLENTY)
+    turn(recorder, "req_1").goes_on({"m": 1}, size, "there")
+    *_, (name, note) = await taken(recorder.watch(everybody), 3)
+    assert name == "asked"
+    assert note == {"id": "req_1", "ask": ask, "upstream": "there", "warnings": [], "goes_on": True}
+
+
 async def test_who_may_not_see_a_turn_is_told_nothing_of_it() -> None:
     recorder = Recorder(5, PLENTY)
     turn(recorder, "req_1", "alice")
