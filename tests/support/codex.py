@@ -88,6 +88,11 @@ class Codex:
         """Where it runs commands and edits files."""
         return self.folder / "work"
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """Its environment: nothing of the home of whoever runs the tests."""
+        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "CODEX_HOME": str(self.folder)}
+
     def set_up(
         self, url: str, model: str, *, provider: str = "", token: str = "none", card: Mapping[str, Any] | None = None
     ) -> None:
@@ -137,12 +142,7 @@ class Codex:
         completed = subprocess.run(
             [node, str(launcher), "exec", *always, *flags, "--", prompt],
             cwd=self.work,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.folder),
-                "CODEX_HOME": str(self.folder),
-                **(environ or {}),
-            },
+            env={**self.environ, **(environ or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
