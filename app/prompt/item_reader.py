@@ -69,7 +69,7 @@ def to_conversation(
         position = positions[index] if index < len(positions) else index
         warnings += reader.read(item, f"input[{position}]")
     found = reader.conversation()
-    if not found.entries:
+    if not found.entries and request.generate:
         raise refuse("invalid_value", "'input' has no content that can be sent to the model.", "input")
     return Conversation(found.entries, warnings + found.warnings, found.removed)
 

@@ -71,6 +71,15 @@ async def test_a_warm_up_asks_nothing_and_is_remembered(websocket_server: Websoc
     assert [content for _, content in websocket_server.messages()] == ["Be brief.", "Hello"]
 
 
+async def test_a_warm_up_may_have_nothing_to_say(websocket_server: WebsocketServer) -> None:
+    """As Codex's with Responses Lite."""
+    async with opened(websocket_server.url) as client:
+        known = await client.id_of(input=[], generate=False)
+        assert text_of(await client.ask(input="Hello", previous_response_id=known)) == "one"
+        assert await client.refusal(input=[]) == (400, "invalid_value", "input")
+    assert websocket_server.messages() == [("user", "Hello")]
+
+
 async def test_a_warm_up_of_what_cannot_be_asked_is_refused(websocket_server: WebsocketServer) -> None:
     async with opened(websocket_server.url) as client:
         image = {"type": "input_image", "image_url": "http://127.0.0.1/x.png"}
