@@ -76,8 +76,11 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     """
     raw_items = body["input"] if isinstance(body["input"], list) else []
     kinds = [tool["type"] for tool in request.raw_tools]
-    if not any(_is_bridged_tool(kind, options) for kind in kinds) and not any(
-        _is_bridged_item(item, options) for item in raw_items
+    chooses_nothing = not kinds and body.get("tool_choice") is not None
+    if (
+        not chooses_nothing
+        and not any(_is_bridged_tool(kind, options) for kind in kinds)
+        and not any(_is_bridged_item(item, options) for item in raw_items)
     ):
         return None
     paths = [f"input[{position}]" for position in positions]

@@ -35,6 +35,17 @@ def test_a_request_of_functions_alone_is_sent_as_it_was_posted() -> None:
     assert sent[0] == sent[1] == {**body, "model": "theirs", "stream": True}
 
 
+@pytest.mark.parametrize("tools", [{}, {"tools": []}, {"tools": None}], ids=["none", "empty", "null"])
+@pytest.mark.parametrize("choice", ["auto", "none"])
+def test_a_choice_without_tools_is_not_sent(tools: Json, choice: str) -> None:
+    """The AI SDK sends one with every request."""
+    body = {"input": "Hi", "tool_choice": choice, **tools}
+    relayed = new_turn(body=body, functions_only=True)
+    assert relayed.ask == {"input": "Hi", "model": "theirs", "stream": True}
+    assert not relayed.warnings
+    assert new_turn(body=body, functions_only=False).ask == {**body, "model": "theirs", "stream": True}
+
+
 def test_plain_calls_of_a_bridged_request_are_sent_as_they_were_posted() -> None:
     past = {"type": "function_call", "id": "fc_AM-7", "call_id": "c", "name": "f", "arguments": '{"a" : 1}', "x": 2}
     assert on_functions(FUNCTION, CUSTOM, history=[past]).ask["input"][1] == {**past, "id": "fc_7"}
