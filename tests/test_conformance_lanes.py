@@ -12,17 +12,21 @@ from tests.conformance.checks import Tools
 from tests.conformance.lanes import LANES, Lane
 from tests.support.block_scripts import as_blocks
 from tests.support.chat_as_messages import SIGNATURE, NoCounterpartError
+from tests.support.event_scripts import ENCRYPTED, as_events
 from tests.support.messages_blocks import block, by_model, by_user, gave, picture, used, words
 from tests.support.script import breaks, calls, cites, counts, more, opens, refuses, says, stops, thinks, turn
 from tests.support.servers import Ask, Cut, Pause, Script, Status, Step
 from tests.support.servers.anthropic import ends, text, thinking, tool_use
 from tests.support.servers.anthropic_types import event_faults
+from tests.support.servers.responses import answer, call, message, reasoning
 
 Json = dict[str, Any]
 
 WROTE: Any = {"output_tokens": 5}
 BOOM: Json = {"type": "error", "error": {"type": "api_error", "message": "Boom"}}
 REFUSED: Json = {"type": "refusal", "category": None, "explanation": "No, never."}
+PICTURE: Json = {"type": "input_image", "image_url": lines.PICTURE}
+ITEM_DONE = "response.output_item.done"
 SCHEMA: Json = {"type": "object"}
 NOTHING = Body({}, {}, [], [], None, thinks=False, thoughts=[])
 
@@ -92,6 +96,66 @@ def steps_of(script: Script) -> Sequence[Step]:
     return script
 
 
+def asked(**body: Any) -> Ask:
+    return Ask("/", {}, {"model": "m", "input": [{"role": "user", "content": "Go"}], **body}, b"")
+
+
+def told(script: Script, **body: Any) -> list[Step]:
+    """What a server of the Responses API does for this request."""
+    return as_events(script)(asked(**body))
+
+
+def test_a_script_says_the_same_in_events() -> None:
+    script = turn(
+        thinks("So"), says("Hi"), calls(0, "f", id="a"), calls(1, "g", id="b"), more(1, "{}"), more(0, '{"x":'),
+        more(0, " 1}"), reason="tool_calls",
+    )  # fmt: skip
+    said = (
+        reasoning("rs_1_0", "So", encrypted=ENCRYPTED),
+        message("msg_1_1", "Hi"),
+        call("fc_1_2", "a", "f", '{"x":', " 1}"),
+        call("fc_1_3", "b", "g", "{}"),
+    )
+    assert told(script, include=["reasoning.encrypted_content"]) == answer(*said)
+    (thought, *_) = [step for step in told(script) if isinstance(step, dict) and step["type"] == ITEM_DONE]
+    assert "encrypted_content" not in thought["item"]
+
+
+@pytest.mark.parametrize(
+    ("script", "ends"),
+    [
+        (turn(says("Hel"), says("lo")), ["lo", ("completed", "completed")]),
+        (turn(says("Hel"), reason="length"), [("completed", "incomplete")]),
+        ([opens(), says("Hel"), Pause(1), says("lo"), stops()], [Pause(1), "lo", ("completed", "completed")]),
+        ([opens(), says("Hel"), Cut()], [Cut()]),
+        ([opens(), says("Hel"), breaks("Boom")], [("failed", "failed")]),
+        ([Status(429, {"error": {"message": "Slow"}})], [Status(429, {"error": {"message": "Slow"}})]),
+    ],
+    ids=["an end", "a limit, as vLLM words it", "a pause", "a cut", "an error", "a status"],
+)
+def test_events_end_or_are_interrupted_where_the_script_is(script: Script, ends: list[Any]) -> None:
+    seen = [later(step) for step in told(script)]
+    assert [part for part in seen if part is not None and part != "Hel"] == ends
+
+
+def later(step: Step) -> Any:
+    """A piece of text, an end, or what interrupts."""
+    if not isinstance(step, dict):
+        return step
+    name = step["type"].removeprefix("response.")
+    if name in {"completed", "failed", "incomplete"}:
+        return name, step["response"]["status"]
+    return step.get("delta")
+
+
+def test_a_refusal_is_a_part_of_a_message_and_the_format_is_repeated() -> None:
+    text = {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}}
+    *_, last = told(turn(refuses("No, "), refuses("never.")), text=text)
+    assert isinstance(last, dict)
+    assert last["response"]["text"] == text
+    assert last["response"]["output"][0]["content"] == [{"type": "refusal", "refusal": "No, never."}]
+
+
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_blocks_of_every_behaviour_are_as_anthropic_sends_them(cell: str) -> None:
     for script in CELLS[cell].play(Tools()):
@@ -106,8 +170,11 @@ def test_the_blocks_of_every_behaviour_are_as_anthropic_sends_them(cell: str) ->
 
 @pytest.mark.parametrize("chunk", [cites("https://example.com", "A page", 0, 1), says("Hi", logprobs={"content": []})])
 def test_what_the_api_has_not_is_not_left_out_silently(chunk: Json) -> None:
+    script = [opens(), chunk, stops(), counts(1, 1)]
     with pytest.raises(NoCounterpartError):
-        as_blocks([opens(), chunk, stops(), counts(1, 1)])
+        as_blocks(script)
+    with pytest.raises(NoCounterpartError):
+        told(script)
 
 
 CALL: Json = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
@@ -122,6 +189,25 @@ BODIES: dict[str, Json] = {
         "tools": [{"type": "function", "function": {"name": "f"}}],
         "reasoning_effort": "low",
         "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
+    },
+    "responses": {
+        "input": [
+            {"role": "user", "content": [PICTURE]},
+            {
+                "type": "reasoning",
+                "summary": [{"type": "summary_text", "text": "Hm."}],
+                "encrypted_content": ENCRYPTED,
+            },
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": '{"x": 1}'},
+            {
+                "type": "function_call_output",
+                "call_id": "a",
+                "output": [{"type": "input_text", "text": part} for part in ("It is", "1.")] + [PICTURE],
+            },
+        ],
+        "tools": [{"type": "function", "name": "f"}],
+        "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}},
     },
     "messages": {
         "messages": [

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tests.support.chat_as_messages import SIGNATURE
+from tests.support.event_scripts import ENCRYPTED
 
 Json = dict[str, Any]
 
@@ -82,6 +83,36 @@ def messages_body(body: Json) -> Body:
     )
 
 
+def responses_body(body: Json) -> Body:
+    """The body of a request to the Responses API."""
+    items: list[Json] = body["input"] if isinstance(body["input"], list) else []
+    made = [item for item in items if item.get("type") == "function_call"]
+    gave = {item["call_id"]: item["output"] for item in items if item.get("type") == "function_call_output"}
+    contents = [item["content"] for item in items if item.get("role") == "user"] + list(gave.values())
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    form = body.get("text", {}).get("format") or {}
+    return Body(
+        {item["call_id"]: MadeCall(item["name"], json.loads(item["arguments"])) for item in made},
+        {call_id: content if isinstance(content, str) else _text(content) for call_id, content in gave.items()},
+        [part["image_url"] for part in parts if part["type"] == "input_image"],
+        [tool["name"] for tool in body.get("tools", [])],
+        form["schema"] if form.get("type") == "json_schema" else None,
+        (body.get("reasoning") or {}).get("effort") not in {None, "none"},
+        [
+            (_reasoning(thought), item["call_id"])
+            for thought, item in pairwise(items)
+            if thought.get("type") == "reasoning" and item.get("type") == "function_call"
+        ],
+    )
+
+
+def _reasoning(item: Json) -> str:
+    """What was thought; with its encrypted form, if that was altered."""
+    text = "".join(part["text"] for part in item.get("summary") or item.get("content") or [])
+    encrypted = item.get("encrypted_content")
+    return text if encrypted in {None, ENCRYPTED} else f"{text} {encrypted}"
+
+
 def _parts(messages: list[Json], role: str) -> Iterator[Json]:
     """The parts of all messages of this role."""
     for message in messages:
@@ -90,7 +121,7 @@ def _parts(messages: list[Json], role: str) -> Iterator[Json]:
 
 
 def _text(content: list[Json]) -> str:
-    return "\n".join(block["text"] for block in content if block["type"] == "text")
+    return "\n".join(block["text"] for block in content if block["type"] in {"text", "input_text"})
 
 
 def _thought(block: Json) -> str:

@@ -91,7 +91,7 @@ def _thoughts(tools: Tools) -> list[Script]:
 
 
 SILENCE: Final = 60
-FAILED: Final = "500: Boom"
+FAILED: Final = "Boom"
 CUT_OFF: Final = "The connection to the upstream broke off"
 """What a user reads when the model's server has failed, or was cut off."""
 _BROKEN: Final = {"error": {"message": "Boom", "type": "server_error", "param": None, "code": None}}

@@ -7,15 +7,17 @@ of the bodies that the server is asked.
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from app.options import Via
 from tests.conformance import lines
-from tests.conformance.bodies import Read, chat_body, messages_body
+from tests.conformance.bodies import Read, chat_body, messages_body, responses_body
 from tests.conformance.cells import CELLS, Cell, Holds
 from tests.conformance.clients import Client, Note
 from tests.support.block_scripts import as_blocks
+from tests.support.event_scripts import as_events
 from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, Json, Script, ScriptedUpstream
+from tests.support.servers.functions_only import VllmResponses
 
 KEY: Final = "sk-scripted"
 
@@ -46,6 +48,10 @@ class _Chat(JudgingUpstream, ChatUpstream):
     """A chat server."""
 
 
+class _Responses(JudgingUpstream, VllmResponses):
+    """A server of the Responses API that knows only functions, as vLLM."""
+
+
 class _Messages(JudgingUpstream, AnthropicUpstream):
     """A server of the Messages API."""
 
@@ -61,6 +67,8 @@ class Lane:
     server: type[JudgingUpstream]
     read: Read
     translate: Callable[[Script], Script] = lambda script: script
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of the upstream."""
     prefix: str = ""
     """How the names of its models begin."""
     launch: tuple[str, ...] = ()
@@ -129,6 +137,20 @@ _LANES: Final = (
                 {"refusal": lines.REFUSAL, "ended": Holds("content_filter")},
             ),
         },
+    ),
+    Lane(
+        "responses",
+        "A Responses server that knows only functions",
+        'The scripted server plays vLLM (`provider = "vllm"`). It refuses tools, calls and items of other types than '
+        "functions, messages and reasoning, and a `tool_choice` without tools. It sends one call after the other, and "
+        "encrypted reasoning only to those who request it.",
+        _Responses,
+        responses_body,
+        as_events,
+        settings={"provider": "vllm"},
+        launch=("--via", "responses", "--provider", "vllm", "--upstream-key", KEY),
+        remarks={"parallel": "one call after the other, as such servers send them"},
+        notes={("langchain", "parallel"): None},
     ),
 )
 LANES: Final[dict[str, Lane]] = {lane.via: lane for lane in _LANES}

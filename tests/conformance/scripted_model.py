@@ -48,7 +48,7 @@ def scripted_models(lane: Lane, models: Mapping[str, Model] | None = None) -> It
     scripted = ScriptedModels(lane)
     with scripted.upstream as upstream:
         settings = Settings(
-            upstreams={"scripted": Upstream(via=lane.via, base_url=upstream.url, api_key=Secret(KEY))},
+            upstreams={"scripted": Upstream(via=lane.via, base_url=upstream.url, api_key=Secret(KEY), **lane.settings)},
             models={**(models or {}), "*": Model(upstream="scripted")},
         )
         with serving(settings) as url:

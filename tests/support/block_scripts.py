@@ -4,10 +4,9 @@ A block is sent whole before the next one begins, so arguments of calls that arr
 """
 
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Any
 
 from tests.support.chat_as_messages import ERRORS, NoCounterpartError, messages_answer
+from tests.support.chat_scripts import delta_of, with_calls_together
 from tests.support.servers import Cut, Json, Pause, Script, Status, Step
 
 
@@ -24,7 +23,7 @@ def _translated(steps: Sequence[Step]) -> list[Step]:
             kind = ERRORS.get(status, "invalid_request_error")
             return [Status(status, {"type": "error", "error": {"type": kind, "message": message}}, headers)]
         case _:
-            answer = messages_answer(_gathered([_line(step) for step in steps]))
+            answer = messages_answer(_as_in_blocks([_line(step) for step in steps]))
     pauses = [step for step in steps if isinstance(step, Pause)]
     translated = list(answer.steps)
     for place, pause in reversed(list(zip(answer.silences, pauses, strict=True))):
@@ -45,10 +44,10 @@ def _line(step: Step) -> Json:
             raise NoCounterpartError(step)
 
 
-def _gathered(chunks: list[Json]) -> list[Json]:
-    """The chunks with the fragments of each call together, and a refusal as the reason of the end."""
-    found = [chunk for _, run in groupby(chunks, _is_of_call) for chunk in sorted(run, key=_number)]
-    refuses = any(_delta(chunk).get("refusal") for chunk in chunks)
+def _as_in_blocks(chunks: list[Json]) -> list[Json]:
+    """The chunks with one call after the other, and a refusal as the reason of the end."""
+    found = with_calls_together(chunks)
+    refuses = any(delta_of(chunk).get("refusal") for chunk in chunks)
     return [_refused(chunk) for chunk in found] if refuses else found
 
 
@@ -58,20 +57,3 @@ def _refused(chunk: Json) -> Json:
         for choice in chunk.get("choices", [])
     ]
     return {**chunk, "choices": choices}
-
-
-def _delta(chunk: Json) -> Json:
-    choices: list[Any] = chunk.get("choices") or [{}]
-    delta: Json = choices[0].get("delta", {})
-    return delta
-
-
-def _is_of_call(chunk: Json) -> bool:
-    return bool(_delta(chunk).get("tool_calls"))
-
-
-def _number(chunk: Json) -> int:
-    """The number of the call that this chunk is about."""
-    (fragment,) = _delta(chunk).get("tool_calls") or [{"index": 0}]
-    number: int = fragment["index"]
-    return number
