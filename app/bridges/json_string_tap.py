@@ -40,10 +40,10 @@ _Reader = Callable[[str, int], int]
 
 
 class JsonStringTap:
-    """Reads the string under one key."""
+    """Reads the string under one key, or under the first of several."""
 
-    def __init__(self, key: str) -> None:
-        self._wanted = key
+    def __init__(self, *keys: str) -> None:
+        self._wanted = keys
         self._kept: list[str] = []
         """Everything, before the string begins."""
         self._token: list[str] = []
@@ -103,7 +103,7 @@ class JsonStringTap:
         return self._after(text, at, {":": self._before_value})
 
     def _before_value(self, text: str, at: int) -> int:
-        if self._key == self._wanted:
+        if self._key in self._wanted:
             return self._after(text, at, {'"': self._inside})
         at = _skip_space(text, at)
         match text[at : at + 1]:

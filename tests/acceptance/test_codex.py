@@ -118,6 +118,20 @@ def test_it_edits_a_file_with_its_free_form_tool(codex: Codex) -> None:
     assert "greeting.txt" in output["content"]
 
 
+def test_it_edits_a_file_with_a_patch_that_the_model_has_wrapped(codex: Codex) -> None:
+    """In a fence under another key, with asterisks behind its first and last line: Codex refuses each of these."""
+    wrapped = PATCH.replace(" Patch\n", " Patch ***\n")
+    arguments = json.dumps({"patch": f"```diff\n{wrapped}```\n"})
+    with behind(call_turn("apply_patch", *pieces(arguments)), text_turn(DONE)) as (url, upstream):
+        codex.set_up(url, "coder")
+        codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
+        ran = codex.run("Do it")
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    assert codex.work.joinpath("greeting.txt").read_text("utf-8") == 'Hello "world" \\o/ 😀\n'
+    call, _ = given_back(upstream)
+    assert [json.loads(made["function"]["arguments"]) for made in call["tool_calls"]] == [{"input": PATCH}]
+
+
 def test_it_asks_a_plugged_in_server_and_runs_a_command_in_the_same_turn(codex: Codex) -> None:
     """A tool of a Model Context Protocol server stands in a namespace; two calls are answered in their order."""
     both = turn(

@@ -17,9 +17,12 @@ from ...protocol.request.tools import NamedTool
 from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
 from ..json_string_tap import JsonStringTap
 from ..naming import ToolName
+from ..patch_reader import PatchReader
 from ..registry import BRIDGES
 
 INPUT: Final = "input"
+PATCH_TOOL: Final = "apply_patch"
+"""The tool of Codex that changes files."""
 HOW: Final = f"Pass the whole input, exactly as it is to be, as the string `{INPUT}`."
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
@@ -117,7 +120,7 @@ class OpenCustomCall(OpenCall):
         self._tool = tool
         self._call_id = call_id
         self._input: list[str] = []
-        self._tap = JsonStringTap(INPUT)
+        self._tap = PatchReader(INPUT) if tool.name == PATCH_TOOL else JsonStringTap(INPUT)
 
     def open(self) -> list[e.Event]:
         """The item is added, with an empty input."""
