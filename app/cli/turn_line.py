@@ -61,7 +61,7 @@ class TurnEnd(NamedTuple):
         """The colour of the status."""
         if self.has_failed:
             return "yellow"
-        return "green" if self.fields.get("finish") in {"completed", "counted"} else "cyan"
+        return "green" if self.fields.get("finish") in {"completed", "counted", "searched"} else "cyan"
 
     @property
     def route(self) -> tuple[str, str]:
@@ -104,8 +104,14 @@ class TurnEnd(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Where the answer was cut, and what was left out of the request or the answer."""
+        """What was searched, where the answer was cut, and what was left out of the request or the answer."""
         notes = []
+        if self.fields.get("finish") == "searched":
+            notes.append(_several(self.fields.get("results", 0), "result"))
+        if failed := self.fields.get("failed_commands"):
+            notes.append(f"{failed} failed")
+        if searches := self.fields.get("searches"):
+            notes.append(_several(searches, "search", "es"))
         if "reason" in self.fields:
             notes.append(f"cut by {self.fields['reason']}")
         if self.fields.get("retries"):
@@ -145,6 +151,11 @@ def turn_line(end: TurnEnd, clock: str, *, columns: int | None, colour: bool) ->
         cells.append((last, ("dim",)))
     line = _GAP.join(painted(cell, *styles, colour=colour) for cell, styles in cells)
     return line.rstrip()
+
+
+def _several(number: int, thing: str, ending: str = "s") -> str:
+    """`1 search`, `2 searches`."""
+    return f"{number} {thing}{'' if number == 1 else ending}"
 
 
 def cells_of(text: str) -> int:
