@@ -51,9 +51,10 @@ class Outcome(NamedTuple):
 BY_SERVER: Final = {
     "parameter:prompt_cache_options.comparison_response_id": Outcome(
         "honoured", "Over a websocket and with `watch`; elsewhere there is a warning."
-    )
+    ),
+    "parameter:truncation": Outcome("honoured", "A conversation that is too long is shortened."),
 }
-"""What the translation does not show; tests/turns/test_prompt_comparison.py does."""
+"""What the translation does not show; tests of turns and of summaries do."""
 
 
 ANSWERS: Final = frozenset(
