@@ -19,14 +19,13 @@ from ..parsing.steer_frame import SteerFrame
 from ..protocol.control_events import ControlError
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import ProblemError
-from ..protocol.required_input import required_input
 from ..settings import Key, Server
 from ..turns.conversation_memory import (
     ConversationMemory,
     Remembered,
     continued_input,
     conversation_of,
-    output_of,
+    waited_for,
     with_frame_positions,
 )
 from ..turns.lifecycle import RunningTurn, TurnLifecycle
@@ -242,4 +241,4 @@ class Ended(NamedTuple):
     @property
     def required_input(self) -> list[dict[str, Any]]:
         """What its calls wait for."""
-        return [stub for item in output_of(self.last) if (stub := required_input(item)) is not None]
+        return waited_for(self.last)

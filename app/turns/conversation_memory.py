@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ..bridges.required_input import required_input
 from ..json_text import count_values, json_value, repaired_json_bytes
 from ..parsing.bounds import MAX_JSON_VALUES, too_many_values
 from ..protocol.events import LastEvent, RelayedLast
@@ -122,6 +123,11 @@ def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[
 def output_of(last: LastEvent | RelayedLast) -> list[Any]:
     """The items of a response."""
     return _outcome(last)[1]
+
+
+def waited_for(last: LastEvent | RelayedLast) -> list[dict[str, Any]]:
+    """What the calls of a response wait for: the beginnings of the input items that must follow."""
+    return [stub for item in output_of(last) if (stub := required_input(item)) is not None]
 
 
 def continued_input(history: list[Any], frame_input: Any) -> Any:

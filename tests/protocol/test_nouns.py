@@ -11,7 +11,6 @@ FUNCTIONS = {
     "id_maker": "makes the function that makes ids",
     "no_effect": "makes a warning",
     "refuse": "makes the error of a problem",
-    "required_input": "makes the beginning of the item that an output item waits for",
     "role_of": "reads the role of a message",
     "user_message": "makes a message",
 }

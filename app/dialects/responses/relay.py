@@ -36,6 +36,7 @@ from typing import Any
 
 import msgspec
 
+from ...bridges.required_input import required_input
 from ...emitter.for_codex import client_rules, refusals_as_text
 from ...emitter.ledger import Ledger
 from ...emitter.rules import CUT, Reason, StopReason
@@ -45,7 +46,6 @@ from ...protocol.events import Event, Relayed, RelayedItem, RelayedLast
 from ...protocol.ids import NewId
 from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from ...protocol.request.create_response import CreateResponse
-from ...protocol.required_input import required_input
 from ...protocol.response import NOTHING_SENT, Identity, Sent
 from ...protocol.warnings import ClientWarning
 from .bridged_calls import BridgedCalls
