@@ -12,6 +12,7 @@ from ...protocol.request.tools import Tool
 from ..action_calls import ActionBridge, read_object
 from ..base import BridgedTool, FunctionSpec, PastCall, PastOutput
 from ..naming import Names
+from ..patch_reader import PatchReader
 from ..registry import BRIDGES
 
 _DESCRIPTION: Final = (
@@ -20,6 +21,15 @@ _DESCRIPTION: Final = (
     "such as a function's head), then lines behind a space (kept), a `-` (removed) or a `+` (added), with three kept "
     "lines around each change."
 )
+_FIRST: Final = "*** Begin Patch"
+_LAST: Final = "*** End Patch"
+_END_OF_FILE: Final = "*** End of File"
+_LEAST_LINES: Final = 3
+_KINDS: Final[dict[str, Literal["create_file", "update_file", "delete_file"]]] = {
+    "*** Add File: ": "create_file",
+    "*** Update File: ": "update_file",
+    "*** Delete File: ": "delete_file",
+}
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -123,7 +133,28 @@ def _operation(arguments: str) -> FileOperation:
     try:
         operation = msgspec.convert(inner if isinstance(inner, dict) else read, FileOperation)
     except msgspec.ValidationError:
-        return FileOperation(type="update_file", path="", diff=arguments)
+        return _of_patch(arguments) or FileOperation(type="update_file", path="", diff=arguments)
     if operation.type == "delete_file":
         return msgspec.structs.replace(operation, diff=UNSET)
-    return msgspec.structs.replace(operation, diff="") if operation.diff is UNSET else operation
+    if operation.diff is UNSET:
+        return msgspec.structs.replace(operation, diff="")
+    patched = _of_patch(operation.diff)
+    return patched if patched and (patched.type, patched.path) == (operation.type, operation.path) else operation
+
+
+def _of_patch(text: str) -> FileOperation | None:
+    """The operation of a patch as Codex's tool takes it, if it changes one file and the text is nothing else."""
+    if _FIRST not in text:
+        return None
+    reader = PatchReader("diff")
+    lines = (reader.feed(text) + reader.rest()).strip().replace("\r\n", "\n").split("\n")
+    if len(lines) < _LEAST_LINES or lines[0].rstrip() != _FIRST or lines[-1].rstrip() != _LAST:
+        return None
+    diff = lines[2:-1]
+    if any(line.startswith("*** ") and line.rstrip() != _END_OF_FILE for line in diff):
+        return None
+    for words, kind in _KINDS.items():
+        path = lines[1].removeprefix(words).strip()
+        if lines[1].startswith(words) and path:
+            return FileOperation(type=kind, path=path, diff=UNSET if kind == "delete_file" else "\n".join(diff))
+    return None
