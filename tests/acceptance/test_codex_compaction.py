@@ -10,11 +10,13 @@ from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Settings, Upstream
 from tests.support.codex import Codex, modules_with
 from tests.support.script import calls, counts, more, opens, stops, text_turn
-from tests.support.servers import ChatUpstream
+from tests.support.servers import Ask, ChatUpstream, Step
+from tests.support.servers.small_window import SmallWindow
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.xdist_group("node")
 
+SMALL = 16_000
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})
 OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_token_limit=20000")
@@ -48,3 +50,37 @@ def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool
     assert summing[-1]["content"] == SUM_UP
     assert going_on[-1] == {"role": "user", "content": f"{INTRODUCTION}\n\n1. The user wants it done."}
     assert [message["content"] for message in going_on if message["content"] == "Do it"] == ["Do it"]
+
+
+@pytest.mark.parametrize("window", [64_000, None], ids=["window known", "window learnt"])
+@pytest.mark.parametrize("provider", ["", "supports_websockets = true"], ids=["over HTTP", "over a websocket"])
+def test_a_conversation_that_is_longer_than_the_model_takes_is_summed_up_in_parts(
+    codex: Codex, provider: str, window: int | None
+) -> None:
+    """The model gets a smaller window in the middle, as when it is replaced by another one: nothing more fits."""
+    rounds = 8
+    command = json.dumps({"cmd": "seq 1 1800"})
+
+    def answer(number: int, _ask: Ask) -> list[Step]:
+        if number < rounds:
+            if number == rounds - 1:
+                server.tokens = SMALL
+            used = counts(50_000 if number == rounds - 1 else 500, 10)
+            return [opens(), calls(0, "exec_command", id=f"call_{number}"), more(0, command), stops("tool_calls"), used]
+        summing = server.taken[number].body["messages"][-1]["content"] == SUM_UP
+        return list(text_turn(f"Notes {number}.") if summing else text_turn(DONE))
+
+    server = SmallWindow(64_000, answer)
+    with ChatUpstream(server) as upstream:
+        settings = Settings(
+            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
+            models={"coder": Model(upstream="scripted", context_window=window)},
+        )
+        with serving(settings) as url:
+            codex.set_up(url, "coder", provider=provider)
+            ran = codex.run("Do it", *OPENAI)
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    summing = [ask for ask in server.taken if ask.body["messages"][-1]["content"] == SUM_UP]
+    assert server.refused
+    assert summing
+    assert server.taken[-1].body["messages"][-1]["content"] == f"{INTRODUCTION}\n\nNotes {len(server.taken) - 2}."

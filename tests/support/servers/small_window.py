@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from tests.support.servers.steps import Ask, Script, Status, Step
+from tests.support.servers.steps import Ask, Status, Step
 
 BYTES_PER_TOKEN: Final = 3
 """Fewer than this server estimates, as with code."""
@@ -13,7 +13,8 @@ class SmallWindow:
     """Call it as the script of an upstream. It takes asks of `tokens` tokens, and answers them with `answer`."""
 
     def __init__(self, tokens: int, answer: Callable[[int, Ask], list[Step]]) -> None:
-        self._tokens = tokens
+        self.tokens = tokens
+        """Of a model that is replaced, this changes."""
         self._answer = answer
         self.taken: list[Ask] = []
         self.refused: list[Ask] = []
@@ -21,15 +22,10 @@ class SmallWindow:
     def __call__(self, ask: Ask) -> list[Step]:
         """The answer to this ask; `answer` gets the number of those before it."""
         tokens = len(ask.raw) // BYTES_PER_TOKEN
-        if tokens > self._tokens:
+        if tokens > self.tokens:
             self.refused.append(ask)
-            words = f"This model's maximum context length is {self._tokens} tokens. Your messages have {tokens} tokens."
+            words = f"This model's maximum context length is {self.tokens} tokens. Your messages have {tokens} tokens."
             error = {"message": words, "type": "invalid_request_error", "code": "context_length_exceeded"}
             return [Status(400, {"error": error})]
         self.taken.append(ask)
         return self._answer(len(self.taken) - 1, ask)
-
-    @property
-    def script(self) -> Script:
-        """As a script."""
-        return self
