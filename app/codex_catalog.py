@@ -77,4 +77,9 @@ def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
         entry["input_modalities"] = ["text"]  # Codex then sends no images, and its tools return none
     if card.context_window is not None:
         entry["context_window"] = card.context_window
+    if card.model.tool_search:
+        entry["supports_search_tool"] = True
+    for key in ("auto_compact_token_limit", "default_reasoning_summary", "multi_agent_version"):
+        if (value := getattr(card.model, key)) is not None:
+            entry[key] = value
     return entry

@@ -131,6 +131,15 @@ class ModelOptions(Table):
     """Reasoning efforts that the model supports; any other is changed to one of these. Also in that catalogue."""
     apply_patch: bool = True
     """Whether Codex offers this model its `apply_patch` tool; also in that catalogue."""
+    tool_search: bool = False
+    """True: Codex offers this model `tool_search`, which finds the tools of MCP servers, instead of all these tools;
+    also in that catalogue. The same for the next three."""
+    auto_compact_token_limit: int | None = Field(default=None, ge=1)
+    """Tokens of a conversation at which Codex summarizes it. By default Codex decides by `context_window`."""
+    default_reasoning_summary: Literal["auto", "concise", "detailed", "none"] | None = None
+    """The summary of its reasoning that Codex requests, unless its user chooses another."""
+    multi_agent_version: Literal["disabled", "v1", "v2"] | None = None
+    """Which tools for sub-agents Codex offers this model. By default Codex decides."""
     can: Can = Can()
     """What the model can do, where that differs from what litellm knows; see `[models.NAME.can]`."""
 

@@ -135,6 +135,7 @@ cache_ttl = "5m"                            # default
 image_output = false                        # default
 reasoning_efforts = []                      # default
 apply_patch = true                          # default
+tool_search = false                         # default
 
 # upstreams.local: no api_key is set
 """
