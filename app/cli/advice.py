@@ -178,7 +178,10 @@ def no_tools(probed: ProbedUpstream, reason: str, otherwise: str) -> Step:
     found = probed.found
     server = found.server if found is not None else ""
     able = [model.name for model in found.models if model.calls_tools] if found is not None else []
-    if able and probed.model not in able:
+    if "/responses" in reason and probed.upstream.via in {"chat", "litellm"}:
+        use = probed.in_file_or('via = "responses"', "--via responses", "AM_UPSTREAM_VIA=responses")
+        advice = f"Agents need tools. This model calls them by the Responses API alone: use {use}."
+    elif able and probed.model not in able:
         advice = f"Agents need tools. Of its models, these call tools: {named(able)}."
     else:
         advice = f"Agents need tools. {_TOOLS.get(server, otherwise)}"

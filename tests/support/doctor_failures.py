@@ -235,6 +235,14 @@ FAILURES: Final[dict[str, FailureCase]] = {
         WORKS.format("calls no tools"),
         tools=[refusing(400, "no tools here")],
     ),
+    "tools in another API": FailureCase(
+        chats(models=listing("gpt-6.1-sol")),
+        "calls tools",
+        "! no: The upstream refused the request: Function tools are not supported",
+        "Agents need tools. This model calls them by the Responses API alone: use --via responses.",
+        WORKS.format("calls no tools"),
+        tools=[refusing(400, "Function tools are not supported by chat completions. Use /v1/responses instead.")],
+    ),
     "tools of other models": FailureCase(
         ollama({"tiny": TINY, "qwen3:8b": QWEN}),
         "calls tools",
