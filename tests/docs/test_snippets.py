@@ -21,7 +21,10 @@ from tests.docs.snippets import Snippet, inline_commands, pages, snippets, way_o
 from tests.support.running import ROOT, Running, running, surroundings
 
 SNIPPETS = list(snippets())
-CODEX_KEYS = {"name", "base_url", "wire_api", "env_key", "supports_websockets", "supports_standalone_web_search"}
+CODEX_KEYS = {
+    "name", "base_url", "wire_api", "env_key", "model_catalog_url", "supports_websockets",
+    "supports_standalone_web_search",
+}  # fmt: skip
 
 
 def in_way(way: str) -> pytest.MarkDecorator:
@@ -135,6 +138,7 @@ def test_the_settings_of_codex_lead_here(snippet: Snippet) -> None:
     for provider in settings["model_providers"].values():
         assert provider.keys() <= CODEX_KEYS
         assert provider.get("base_url", f"{URL}/v1") == f"{URL}/v1"
+        assert provider.get("model_catalog_url", f"{URL}/v1/models") == f"{URL}/v1/models"
         assert provider.get("wire_api", "responses") == "responses"
     assert settings.get("model_provider", "am") in settings["model_providers"]
 
