@@ -5,7 +5,9 @@ from tests.support.running import ROOT
 OUTSIDE = {
     "app/__init__.py": "the map",
     "app/catalogue.py": "the address of an upstream's own",
+    "app/codex_catalog.py": "a key that Codex reads",
     "app/new_turns.py": "begins a turn with a summary",
+    "app/options.py": "the setting for that key",
     "app/prompt_cache/prefix.py": "OpenAI's name of a reason",
     "app/protocol/request/summaries.py": "the nouns",
     "app/transports/openapi.py": "the path",
