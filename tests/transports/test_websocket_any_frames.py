@@ -61,7 +61,7 @@ class Reading:
         self.running: dict[str, str] = {}
         self.ended: dict[str, int] = defaultdict(int)
         self.steers: dict[str, str] = {}
-        """Accepted input that is not used or given back yet, and its lane."""
+        """Accepted input that is not used or given back yet, and the response that it steers."""
 
     async def read(self) -> Json:
         event = await self.client.event()
@@ -71,12 +71,13 @@ class Reading:
             assert lane not in self.running, "a lane runs one response after the other"
             self.running[lane] = event["response"]["id"]
             self.ids.append(self.running[lane])
-            self.steers = {steer: of for steer, of in self.steers.items() if of != lane}
+            continued = event["response"]["previous_response_id"]
+            self.steers = {steer: of for steer, of in self.steers.items() if of != continued}
         elif kind in LAST:
             assert self.running.pop(lane) == event["response"]["id"]
             self.ended[event["response"]["id"]] += 1
         elif kind == "response.steer.accepted":
-            self.steers[event["steer"]["id"]] = lane
+            self.steers[event["steer"]["id"]] = event["steer"]["previous_response_id"]
         elif kind in {"response.steer.failed", "response.steer.pending"}:
             self.steers.pop(event["steer"].get("id", ""), None)
         return event
@@ -92,6 +93,8 @@ ACTIONS: Final = st.one_of(
     st.tuples(st.just("other"), CHOICES),
     st.tuples(st.just("read"), CHOICES),
     st.tuples(st.just("wait"), CHOICES),
+    st.tuples(st.just("speak into"), CHOICES),
+    st.tuples(st.just("speak into"), CHOICES),
 )
 
 
@@ -109,6 +112,8 @@ async def act(action: str, at: int, lane: str, word: str, reading: Reading) -> N
         case "interrupt" | "cancel":
             frame = {"type": f"response.{action}", "response_id": named}
             await client.connection.send(json.dumps(frame))
+        case "speak into":
+            await speak_into(at, lane, word, reading)
         case "other":
             others = ["no JSON", "[]", "{}", '{"type": "response.inject"}', '{"type": "x"}', "\u2028", '{"type": 7}']
             await client.connection.send(others[at % len(others)])
@@ -119,6 +124,19 @@ async def act(action: str, at: int, lane: str, word: str, reading: Reading) -> N
                         await reading.read()
         case _:
             await asyncio.sleep(at / 2000)
+
+
+async def speak_into(at: int, lane: str, word: str, reading: Reading) -> None:
+    """A new response and, if it begins soon, some of these frames, in this order."""
+    known = len(reading.ids)
+    await reading.client.send(input="slow" if at % 3 else word, stream_id=lane, tools=[WEATHER])
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.2):
+            while len(reading.ids) == known:
+                await reading.read()
+    for bit, action in enumerate(("steer", "wait", "steer", "interrupt", "cancel")):
+        if at >> bit & 1:
+            await act(action, 0, lane, word, reading)
 
 
 async def play(url: str, actions: list[tuple[str, tuple[int, str, str]]]) -> None:
