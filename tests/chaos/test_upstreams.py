@@ -13,7 +13,7 @@ import pytest
 from app.settings import Model, Settings, Upstream
 from tests.support.grammar import check
 from tests.support.script import breaks, opens, says, stops, text_turn
-from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, Pause, Reset, Script, Status, Step
+from tests.support.servers import Ask, ChatUpstream, Cut, End, Hang, LongLine, Pause, Reset, Script, Status, Step
 from tests.support.serving import serving
 
 pytestmark = [
@@ -31,7 +31,6 @@ WHOLE = b"".join(
     for chunk in [opens(), says(ANSWER_TEXT), stops()]
 )
 COMMENTS: list[Step] = [step for _ in range(60) for step in (b": still here\n\n", Pause(0.05))]
-LINE = b"data: " + b"x" * (50 * 1024 * 1024)
 
 
 class Old(NamedTuple):
@@ -61,7 +60,7 @@ CASES: dict[str, tuple[list[Step] | Old, Expected]] = {
     "silence in mid-stream": ([*BEGUN, Hang()], Expected(FAILED, "stopped talking")),
     "comments for ever before anything": (COMMENTS, Expected(504)),
     "comments for ever in mid-stream": ([*BEGUN, *COMMENTS], Expected(FAILED, "stopped talking")),
-    "a line of 50 MB": ([*BEGUN, Pause(0.1), LINE], Expected(FAILED)),
+    "a line of 50 MB": ([*BEGUN, Pause(0.1), LongLine(50 * 1024 * 1024)], Expected(FAILED)),
     "garbage before anything": ([b"\x00\xff\xfe{{{]]]\n\n", End()], Expected(502)),
     "garbage in mid-stream": ([*BEGUN, b"data: {\x00\xff]]\n\n", End()], Expected(FAILED)),
     "bytes one by one": ([WHOLE[place : place + 1] for place in range(len(WHOLE))], Expected("response.completed")),

@@ -1,6 +1,7 @@
 """The embedded model: what each word in the prompt makes it do."""
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -158,17 +159,17 @@ SOON: Final = 1.0
 @pytest.mark.parametrize(
     "messages",
     [
-        [user("My name is Alice. " * (LONG // 18)), user("What is my name?")],
-        [user("My name is Alice."), user("A b, " * (LONG // 5)), user("What is my name?")],
-        [user("a") for _ in range(LONG // 64)],
-        [user("Aa " * (LONG // 3))],
-        [user("x" * LONG), user("Write that summary now.")],
-        [user("clock"), {"role": "tool", "content": "'a" * (LONG // 2)}],
+        lambda: [user("My name is Alice. " * (LONG // 18)), user("What is my name?")],
+        lambda: [user("My name is Alice."), user("A b, " * (LONG // 5)), user("What is my name?")],
+        lambda: [user("a") for _ in range(LONG // 64)],
+        lambda: [user("Aa " * (LONG // 3))],
+        lambda: [user("x" * LONG), user("Write that summary now.")],
+        lambda: [user("clock"), {"role": "tool", "content": "'a" * (LONG // 2)}],
     ],
     ids=["one message", "behind another", "many messages", "the last message", "a summary", "the output of a tool"],
 )
-async def test_a_long_history_is_answered_soon_and_in_few_words(messages: list[dict[str, Any]]) -> None:
-    demo = Demo().open({"messages": messages, "tools": [WEATHER] * 128})
+async def test_a_long_history_is_answered_soon_and_in_few_words(messages: Callable[[], list[dict[str, Any]]]) -> None:
+    demo = Demo().open({"messages": messages(), "tools": [WEATHER] * 128})
     began = time.process_time()
     first = await anext(demo)
     assert time.process_time() - began < SOON

@@ -10,7 +10,7 @@ from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.http_chat import direct, read_answer
 from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream, Cut, Hang, Latch, Reset, Status, Step
+from tests.support.servers import ChatUpstream, Cut, Hang, Latch, LongLine, Reset, Status, Step
 from tests.support.upstream_asks import KEY, answer_of, answers, asks
 from tests.support.upstream_refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
 
@@ -88,7 +88,7 @@ async def test_an_upstream_without_tls_behind_a_secure_address_is_reported() -> 
         ([says("Hi"), Reset()], "Hi", BROKE),
         ([says("Hi"), stops(), Cut()], "Hi", BROKE),
         ([says("Hi"), Latch()], "Hi", SLOW),
-        ([says("Hi"), b"data: " + b"x" * (50 * 1024 * 1024)], "Hi", as_it_must("a line of the stream is too long")),
+        ([says("Hi"), LongLine(50 * 1024 * 1024)], "Hi", as_it_must("a line of the stream is too long")),
         ([Status(200, b"\x1f\x8b", {"content-encoding": "gzip"})], None, as_it_must("the answer is compressed")),
     ],
     ids=["reset at once", "cut", "reset", "cut behind the finish", "silence", "a line of 50 MB", "compressed"],

@@ -2,6 +2,7 @@
 
 import gzip
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -17,16 +18,20 @@ NOT_READ = "The upstream sent an invalid answer: the answer is neither a stream 
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
-        (200, b"data: " + b" " * 50_000_000, Problem(code="upstream_error", message=NOT_READ)),
-        (200, b'{"choices": [{"message": {"content": "Hi"}}]}', Problem(code="upstream_error", message=NOT_READ)),
+        (200, lambda: b"data: " + b" " * 50_000_000, Problem(code="upstream_error", message=NOT_READ)),
+        (
+            200,
+            lambda: b'{"choices": [{"message": {"content": "Hi"}}]}',
+            Problem(code="upstream_error", message=NOT_READ),
+        ),
         (
             400,
-            b'{"error": {"message": "' + b"sk-" * 10_000_000 + b'"}}',
+            lambda: b'{"error": {"message": "' + b"sk-" * 10_000_000 + b'"}}',
             Problem(code="invalid_value", message="The upstream refused the request."),
         ),
         (
             500,
-            b'{"error": {"message": "' + b"Error: " * 10_000_000 + b'"}}',
+            lambda: b'{"error": {"message": "' + b"Error: " * 10_000_000 + b'"}}',
             Problem(code="upstream_error", message="The upstream failed with status 500."),
         ),
     ],
@@ -34,9 +39,9 @@ NOT_READ = "The upstream sent an invalid answer: the answer is neither a stream 
 )
 @pytest.mark.parametrize("provider", [None, "hosted_vllm"])
 async def test_a_compressed_answer_is_not_unpacked(
-    provider: str | None, status: int, body: bytes, expected: Problem
+    provider: str | None, status: int, body: Callable[[], bytes], expected: Problem
 ) -> None:
-    with Lenient([Status(status, gzip.compress(body), PACKED)]) as upstream:
+    with Lenient([Status(status, gzip.compress(body()), PACKED)]) as upstream:
         try:
             chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url)
             began = time.process_time()

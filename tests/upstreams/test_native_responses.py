@@ -9,7 +9,7 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams import connections, http_server, native_responses
 from app.upstreams.native_responses import NativeResponses
-from tests.support.servers import Cut, End, Hang, Latch, Pause, Reset, ResponsesUpstream, Script, Status, Step
+from tests.support.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step
 from tests.support.servers.responses import answer, begins, ends, message
 from tests.support.upstream_asks import KEY, answers
 from tests.support.upstream_refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
@@ -146,7 +146,7 @@ ERROR_EVENT = {"type": "error", "code": "rate_limit_exceeded", "message": "slow"
         ([b'data: {"\x80type": 1}\n\n'], [], as_it_must("an event of the stream is not JSON")),
         ([*HELLO[:2], b"data: 1\n\n"], HELLO[:2], as_it_must("an event of the stream is not an object")),
         ([*HELLO[:2], b'data: {"type": "a\\nb"}\n\n'], HELLO[:2], as_it_must("an event of the stream has no type")),
-        ([b"data: " + b"x" * (50 * 1024 * 1024)], [], as_it_must("a line of the stream is too long")),
+        ([LongLine(50 * 1024 * 1024)], [], as_it_must("a line of the stream is too long")),
     ],
 )  # fmt: skip
 async def test_a_stream_that_breaks_is_reported(

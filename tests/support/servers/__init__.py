@@ -25,7 +25,21 @@ from tests.support.servers.openai import OpenAIUpstream
 from tests.support.servers.openrouter import OpenRouterUpstream
 from tests.support.servers.responses import ResponsesUpstream
 from tests.support.servers.server import ScriptedUpstream
-from tests.support.servers.steps import Ask, Cut, End, Hang, Json, Latch, Leave, Pause, Reset, Script, Status, Step
+from tests.support.servers.steps import (
+    Ask,
+    Cut,
+    End,
+    Hang,
+    Json,
+    Latch,
+    Leave,
+    LongLine,
+    Pause,
+    Reset,
+    Script,
+    Status,
+    Step,
+)
 from tests.support.servers.vllm import OlderVllmUpstream, VllmUpstream
 
 __all__ = [
@@ -47,6 +61,7 @@ __all__ = [
     "Json",
     "Latch",
     "Leave",
+    "LongLine",
     "MistralUpstream",
     "ModelUpstream",
     "OlderVllmUpstream",

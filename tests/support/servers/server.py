@@ -10,7 +10,21 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.servers.steps import Ask, Cut, End, Hang, Json, Latch, Leave, Pause, Reset, Script, Status, Step
+from tests.support.servers.steps import (
+    Ask,
+    Cut,
+    End,
+    Hang,
+    Json,
+    Latch,
+    Leave,
+    LongLine,
+    Pause,
+    Reset,
+    Script,
+    Status,
+    Step,
+)
 
 _REASONS = {
     200: "OK",
@@ -241,6 +255,9 @@ class ScriptedUpstream:
                 return False
             case bytes():
                 self._chunk(writer, step, ask)
+                await writer.drain()
+            case LongLine(size):
+                self._chunk(writer, b"data: " + b"x" * size, ask)
                 await writer.drain()
             case dict():
                 self._chunk(writer, self.frame(step, ask), ask)

@@ -49,6 +49,13 @@ class Status:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class LongLine:
+    """Send a line of a stream that does not end. Its bytes are made when they are sent, so that tables stay small."""
+
+    size: int
+
+
 class Latch:
     """Say nothing until the test calls `open()`."""
 
@@ -65,7 +72,7 @@ class Latch:
         return self._opened.is_set()
 
 
-Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | Latch
+Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | LongLine | Latch
 
 
 @dataclass
