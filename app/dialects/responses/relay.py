@@ -40,31 +40,21 @@ from ...bridges.required_input import required_input
 from ...emitter.for_codex import client_rules, refusals_as_text
 from ...emitter.ledger import Ledger
 from ...emitter.rules import CUT, Reason, StopReason
-from ...json_text import json_bytes
 from ...prompt_cache.prefix import Prefix
-from ...protocol.events import Event, Relayed, RelayedItem, RelayedLast
+from ...protocol.events import Event, Relayed, RelayedItem
 from ...protocol.ids import NewId
 from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.response import NOTHING_SENT, Identity, Sent
 from ...protocol.warnings import ClientWarning
 from .bridged_calls import BridgedCalls
-from .call_ends import CallEnds, Named
-from .endings import (
-    LAST,
-    REASONS,
-    SECOND,
-    UNREADABLE,
-    agreed_status,
-    counted,
-    ending,
-    final_items,
-    reported,
-)
+from .call_ends import CallEnds
+from .endings import LAST, REASONS, SECOND, UNREADABLE, agreed_status, counted, final_items, reported
 from .marks import Marks, original
 from .positions import Positions
 from .relay_options import RelayOptions
 from .relayed_body import to_responses, tokens_of
+from .relayed_events import RelayedEvents
 from .relayed_items import MOST_UNFINISHED, TOO_MANY_UNFINISHED, OpenRelayedItem, RelayedItems
 from .relayed_prefix import prefix_of
 from .relayed_response import RelayedResponse
@@ -108,6 +98,7 @@ class RelayTurn:
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
         self.next_number = self._ledger.next_number
         self._items = RelayedItems(self._ledger)
+        self._relayed = RelayedEvents(self._ledger, self._items, self._marks, self._bridged)
         self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
         self._is_steered = False
@@ -159,10 +150,11 @@ class RelayTurn:
             return self.stop("steered")
         events = self._missing_opening(name)
         if not self._positions.complete(name, event):
-            return [*events, *self._send(self._call_ends.release()), self._relayed(name, event, Relayed)]
+            events += self._relayed.of_items(self._call_ends.release())
+            return [*events, self._relayed.event(name, event, Relayed)]
         if self._tool_choice.leaves_out(name, event):
             return events
-        events += self._send(self._call_ends.receive(name, event))
+        events += self._relayed.of_items(self._call_ends.receive(name, event))
         if delta is not None and delta.name == name and not self._is_bridged(event):  # not a refusal that became text
             delta.record_sent(event, self._ledger.open.get(event["output_index"]))
             self._delta = delta
@@ -173,7 +165,7 @@ class RelayTurn:
         if self._ledger.phase == "new":
             return self._begin()
         if empty_delta := self._ledger.empty_delta():
-            return [self._relayed(empty_delta["type"], empty_delta, RelayedItem)]
+            return [self._relayed.event(empty_delta["type"], empty_delta, RelayedItem)]
         return [self._in_progress()]
 
     def end(self) -> list[Event]:
@@ -186,18 +178,18 @@ class RelayTurn:
         events = self._missing_opening("response.failed") + self._close_open_items("failure")
         self.problem = problem
         response = self._response.fail(problem, self._ledger.output)
-        return [*events, self._last("failure", {"type": "response.failed", "response": response})]
+        return [*events, self._relayed.last({"type": "response.failed", "response": response})]
 
     def stop(self, reason: StopReason) -> list[Event]:
         """The last events of a response that its client ends. Its usage is unknown."""
         self._delta = None
-        events = self._missing_opening("response.incomplete") + self._send(self._call_ends.release())
+        events = self._missing_opening("response.incomplete") + self._relayed.of_items(self._call_ends.release())
         rule = self._client_rules.endings[reason]
         given_up = self._items.given_up(rule.items, self._response.sent.get("id"))
-        events += [self._relayed(event["type"], event, RelayedItem) for event in given_up]
+        events += [self._relayed.event(event["type"], event, RelayedItem) for event in given_up]
         events += self._close_open_items(reason)
         response = self._response.stop(msgspec.to_builtins(rule.incomplete_details), self._ledger.output)
-        return [*events, self._last(reason, {"type": "response.incomplete", "response": response})]
+        return [*events, self._relayed.last({"type": "response.incomplete", "response": response})]
 
     def stop_at_boundary(self) -> list[Event]:
         """Ends the response as steered before its next item, unless it has calls; now, if no item is open."""
@@ -213,7 +205,7 @@ class RelayTurn:
         event |= delta.sent
         if delta.part is not None:
             delta.part.add(event)
-        sent = self._relayed(delta.name, event, RelayedItem)
+        sent = self._relayed.event(delta.name, event, RelayedItem)
         self._items.weigh(event, len(sent.data))
         return self._bounded([sent])
 
@@ -232,13 +224,13 @@ class RelayTurn:
     def _begin(self) -> list[Event]:
         """The first two events, where the upstream has not sent them."""
         created = {"type": "response.created", "response": self._response.open()}
-        return [self._relayed("response.created", created, Relayed), self._in_progress()]
+        return [self._relayed.event("response.created", created, Relayed), self._in_progress()]
 
     def _in_progress(self) -> Event:
         self._ledger.phase = "talking"
         response = {**self._response.sent, "output": self._ledger.output}
         event = {"type": "response.in_progress", "response": response}
-        return self._relayed("response.in_progress", event, Relayed)
+        return self._relayed.event("response.in_progress", event, Relayed)
 
     def _lifecycle(self, name: str, event: Json) -> list[Event]:
         """An event that carries the response."""
@@ -252,13 +244,13 @@ class RelayTurn:
         if name in LAST:
             return events + self._end(name, event)
         event["response"] = self._response.update(response, self._output(response))
-        return [*events, self._relayed(name, event, Relayed)]  # a keep-alive: nothing new of the answer
+        return [*events, self._relayed.event(name, event, Relayed)]  # a keep-alive: nothing new of the answer
 
     def _end(self, name: str, event: Json) -> list[Event]:
         """The upstream's last event, and the events that are missing before it."""
         status = agreed_status(name, event["response"])
         reason = REASONS[status]
-        events = self._send(self._call_ends.end(reason)) + self._close_open_items(reason)
+        events = self._relayed.of_items(self._call_ends.end(reason)) + self._close_open_items(reason)
         response = event["response"] = self._response.update(event["response"], self._output(event["response"]))
         response["status"], response["usage"] = status, counted(response.get("usage"))
         if self._response.is_supplied:  # with two clocks, it could end before it began
@@ -269,18 +261,8 @@ class RelayTurn:
             self.problem = reported(response.get("error"))
         elif problem := self._call_ends.failure(items):
             return events + self.fail(problem)
-        return [*events, self._last(reason, event)]
-
-    def _send(self, named: list[Named]) -> list[Event]:
-        if self._bridged is not None:
-            named = [sent for name, event in named for sent in self._bridged_events(self._bridged, name, event)]
-        return [sent for name, event in named for sent in self._item_events(name, event)]
-
-    def _bridged_events(self, bridged: BridgedCalls, name: str, event: Json) -> list[Named]:
-        sent = bridged.events(name, event)
-        if bridged.holds(event):
-            self._items.weigh(event, 0)  # its arguments are kept, in addition to what is sent
-        return sent
+        event["type"] = self._client_rules.endings[reason].event_name
+        return [*events, self._relayed.last(event)]
 
     def _is_bridged(self, event: Json) -> bool:
         return self._bridged is not None and self._bridged.holds(event)
@@ -288,7 +270,7 @@ class RelayTurn:
     def _close_open_items(self, reason: Reason) -> list[Event]:
         items = self._client_rules.endings[reason].items
         events = self._ledger.end(self._ledger.outcomes(items, lambda _, item: item.kind))
-        return [self._relayed(event["type"], event, RelayedItem) for event in events]
+        return [self._relayed.event(event["type"], event, RelayedItem) for event in events]
 
     def _output(self, response: Json) -> list[Any]:
         """The output for the client: the upstream's, or the finished items if its response has none."""
@@ -299,29 +281,3 @@ class RelayTurn:
         if self._bridged is not None:
             items = self._bridged.final(items)
         return [self._marks.item(item) for item in items]
-
-    def _item_events(self, name: str, event: Json) -> list[Event]:
-        self._marks.event(event)
-        missing = self._items.missing(name, event)
-        for supplied in missing:
-            self._items.record(supplied["type"], supplied)
-        self._items.record(name, event)
-        sent = [self._relayed(each["type"], each, RelayedItem) for each in (*missing, event)]
-        self._items.weigh(event, len(sent[-1].data))
-        return list(sent)
-
-    def _last(self, reason: Reason, event: Json) -> Event:
-        self._ledger.phase = "over"
-        name = event["type"] = self._client_rules.endings[reason].event_name
-        last = self._relayed(name, event, Relayed)
-        return RelayedLast(
-            sequence_number=last.sequence_number,
-            name=last.name,
-            data=last.data,
-            body=json_bytes(event["response"]),
-            response=ending(event["response"], name),
-        )
-
-    def _relayed(self, name: str, event: Json, kind: type[Relayed]) -> Relayed:
-        number = event["sequence_number"] = self._ledger.next_number()
-        return kind(sequence_number=number, name=name.encode(), data=json_bytes(event))
