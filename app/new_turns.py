@@ -130,7 +130,7 @@ async def _relayed(
 
     if route.address:
         return await off_loop(request.size, own_summary, request)
-    if request.summary_only:
+    if request.summary_only or (options.functions_only and triggered(request)):
         request = await off_loop(request.size, expanded, for_written_summary(request), sealer)
         return await off_loop(request.size, partial(summary_alone, request, relay, context))
     return await off_loop(request.size, relay, request, sealer)

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from openai import APIStatusError, OpenAI
 
+from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.bridge_cases import CASES, Case, tool_of
 from tests.support.event_stream import events_of, judged
@@ -148,19 +149,30 @@ def _turn(connection: Any, fields: Json) -> Json:
     raise AssertionError("the connection was closed")
 
 
-def test_a_conversation_of_calls_is_summed_up_and_goes_on(server: FunctionsUpstream, name: str, client: OpenAI) -> None:
+@pytest.mark.parametrize("asked", ["at its own address", "by a trigger"])
+def test_a_conversation_of_calls_is_summed_up_and_goes_on(
+    server: FunctionsUpstream, name: str, client: OpenAI, asked: str
+) -> None:
     """Which has tools, and must not call one for it."""
     server.say([Says("A summary.")], [Says("Done.")])
     history: list[Any] = [QUESTION]
     for number, case in enumerate(CASES.values()):
         history += [{"call_id": f"c{number}", **case.item}, {"call_id": f"c{number}", **case.output}]
-    tools = [tool_of(CASES["custom"])]
-    window = client.post("/responses/compact", body={"model": name, "input": history, "tools": tools}, cast_to=object)
-    output = _answer(client, asks(name, CASES["custom"], [*window["output"], QUESTION]), stream=False)  # type: ignore[index]
+    given = asks(name, CASES["custom"], history)
+    if asked == "by a trigger":
+        output = _answer(client, {**given, "input": [*history, {"type": "compaction_trigger"}]}, stream=True)
+        assert [item["type"] for item in output] == ["compaction"]
+        window = [QUESTION, *output]
+    else:
+        body = {key: given[key] for key in ("model", "input", "tools")}
+        window = client.post("/responses/compact", body=body, cast_to=object)["output"]  # type: ignore[index]
+    output = _answer(client, asks(name, CASES["custom"], [*window, QUESTION]), stream=False)
     assert output[-1]["content"][0]["text"] == "Done."
     first, second = [ask.body for ask in server.asks]
     assert len(first["input"]) == len(history) + 1
-    assert "A summary." in json.dumps(second["input"])
+    assert first["tool_choice"] == "none"
+    assert first["input"][-1]["content"] == SUM_UP
+    assert [item["content"] for item in second["input"][1:]] == [f"{INTRODUCTION}\n\nA summary.", QUESTION["content"]]
 
 
 def test_the_answer_to_a_count_is_an_estimate(server: FunctionsUpstream, name: str, client: OpenAI) -> None:

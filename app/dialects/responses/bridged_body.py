@@ -8,6 +8,7 @@
     `configuration_update`                           its reasoning effort, in `reasoning`
     calls of hosted tools that it does not run,      messages, or nothing
     and their outputs; the client's own notes
+    summaries that another server encrypted          nothing
     tools that the server runs itself                unchanged; a type that it is known not to run is left out
     arguments that are no JSON object                wrapped in one
     any other item, and calls of plain functions     unchanged
@@ -40,6 +41,7 @@ from ...protocol.request.input_items import (
 )
 from ...protocol.request.input_parts import Content, EncryptedPart, InputPart, TextPart
 from ...protocol.request.plain_messages import assistant_message, user_message
+from ...protocol.request.summaries import SERVER_ITEMS, ServerItem
 from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from ...protocol.request.tool_items import AdditionalToolsItem, ToolItem
 from ...protocol.warnings import ClientWarning
@@ -131,8 +133,8 @@ def _is_bridged_item(item: Json, options: RelayOptions) -> bool:
 
 
 def _is_foreign(kind: Any, options: RelayOptions) -> bool:
-    """Whether this is the type of an item about a tool that the server does not run."""
-    return (kind in OTHER_ITEMS or kind == SCREENSHOT) and not _is_hosted(kind, options)
+    """Whether this is the type of an item about a tool, or a summary, of another server."""
+    return (kind in OTHER_ITEMS or kind in SERVER_ITEMS or kind == SCREENSHOT) and not _is_hosted(kind, options)
 
 
 def _choice_of_functions(choice: ToolChoice, options: RelayOptions) -> ToolChoice:
@@ -172,7 +174,9 @@ def _choice(choice: Choice) -> Any:
     return choice.mode if choice.name is None else {"type": FUNCTION, "name": choice.name}
 
 
-def _sent(raw: Json, item: InputItem, path: str, table: BridgeTable, options: RelayOptions) -> Sent:
+def _sent(  # noqa: PLR0911 — one for each kind of item
+    raw: Json, item: InputItem, path: str, table: BridgeTable, options: RelayOptions
+) -> Sent:
     """The item that is sent for this one, if any, and a warning."""
     match item:
         case ToolItem():
@@ -185,6 +189,8 @@ def _sent(raw: Json, item: InputItem, path: str, table: BridgeTable, options: Re
         case ComputerOutputItem() if _is_foreign(item.type, options):
             parts = [_text(f"[{item.type}]"), *_as_posted(item.output)]
             return user_message(parts), as_text_warning(path, item.type)
+        case ServerItem() if _is_foreign(item.type, options):
+            return None, ClientWarning(path, item.type, f"{path} was left out: {item.left_out}")
         case UnknownItem() if _is_foreign(item.type, options):
             return _as_message(told_item(item, path))
         case _:

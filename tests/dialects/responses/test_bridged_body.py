@@ -95,6 +95,20 @@ def test_what_another_server_encrypted_is_left_out() -> None:
     assert sentences(relayed.warnings) == [f"input[1].content[0] was left out: {ENCRYPTED}"]
 
 
+@pytest.mark.parametrize("hosted_tools", [None, ()])
+@pytest.mark.parametrize("kind", ["compaction", "compaction_summary", "context_compaction"])
+def test_a_summary_of_another_server_is_left_out_where_the_server_is_known(kind: str, hosted_tools: Any) -> None:
+    item = {"type": kind, "encrypted_content": "gAAAA"}
+    relayed = on_functions(CUSTOM, history=[item], options={"hosted_tools": hosted_tools})
+    if hosted_tools is None:
+        assert (relayed.ask["input"][1:], relayed.warnings) == ([item], ())
+        return
+    assert len(relayed.ask["input"]) == 1
+    assert sentences(relayed.warnings) == [
+        "input[1] was left out: only the server that summarized this conversation can read it."
+    ]
+
+
 def test_members_of_tools_that_functions_do_not_have_are_named() -> None:
     relayed = on_functions(
         CUSTOM, {**FUNCTION, "async": True}, {**CUSTOM, "name": "other", "allowed_callers": ["programmatic"]}
