@@ -24,7 +24,7 @@ from .page_text import PageText, page_text
 from .search_request import SearchCommands, SearchRequest, SearchSettings, SearchWords, TimeCommand
 
 if TYPE_CHECKING:
-    from ..fetching.fetcher import Fetcher
+    from ..fetching.fetcher import Fetched, Fetcher
     from .search_client import SearchClient
 
 MOST_COMMANDS: Final = 12
@@ -173,33 +173,13 @@ class Searcher:
         return _Done(told(query.text, found), found)
 
     async def _open(self, ref: str, line: int, settings: SearchSettings, owner: str) -> _Done:
-        page = await self._page(ref, settings, owner)
-        lines = [f"L{number}: {text}" for number, text in enumerate(page.lines) if number >= line]
-        head = f'Page "{page.title or ref}" ({ref}), {len(page.lines)} lines. [n] is the number of a link, for `click`.'
-        return _Done("\n".join([head, *lines] if lines else [head, "There is no text from that line on."]))
+        return _Done(await self._page(ref, partial(_text_from, ref, line), settings, owner))
 
     async def _click(self, ref: str, number: int, settings: SearchSettings, owner: str) -> _Done:
-        page = await self._page(ref, settings, owner)
-        if number >= len(page.links):
-            raise _FailedError(f"{ref} has no link {number}: it has {len(page.links)} links, counted from 0.")
-        return await self._open(page.links[number], 0, settings, owner)
+        return await self._open(await self._page(ref, partial(_link, ref, number), settings, owner), 0, settings, owner)
 
     async def _find(self, ref: str, pattern: str, settings: SearchSettings, owner: str) -> _Done:
-        page = await self._page(ref, settings, owner)
-        wanted = pattern.lower()
-        places = [number for number, text in enumerate(page.lines) if wanted in text.lower()]
-        if not places or not wanted:
-            raise _FailedError(f'"{pattern[:LONGEST_QUERY]}" is not in {ref}.')
-        shown = sorted(
-            {
-                number
-                for place in places[:MOST_FOUND]
-                for number in range(place - AROUND, place + AROUND + 1)
-                if 0 <= number < len(page.lines)
-            }
-        )
-        head = f'Lines of {ref} with "{pattern[:LONGEST_QUERY]}": {len(places)}'
-        return _Done("\n".join([head, *(f"L{number}: {page.lines[number]}" for number in shown)]))
+        return _Done(await self._page(ref, partial(_places, ref, pattern), settings, owner))
 
     async def _time(self, place: TimeCommand) -> _Done:
         offset = _offset(place.utc_offset)
@@ -208,7 +188,8 @@ class Searcher:
         here = datetime.fromtimestamp(self._now(), UTC).astimezone(timezone(offset))
         return _Done(f"The time at UTC{place.utc_offset} is {here:%A, %Y-%m-%d %H:%M:%S}.")
 
-    async def _page(self, ref: str, settings: SearchSettings, owner: str) -> PageText:
+    async def _page(self, ref: str, read: Callable[[PageText], str], settings: SearchSettings, owner: str) -> str:
+        """What `read` reads in a page. It may have a million lines, so they stay in the thread that makes them."""
         from ..fetching.fetcher import Budget  # noqa: PLC0415 — its library costs 0.15 s
 
         if not settings.may_open:
@@ -223,7 +204,7 @@ class Searcher:
             raise _FailedError(f"{ref[:LONGEST_QUERY]} was not opened. {error.problem.message}") from None
         if not fetched.kind.startswith(("text/", "application/json", "application/xml")):
             raise _FailedError(f"{ref} is not a text, but {fetched.kind}.")
-        return await off_loop(len(fetched.data), _read, fetched.data, fetched.kind, ref)
+        return await off_loop(len(fetched.data), _read, fetched, ref, read)
 
 
 def told(query: str, found: list[Found]) -> str:
@@ -245,8 +226,37 @@ def answer_body(searched: Searched) -> dict[str, Any]:
     return {"output": searched.output, "results": results}
 
 
-def _read(data: bytes, kind: str, url: str) -> PageText:
-    return page_text(data.decode("utf-8", "replace"), kind, url)
+def _read(fetched: "Fetched", url: str, read: Callable[[PageText], str]) -> str:
+    return read(page_text(fetched.data.decode("utf-8", "replace"), fetched.kind, url))
+
+
+def _text_from(ref: str, first: int, page: PageText) -> str:
+    lines = [f"L{number}: {text}" for number, text in enumerate(page.lines) if number >= first]
+    head = f'Page "{page.title or ref}" ({ref}), {len(page.lines)} lines. [n] is the number of a link, for `click`.'
+    return "\n".join([head, *lines] if lines else [head, "There is no text from that line on."])
+
+
+def _link(ref: str, number: int, page: PageText) -> str:
+    if number >= len(page.links):
+        raise _FailedError(f"{ref} has no link {number}: it has {len(page.links)} links, counted from 0.")
+    return page.links[number]
+
+
+def _places(ref: str, pattern: str, page: PageText) -> str:
+    wanted = pattern.lower()
+    places = [number for number, text in enumerate(page.lines) if wanted in text.lower()]
+    if not places or not wanted:
+        raise _FailedError(f'"{pattern[:LONGEST_QUERY]}" is not in {ref}.')
+    shown = sorted(
+        {
+            number
+            for place in places[:MOST_FOUND]
+            for number in range(place - AROUND, place + AROUND + 1)
+            if 0 <= number < len(page.lines)
+        }
+    )
+    head = f'Lines of {ref} with "{pattern[:LONGEST_QUERY]}": {len(places)}'
+    return "\n".join([head, *(f"L{number}: {page.lines[number]}" for number in shown)])
 
 
 def _domains(names: Iterable[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from hashlib import sha256
@@ -16,15 +16,18 @@ import pytest
 import app.fetching.attachments
 import app.new_turns
 import app.off_loop
+import app.searching.searcher
 import app.transports.websocket_lanes
 import app.turns.prompt_comparison
 import app.turns.service
 from app.compaction.summary_turn import SummaryTurn
 from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
-from app.settings import Key, Model, Seal, Server, Settings, Upstream
+from app.searching.page_text import PageText
+from app.settings import Key, Model, Seal, Search, Server, Settings, Upstream
 from app.turns.conversation_memory import ConversationMemory
 from tests.support.script import text_turn
+from tests.support.search_server import SearchServer
 from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.serving import serving
 from tests.support.sockets import opened
@@ -117,6 +120,34 @@ def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str)
             body = {"model": "m", "input": [{"role": "user", "content": [part]}]}
             assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
     assert seen == ran("loop", "decode_object", "parse_object") | ran(thread, "data_uri", "ChatTurn")
+
+
+@pytest.mark.parametrize(("times", "thread"), [(1, "loop"), (ENOUGH, "long work")])
+@pytest.mark.parametrize("command", ["open", "find"])
+def test_the_lines_of_an_opened_page(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, command: str, times: int, thread: str
+) -> None:
+    """A page of two megabytes may have a million lines."""
+    read = app.searching.searcher.page_text
+
+    class Lines(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            name = "long work" if "long-work" in threading.current_thread().name else "loop"
+            seen.setdefault("lines", set()).add(name)
+            return super().__iter__()
+
+    def noted(*args: Any) -> PageText:
+        text = read(*args)
+        return text._replace(lines=Lines(text.lines))
+
+    monkeypatch.setattr(app.searching.searcher, "page_text", noted)
+    with Site({"/a": page(b"a\n" * times, kind="text/plain")}) as site, SearchServer() as server:
+        search = Search(backend="searxng", base_url=server.url)
+        with serving(Settings(search=search, server=Server(allow_private_urls=True))) as url:
+            commands = {command: [{"ref_id": f"{site.url}/a", "pattern": "a"}]}
+            answer = httpx.post(f"{url}/v1/alpha/search", json={"commands": commands})
+    assert "L0: a" in answer.json()["output"]
+    assert seen["lines"] == {thread}
 
 
 @pytest.mark.parametrize(("times", "thread"), [(1, "loop"), (40, "long work")])
