@@ -24,7 +24,7 @@ makes it forget one.
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.types import Receive, Send
@@ -141,7 +141,7 @@ class Connection:
             name = head.stream_id
             if head.type in CONTROL:
                 control = ControlFrame(await self.service.decode(frame), len(frame))
-                reply = CONTROL[head.type](control, self)
+                reply = await CONTROL[head.type](control, self)
             elif head.type != CREATE:
                 reply = ControlReply(unknown_type(head.type))
             elif (lane := self._lane(name)) is None:
@@ -157,14 +157,14 @@ class Connection:
             await self._sender.close(POLICY, "too many frames that start no turn")
             raise ClientGoneError
         if reply is not None:
-            await self._reply(*reply)
+            await self._reply(*reply, len(frame))
 
-    async def _reply(self, event: ControlEvent | Problem, lane: str | None) -> None:
+    async def _reply(self, event: ControlEvent | Problem, lane: str | None, echoed: int) -> None:
         if isinstance(event, Problem):
             self._log(event)
             await self._sender.error(event, lane)
         else:
-            await self._sender.control(event, lane)
+            await self._sender.control(event, lane, echoed)
 
     def running(self, response_id: object) -> Lane | None:
         """The lane that runs this response; for None the default lane, if it runs one."""
@@ -177,9 +177,9 @@ class Connection:
         """Whether the response has ended, and is remembered."""
         return self.memory.knows(response_id)
 
-    def steer_of(self, raw: dict[str, Any]) -> SteerFrame:
+    async def steer_of(self, control: ControlFrame) -> SteerFrame:
         """The `response.steer` frame. Raises `ProblemError` if it is invalid."""
-        return self.service.steer_of(raw)
+        return await self.service.steer_of(control.raw, control.size)
 
     def _lane(self, name: str | None) -> Lane | None:
         """The lane of this name; None if it is new, and one name too many."""

@@ -1,6 +1,6 @@
 """Frames of a websocket that start no turn: those that end a running one, and those that get an error at once."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..parsing.steer_frame import SteerFrame
@@ -31,7 +31,7 @@ class Responses(Protocol):
         """Whether the response has ended, and is remembered."""
         ...
 
-    def steer_of(self, raw: Json) -> SteerFrame:
+    async def steer_of(self, control: "ControlFrame") -> SteerFrame:
         """The `response.steer` frame. Raises `ProblemError` if it is invalid."""
         ...
 
@@ -75,10 +75,10 @@ NOTHING_TO_CANCEL: Final = Problem(
 )
 
 
-def _steer(control: ControlFrame, responses: Responses) -> ControlReply | None:
+async def _steer(control: ControlFrame, responses: Responses) -> ControlReply | None:
     given = FailedSteer(previous_response_id=control.raw.get("previous_response_id"), input=control.raw.get("input"))
     try:
-        frame = responses.steer_of(control.raw)
+        frame = await responses.steer_of(control)
     except ProblemError as error:
         invalid = ControlError(code="invalid_input", message=error.problem.message)
         return ControlReply(SteerFailed(error=invalid, steer=given))
@@ -90,12 +90,12 @@ def _steer(control: ControlFrame, responses: Responses) -> ControlReply | None:
     return None if refusal is None else ControlReply(SteerFailed(error=refusal, steer=given), lane.name)
 
 
-def _inject(control: ControlFrame, _: Responses) -> ControlReply:
+async def _inject(control: ControlFrame, _: Responses) -> ControlReply:
     raw = control.raw
     return ControlReply(InjectFailed(response_id=raw.get("response_id"), input=raw.get("input"), error=NO_INJECTION))
 
 
-def _interrupt(control: ControlFrame, responses: Responses) -> ControlReply | None:
+async def _interrupt(control: ControlFrame, responses: Responses) -> ControlReply | None:
     response_id = control.raw.get("response_id")
     if control.raw.get("mode", DISCARD) != DISCARD:
         return ControlReply(InterruptFailed(response_id=response_id, error=NO_SUCH_MODE))
@@ -108,7 +108,7 @@ def _interrupt(control: ControlFrame, responses: Responses) -> ControlReply | No
     return None
 
 
-def _cancel(control: ControlFrame, responses: Responses) -> ControlReply | None:
+async def _cancel(control: ControlFrame, responses: Responses) -> ControlReply | None:
     lane = responses.running(control.raw.get("response_id"))
     if lane is None:
         return ControlReply(NOTHING_TO_CANCEL)
@@ -116,7 +116,7 @@ def _cancel(control: ControlFrame, responses: Responses) -> ControlReply | None:
     return None
 
 
-CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], ControlReply | None]]] = {
+CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], Awaitable[ControlReply | None]]]] = {
     "response.steer": _steer,
     "response.inject": _inject,
     "response.interrupt": _interrupt,

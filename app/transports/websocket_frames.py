@@ -10,6 +10,7 @@ import msgspec
 from starlette.types import Send
 
 from ..json_text import json_bytes, json_value
+from ..off_loop import off_loop
 from ..protocol.control_events import ControlEvent
 from ..protocol.events import Event, LifecycleEvent, Relayed
 from ..protocol.problems import Problem
@@ -120,9 +121,9 @@ class FrameSender:
         frame = msgspec.json.encode({"type": "error", "status": problem.shape.status, "error": error})
         await self.send(_in_lane(frame, lane).decode())
 
-    async def control(self, event: ControlEvent, lane: str | None = None) -> None:
-        """Sends the answer to a control frame."""
-        await self.send(_in_lane(sse.escaped(json_bytes(event)), lane).decode())
+    async def control(self, event: ControlEvent, lane: str | None, echoed: int) -> None:
+        """Sends the answer to a control frame. `echoed`: bytes of that frame."""
+        await self.send(await off_loop(echoed, control_frame, event, lane))
 
     async def close(self, code: int, reason: str = "") -> None:
         """Closes the connection."""
@@ -144,6 +145,11 @@ def frame_of(event: Event, warnings: Sequence[ClientWarning] = (), lane: str | N
     if isinstance(event, Relayed) and b'"stream_id"' in data:
         data = _without_lane(data)
     return _in_lane(in_event(warnings, data) if warnings else data, lane).decode()
+
+
+def control_frame(event: ControlEvent, lane: str | None) -> str:
+    """The answer to a control frame, as a frame."""
+    return _in_lane(sse.escaped(json_bytes(event)), lane).decode()
 
 
 class _Id(msgspec.Struct, frozen=True):

@@ -105,12 +105,12 @@ class Steers:
             self._waiting.append(steer)
             self.parent = response_id
             event = SteerPending(sequence_number=self._next_number(), steer=steer.reference, required_input=required)
-            await self._sender.control(event, self._lane)
+            await self._sender.control(event, self._lane, steer.size)
 
     async def give_back(self, steers: Sequence[AcceptedSteer], error: ControlError) -> None:
         """Tells the client that this input is not used."""
         for steer in steers:
-            await self._sender.control(steer.failed(error, self._next_number()), self._lane)
+            await self._sender.control(steer.failed(error, self._next_number()), self._lane, steer.size)
 
     def _released(self, steers: list[AcceptedSteer]) -> list[AcceptedSteer]:
         self._room.release(sum(steer.size for steer in steers))

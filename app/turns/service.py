@@ -99,9 +99,9 @@ class TurnService:
         """The JSON object in this body. Raises `ProblemError` for anything else."""
         return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
 
-    def steer_of(self, raw: dict[str, Any]) -> SteerFrame:
+    async def steer_of(self, raw: dict[str, Any], size: int) -> SteerFrame:
         """The `response.steer` frame in an object from `decode`. Raises `ProblemError` if it is invalid."""
-        return parse_steer(raw, self._bounds)
+        return await off_loop(size, parse_steer, raw, self._bounds)
 
     async def read(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """The request in this body. Raises `ProblemError`, with the exact path, if it is invalid."""

@@ -17,6 +17,7 @@ import app.fetching.attachments
 import app.new_turns
 import app.off_loop
 import app.searching.searcher
+import app.transports.websocket_frames
 import app.transports.websocket_lanes
 import app.turns.prompt_comparison
 import app.turns.service
@@ -41,6 +42,8 @@ STEPS: Final = [
     (app.turns.service, "decode_object"),
     (app.turns.service, "parse_object"),
     (app.turns.service, "parse_summary_request"),
+    (app.turns.service, "parse_steer"),
+    (app.transports.websocket_frames, "control_frame"),
     (app.transports.websocket_lanes, "conversation_of"),
     (app.new_turns, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
@@ -127,8 +130,7 @@ def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str)
 def test_the_lines_of_an_opened_page(
     seen: Seen, monkeypatch: pytest.MonkeyPatch, command: str, times: int, thread: str
 ) -> None:
-    """A page of two megabytes may have a million lines."""
-    read = app.searching.searcher.page_text
+    read = app.searching.searcher.page_text  # type: ignore[attr-defined]
 
     class Lines(list[str]):
         def __iter__(self) -> Iterator[str]:
@@ -137,15 +139,14 @@ def test_the_lines_of_an_opened_page(
             return super().__iter__()
 
     def noted(*args: Any) -> PageText:
-        text = read(*args)
-        return text._replace(lines=Lines(text.lines))
+        return (text := read(*args))._replace(lines=Lines(text.lines))
 
     monkeypatch.setattr(app.searching.searcher, "page_text", noted)
     with Site({"/a": page(b"a\n" * times, kind="text/plain")}) as site, SearchServer() as server:
         search = Search(backend="searxng", base_url=server.url)
         with serving(Settings(search=search, server=Server(allow_private_urls=True))) as url:
-            commands = {command: [{"ref_id": f"{site.url}/a", "pattern": "a"}]}
-            answer = httpx.post(f"{url}/v1/alpha/search", json={"commands": commands})
+            body = {"commands": {command: [{"ref_id": f"{site.url}/a", "pattern": "a"}]}}
+            answer = httpx.post(f"{url}/v1/alpha/search", json=body)
     assert "L0: a" in answer.json()["output"]
     assert seen["lines"] == {thread}
 
@@ -197,6 +198,15 @@ async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> No
 
     with pytest.raises(ProblemError):
         await off_loop(SHORT + 1, refuse)
+
+
+@pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
+async def test_a_frame_that_steers_and_its_answer(seen: Seen, text: str, thread: str) -> None:
+    with serving() as url:
+        async with opened(url) as client:
+            await client.send(type="response.steer", previous_response_id="resp_x", input=text, model=None, store=None)
+            assert (await client.event())["steer"]["input"] == text
+    assert seen == ran(thread, "decode_object", "parse_steer", "control_frame")
 
 
 async def test_long_work_of_one_owner_leaves_a_thread_to_others() -> None:
