@@ -12,16 +12,15 @@ from typing import assert_never
 
 from ..protocol import events as e
 from ..protocol.ids import NewId
-from ..protocol.output_items import OutputItem
 from ..protocol.problems import Problem
 from ..protocol.response import NOTHING_SENT, Response, Sent, Usage
 from . import deltas as d
 from . import rules
 from .call_register import CallRegister, RuledOut, ToolTable
+from .emitted_items import EmittedItems
 from .for_codex import client_rules
-from .ledger import Ledger
 from .lifecycle_events import Lifecycle, used_together
-from .open_items import ItemPosition, OpenItem, OpenMessage
+from .open_items import OpenMessage
 from .open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
 from .white_space import WaitingSpace
 from .whole_items import as_whole
@@ -42,8 +41,7 @@ class Emitter:
         seal: Seal | None = None,
     ) -> None:
         self._client_rules = client_rules(for_codex=for_codex)
-        self._new_id = new_id
-        self._ledger: Ledger[OpenItem, OutputItem, e.Event] = Ledger()
+        self._ledger = EmittedItems(new_id)
         self.next_number = self._ledger.next_number
         """The number of the next event."""
         self._lifecycle = Lifecycle(response, next_number=self.next_number, now=now)
@@ -52,8 +50,6 @@ class Emitter:
         self._space = WaitingSpace()
         self._current: OpenMessage | OpenReasoning | None = None
         """The open message or reasoning item: more text of its kind is added to it."""
-        self._unannounced: set[int] = set()
-        """Open calls of which no event was sent."""
         self._steered: Callable[[], Usage | None] | None = None
         """Estimates the usage, if the response is to end before its next item."""
         self._has_finished_message = False
@@ -144,21 +140,12 @@ class Emitter:
 
     def _end(self, reason: rules.Reason, problem: Problem | None = None) -> list[e.Event]:
         rule = self._client_rules.endings[reason]
-        whole_calls = set(self._calls.whole(self._ledger.open))
-        newest = self._ledger.newest_index
-
-        def kind_of(index: int, item: OpenItem) -> rules.ItemKind:
-            if item is self._current:
-                return self._current.kind
-            if index in whole_calls:
-                return rules.WHOLE_CALL
-            return rules.ItemKind.NEWEST_CALL if index == newest else rules.ItemKind.EARLIER_CALL
-
-        outcomes = self._ledger.outcomes(rule.items, kind_of)
+        whole_calls = frozenset(self._calls.whole(self._ledger.open))
+        outcomes = self._ledger.outcomes_by(rule, self._current, whole_calls)
         for outcome in outcomes.values():
             if isinstance(outcome, Problem):
                 return self._end("failure", outcome)
-        events = self._lifecycle.given_up(self._ledger.open, outcomes, self._unannounced) if rule.by_client else []
+        events = self._lifecycle.given_up(self._ledger, outcomes) if rule.by_client else []
         events += self._ledger.end(outcomes)
         if rule.writes_state:
             events += self._write_state()
@@ -188,7 +175,7 @@ class Emitter:
             case d.ProviderStateAdded():
                 return self._add_state(delta)
             case d.ImageWritten() | d.SearchMade() | d.ItemWritten():
-                return self._make_room(delta) + self._add(*as_whole(delta))
+                return self._make_room(delta) + self._ledger.add(*as_whole(delta))
             case d.UsageReported():
                 self._usage, self._searches = delta.usage, delta.searches
                 return []
@@ -249,15 +236,15 @@ class Emitter:
             return []
         text = self._space.take_reasoning()
         events = self._make_room(delta)
-        self._current = item = self._reasoning.open(self._position("rs"))
-        return [*events, *self._begin_item(item), *item.add(text)]
+        self._current = item = self._reasoning.open(self._ledger.position("rs"))
+        return [*events, *self._ledger.begin(item), *item.add(text)]
 
     def _message(self, delta: d.Delta) -> tuple[list[e.Event], OpenMessage]:
         if isinstance(self._current, OpenMessage):
             return [], self._current
         events = self._make_room(delta)
-        self._current = item = OpenMessage(self._position("msg"))
-        return [*events, *self._begin_item(item)], item
+        self._current = item = OpenMessage(self._ledger.position("msg"))
+        return [*events, *self._ledger.begin(item)], item
 
     def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
         if not self._calls.allows(delta):
@@ -265,8 +252,8 @@ class Emitter:
         call_id = self._calls.new_call_id(delta)
         self._keep_state(StatePiece(delta.provider_state, call_id))
         events = self._make_room(delta)
-        item = self._calls.open(delta, call_id, self._position(self._calls.item_prefix(delta)))
-        return [*events, *self._begin_item(item)]
+        item = self._calls.open(delta, call_id, self._ledger.position(self._calls.item_prefix(delta)))
+        return [*events, *self._ledger.begin(item)]
 
     def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
         call = self._calls.find(delta.key)
@@ -290,14 +277,7 @@ class Emitter:
 
     def _write_state(self) -> list[e.Event]:
         """Sends the waiting provider state in an item of its own."""
-        return self._add("rs", self._reasoning.state_only) if self._reasoning.has_state else []
-
-    def _add(self, prefix: str, make: Callable[[ItemPosition], tuple[OutputItem, list[e.Event]]]) -> list[e.Event]:
-        """An item that is finished as soon as it is added."""
-        position = self._position(prefix)
-        item, events = make(position)
-        self._ledger.finish(position.output_index, item)
-        return events
+        return self._ledger.add("rs", self._reasoning.state_only) if self._reasoning.has_state else []
 
     def _make_room(self, delta: d.Delta) -> list[e.Event]:
         """The events before the item that this delta opens."""
@@ -314,15 +294,6 @@ class Emitter:
             events += self._ledger.close(self._current.position.output_index, "completed")
             self._current = None
         if announced := self._calls.announce(self._ledger.open):
-            self._unannounced.clear()  # only the last call can be among them
+            self._ledger.unannounced.clear()  # only the last call can be among them
             events += announced
         return events + self._write_state() if kind in rules.STATE_COMES_FIRST else events
-
-    def _begin_item(self, item: OpenItem) -> list[e.Event]:
-        self._ledger.open[item.position.output_index] = item
-        if not (events := item.open()):
-            self._unannounced.add(item.position.output_index)
-        return events
-
-    def _position(self, prefix: str) -> ItemPosition:
-        return ItemPosition(self._new_id(prefix), self._ledger.next_index(), self._ledger.next_number)

@@ -1,6 +1,6 @@
 """The events that hold the response object: the first two, the keep-alive, and the last."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 
 from msgspec import UNSET, UnsetType
@@ -19,7 +19,7 @@ from ..protocol.response import (
     ToolUsage,
     Usage,
 )
-from .open_items import OpenItem
+from .emitted_items import EmittedItems
 from .rules import ENDINGS, EndingRule, Outcome
 
 
@@ -43,13 +43,12 @@ class Lifecycle:
         response = replace(self._response, output=output)
         return e.ResponseInProgress(sequence_number=self._next_number(), response=response)
 
-    def given_up(
-        self, items: Mapping[int, OpenItem], outcomes: Mapping[int, Outcome], unannounced: Container[int]
-    ) -> list[e.Event]:
-        """The events of the items that the client has seen and that are dropped."""
-        dropped = (index for index, outcome in outcomes.items() if outcome == "dropped" and index not in unannounced)
+    def given_up(self, items: EmittedItems, outcomes: Mapping[int, Outcome]) -> list[e.Event]:
+        """The events of the open items that the client has seen and that are dropped."""
+        dropped = [index for index, outcome in outcomes.items() if outcome == "dropped"]
+        seen = [items.open[index] for index in dropped if index not in items.unannounced]
         event, response_id = e.OutputItemInterrupted, self._response.id
-        return [items[index].position.within(event, response_id=response_id) for index in dropped]
+        return [item.position.within(event, response_id=response_id) for item in seen]
 
     def last(
         self,
