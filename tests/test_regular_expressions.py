@@ -4,6 +4,7 @@ import ast
 import re
 import time
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -156,12 +157,15 @@ def _all() -> Iterator[Found]:
                     yield Found(key, pattern or "", _flags(node) if is_re else 0)
 
 
-FOUND: Final = {found.key: found for found in _all()}
+@cache
+def found_in_code() -> dict[str, Found]:
+    """Each by its key. Not all workers of a run need them."""
+    return {found.key: found for found in _all()}
 
 
 def test_every_regular_expression_has_a_row() -> None:
     """A new one gets a row in tests/support/pattern_uses.py, which says how it is used."""
-    assert set(HOW) == set(FOUND)
+    assert set(HOW) == set(found_in_code())
 
 
 def _inputs(n: int) -> Iterator[str]:
@@ -185,7 +189,7 @@ def _work(found: Found) -> Any:
 
 @pytest.mark.parametrize("key", sorted(key for key, how in HOW.items() if how != RUST))
 def test_it_is_linear(key: str) -> None:
-    found = FOUND[key]
+    found = found_in_code()[key]
     work = _work(found)
     for index, text in enumerate(_inputs(4 * N)):
         began = time.thread_time()
