@@ -8,6 +8,7 @@ import msgspec
 from ..emitter.open_items import ItemPosition, OpenCall
 from ..protocol.request.tool_items import ToolItem
 from ..protocol.request.tools import Tool
+from .input_patterns import Check
 from .naming import Names, ToolName
 
 
@@ -28,6 +29,8 @@ class BridgedTool(NamedTuple):
     bridge: "Bridge"
     definition: Tool | None = None
     """The tool as the client offers it; None if it is only known from past calls."""
+    check: Check | None = None
+    """Takes the input of a finished call, if the client wants it in a certain form."""
 
 
 class PastCall(NamedTuple):
@@ -75,6 +78,10 @@ class Bridge(ABC):
     def read_output(self, item: Any, _names: Names, /) -> PastOutput:
         """The output of a past call, text or parts. Tools in it get the names of their functions."""
         return PastOutput(item.call_id, item.output)
+
+    def input_pattern(self, _tool: Any, /) -> str | None:
+        """The regular expression that the input of each call must match, if the client gave one."""
+        return None
 
     def is_plain(self, _bridged: BridgedTool, /) -> bool:
         """Whether a call of the function is a call of the tool, word for word."""

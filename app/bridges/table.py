@@ -15,6 +15,7 @@ from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from .choice import Choice, permits, read_choice
+from .input_patterns import InputPatterns
 from .namespace_members import Member, members
 from .naming import Names, ToolName
 from .program_calls import FOR_PROGRAMS, lost_members, only_for_programs
@@ -57,6 +58,7 @@ class BridgeTable:
         """One for each tool that was left out."""
         self.lost: tuple[ClientWarning, ...] = ()
         """One for each member of tools that has no effect."""
+        self._patterns = InputPatterns()
         self.hosted: list[Tool] = []
         """The tools that the model's own server runs, where the client permits one."""
         self._called = False
@@ -87,6 +89,11 @@ class BridgeTable:
         if named == "name" or self.choice.mode != "required":
             return self.specs, self.choice
         return [spec for spec in self.specs if self.allows(spec.name)], Choice("required")
+
+    @property
+    def late_warnings(self) -> Sequence[ClientWarning]:
+        """Inputs of calls that do not have the form that the client wants."""
+        return self._patterns.warnings
 
     @property
     def lacks_demanded_call(self) -> bool:
@@ -191,7 +198,10 @@ class BridgeTable:
             return None
         if member.about:
             spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))
-        return BridgedTool(member.name, spec, bridge, tool)
+        pattern = bridge.input_pattern(tool)
+        path = f"{member.path}.format.definition"
+        check = None if pattern is None else self._patterns.check(path, member.name.name, pattern)
+        return BridgedTool(member.name, spec, bridge, tool, check)
 
 
 def _left_out(member: Member, details: str) -> ClientWarning:

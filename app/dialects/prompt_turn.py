@@ -199,7 +199,7 @@ class PromptTurn(Generic[OptionsT]):
             warnings.append(ClientWarning("output", "citations", details))
         if self.loop is not None:
             warnings += self.loop.warnings
-        return [*warnings, *(part.warning for part in self._reader.left_out)]
+        return [*warnings, *self._table.late_warnings, *(part.warning for part in self._reader.left_out)]
 
     @property
     def _lacks_demanded_call(self) -> bool:

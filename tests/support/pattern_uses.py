@@ -9,7 +9,7 @@ HERE: Final = "here"
 WHOLE: Final = "whole"
 """It is held against the whole text."""
 RUST: Final = "rust"
-"""Pydantic's own engine, which is linear by its make."""
+"""Pydantic's own engine, which is linear by its make. Those of clients: tests/bridges/test_input_patterns.py."""
 
 HOW: Final[dict[str, str]] = {
     "bridges/ciphertext.py SECRET": WHOLE,
@@ -17,6 +17,7 @@ HOW: Final[dict[str, str]] = {
     "bridges/tool_types/custom.py _JSON": ANYWHERE,
     "bridges/tool_types/custom.py _NOT": ANYWHERE,
     "bridges/tool_types/custom.py _SENTENCE": ANYWHERE,
+    "bridges/input_patterns.py pattern": RUST,
     "bridges/patch_reader.py _AFTER_BEGIN": WHOLE,
     "bridges/patch_reader.py _AFTER_END": HERE,
     "bridges/patch_reader.py _AFTER_FENCE": WHOLE,

@@ -108,7 +108,7 @@ class RelayTurn:
     @property
     def late_warnings(self) -> list[ClientWarning]:
         """What was left out of the answer. Complete when the turn is over."""
-        return self._tool_choice.warnings
+        return [*self._tool_choice.warnings, *(() if self._bridged is None else self._bridged.late_warnings)]
 
     @property
     def over(self) -> bool:
