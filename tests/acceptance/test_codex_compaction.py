@@ -13,12 +13,14 @@ from tests.support.script import calls, counts, more, opens, stops, text_turn
 from tests.support.servers import Ask, ChatUpstream, Step
 from tests.support.servers.small_window import SmallWindow
 from tests.support.serving import serving
+from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
 
 pytestmark = pytest.mark.xdist_group("node")
 
 SMALL = 16_000
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})
+SUMMARY = text_turn("1. The user wants", " it done.")
 OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_token_limit=20000")
 
 
@@ -30,26 +32,23 @@ def codex(tmp_path: Path) -> Codex:
     return Codex(modules, tmp_path)
 
 
+@pytest.mark.parametrize("lane", SUMMARY_LANES.values(), ids=SUMMARY_LANES)
 @pytest.mark.parametrize("provider", ["", "supports_websockets = true"], ids=["over HTTP", "over a websocket"])
 def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool_loop(
-    codex: Codex, provider: str
+    codex: Codex, provider: str, lane: SummaryLane
 ) -> None:
     long = [opens(), calls(0, "exec_command", id="call_a"), more(0, COMMAND), stops("tool_calls"), counts(50_000, 10)]
-    with ChatUpstream(long, text_turn("1. The user wants", " it done."), text_turn(DONE)) as upstream:
-        settings = Settings(
-            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
-            models={"coder": Model(upstream="scripted", context_window=64_000)},
-        )
-        with serving(settings) as url:
-            codex.set_up(url, "coder", provider=provider)
-            ran = codex.run("Do it", *OPENAI)
+    scripts = map(lane.translated, (long, SUMMARY, text_turn(DONE)))
+    with lane.server(*scripts) as upstream, serving(lane.settings(upstream.url, 64_000)) as url:
+        codex.set_up(url, "m", provider=provider)
+        ran = codex.run("Do it", *OPENAI)
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    _, summing, going_on = [ask.body["messages"] for ask in upstream.asks]
-    assert [message["role"] for message in summing[-3:]] == ["assistant", "tool", "user"]
-    assert "one\n" in summing[-2]["content"]
-    assert summing[-1]["content"] == SUM_UP
-    assert going_on[-1] == {"role": "user", "content": f"{INTRODUCTION}\n\n1. The user wants it done."}
-    assert [message["content"] for message in going_on if message["content"] == "Do it"] == ["Do it"]
+    _, summing, going_on = map(lane.texts, upstream.asks)
+    assert [role for role, _ in summing[-2:]] == ["tool", "user"]
+    assert "one\n" in summing[-2][1]
+    assert summing[-1][1] == SUM_UP
+    assert going_on[-1] == ("user", f"{INTRODUCTION}\n\n1. The user wants it done.")
+    assert [text for _, text in going_on if text == "Do it"] == ["Do it"]
 
 
 @pytest.mark.parametrize("window", [64_000, None], ids=["window known", "window learnt"])

@@ -46,7 +46,18 @@ def _translated(steps: Sequence[Step], body: Json) -> list[Step]:
     said = _items(chunks, body)
     reason = next((found for chunk in chunks if (found := _reason(chunk))), None)
     events = [*begins(), *items(*said)]
-    return _interrupted(numbered(vllm([*events, _end(said, reason, body)]) if reason else events), steps)
+    if reason is not None:
+        end = _end(said, reason, body)
+        end["response"]["usage"] |= _counted(chunks)
+        events = vllm([*events, end])
+    return _interrupted(numbered(events), steps)
+
+
+def _counted(chunks: list[Json]) -> Json:
+    """The tokens that the script counts."""
+    counted = [usage for chunk in chunks if (usage := chunk.get("usage"))]
+    names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens", "total_tokens": "total_tokens"}
+    return {name: counted[-1][theirs] for name, theirs in names.items()} if counted else {}
 
 
 def _reason(chunk: Json) -> str | None:

@@ -9,13 +9,12 @@ import pytest
 from app.compaction.history_parts import SHORT_OUTPUT
 from app.compaction.summary import MOST_PARTS
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
-from app.settings import Model, Settings, Upstream
 from app.turns.attempts import MOST_HALVINGS
 from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream
 from tests.support.servers.small_window import SmallWindow
 from tests.support.servers.steps import Ask, Step
 from tests.support.serving import serving
+from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
 
 Json = dict[str, Any]
 
@@ -40,13 +39,19 @@ def notes(number: int, _ask: Ask) -> list[Step]:
     return list(text_turn(f"Notes up to part {number}."))
 
 
-def settings_for(upstream: ChatUpstream, window: int | None) -> Settings:
-    lane = Upstream(via="chat", base_url=upstream.url)
-    return Settings(upstreams={"scripted": lane}, models={"m": Model(upstream="scripted", context_window=window)})
+@pytest.fixture(params=SUMMARY_LANES)
+def lane(request: pytest.FixtureRequest) -> SummaryLane:
+    return SUMMARY_LANES[request.param]
 
 
-def asked(items: list[Json], server: SmallWindow, window: int | None, **fields: Any) -> httpx.Response:
-    with ChatUpstream(server) as upstream, serving(settings_for(upstream, window)) as url:
+of_prompts = pytest.mark.parametrize("lane", ["chat", "messages"], indirect=True)
+"""The lanes that do what a relay leaves to its server."""
+
+
+def asked(
+    lane: SummaryLane, items: list[Json], server: SmallWindow, window: int | None, **fields: Any
+) -> httpx.Response:
+    with lane.serving(server) as upstream, serving(lane.settings(upstream.url, window)) as url:
         body = {"model": "m", "input": items, "tools": TOOLS, **fields}
         return httpx.post(f"{url}/v1/responses", json=body, timeout=30)
 
@@ -62,9 +67,11 @@ def asked(items: list[Json], server: SmallWindow, window: int | None, **fields: 
     ],
     ids=["long outputs", "long calls", "one call that is too long", "one message that is too long"],
 )
-def test_what_is_too_long_for_one_ask_is_summed_up_in_parts(items: list[Json], window: int | None) -> None:
+def test_what_is_too_long_for_one_ask_is_summed_up_in_parts(
+    lane: SummaryLane, items: list[Json], window: int | None
+) -> None:
     server = SmallWindow(WINDOW, notes)
-    answer = asked([*items, {"type": "compaction_trigger"}], server, window)
+    answer = asked(lane, [*items, {"type": "compaction_trigger"}], server, window)
     result = answer.json()
     assert (answer.status_code, result.get("status")) == (200, "completed"), answer.text
     assert [item["type"] for item in result["output"]] == ["compaction"]
@@ -73,18 +80,16 @@ def test_what_is_too_long_for_one_ask_is_summed_up_in_parts(items: list[Json], w
     assert result["usage"]["total_tokens"] == 12 * count, "all asks are counted"
     assert len(server.refused) <= (MOST_HALVINGS if window is None else 1)
     for number, ask in enumerate(server.taken):
-        messages = ask.body["messages"]
-        assert messages[-1] == {"role": "user", "content": SUM_UP}
+        texts = lane.texts(ask)
+        assert texts[-1] == ("user", SUM_UP)
         if number:
-            told = f"{INTRODUCTION}\n\nNotes up to part {number - 1}."
-            assert any(message["content"] == told for message in messages)
+            assert ("user", f"{INTRODUCTION}\n\nNotes up to part {number - 1}.") in texts
 
 
-def test_every_call_is_in_a_part_and_only_the_oldest_outputs_are_shortened() -> None:
+def test_every_call_is_in_a_part_and_only_the_oldest_outputs_are_shortened(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
-    asked([TASK, *rounds(40), {"type": "compaction_trigger"}], server, WINDOW)
-    messages = [message for ask in server.taken for message in ask.body["messages"]]
-    outputs = [message["content"] for message in messages if message["role"] == "tool"]
+    asked(lane, [TASK, *rounds(40), {"type": "compaction_trigger"}], server, WINDOW)
+    outputs = [text for ask in server.taken for role, text in lane.texts(ask) if role == "tool"]
     assert [output.split(" ")[0] for output in outputs] == [f"begin-{number}" for number in range(40)]
     short = ["characters were left out here" in output for output in outputs]
     assert short == sorted(short, reverse=True), "an older output is shortened before a newer one"
@@ -92,40 +97,44 @@ def test_every_call_is_in_a_part_and_only_the_oldest_outputs_are_shortened() -> 
     assert any(short)
 
 
-def test_a_conversation_for_more_asks_than_are_made_loses_its_beginning_with_a_warning() -> None:
+def test_a_conversation_for_more_asks_than_are_made_loses_its_beginning_with_a_warning(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
     items = [TASK, *rounds(400, output="short", arguments="because " * 300)]
-    answer = asked([*items, {"type": "compaction_trigger"}], server, WINDOW)
+    answer = asked(lane, [*items, {"type": "compaction_trigger"}], server, WINDOW)
     assert answer.json()["status"] == "completed"
     assert len(server.taken) <= MOST_PARTS
     assert "oldest items: the conversation is too long for 8 asks" in answer.headers["x-am-warnings"]
 
 
-def test_a_conversation_over_the_threshold_is_summed_up_in_parts_and_then_answered() -> None:
+@of_prompts
+def test_a_conversation_over_the_threshold_is_summed_up_in_parts_and_then_answered(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
     items = [TASK, *rounds(40), {"role": "user", "content": "And now?"}]
     managed = [{"type": "compaction", "compact_threshold": 10_000}]
-    answer = asked(items, server, WINDOW, context_management=managed).json()
+    answer = asked(lane, items, server, WINDOW, context_management=managed).json()
     assert (answer["status"], [item["type"] for item in answer["output"]]) == ("completed", ["compaction", "message"])
     *parts, last = server.taken
     assert len(parts) > 1
     assert answer["usage"]["total_tokens"] == 12 * len(server.taken)
-    assert last.body["messages"][-1] == {"role": "user", "content": "And now?"}
-    assert any(f"Notes up to part {len(parts) - 1}." in str(message["content"]) for message in last.body["messages"])
+    assert lane.texts(last)[-1] == ("user", "And now?")
+    assert any(f"Notes up to part {len(parts) - 1}." in text for _, text in lane.texts(last))
 
 
+@of_prompts
 @pytest.mark.parametrize("window", [WINDOW, None], ids=["window known", "window learnt"])
-def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(window: int | None) -> None:
+def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
+    lane: SummaryLane, window: int | None
+) -> None:
     server = SmallWindow(WINDOW, notes)
     items = [{"role": "developer", "content": "Be kind."}, TASK, *rounds(60)]
     items = [{"id": f"item_{index}", **item} for index, item in enumerate(items)]
-    answer = asked(items, server, window, truncation="auto")
+    answer = asked(lane, items, server, window, truncation="auto")
     result = answer.json()
     assert (answer.status_code, result.get("status")) == (200, "completed"), answer.text
     (taken,) = server.taken
-    messages = taken.body["messages"]
-    assert [message["content"] for message in messages[:2]] == ["Be kind.", TASK["content"]]
-    assert messages[-1]["content"].startswith("begin-59 ")
+    texts = [text for _, text in lane.texts(taken)]
+    assert texts[:2] == ["Be kind.", TASK["content"]]
+    assert texts[-1].startswith("begin-59 ")
     changed = result["input_transformations"]
     assert {(each["action"], each["reason"]) for each in changed} == {
         ("removed", "context_window"),
@@ -136,15 +145,15 @@ def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
     assert "'truncation: auto': the oldest items were left out" in answer.headers["x-am-warnings"]
 
 
-def test_without_truncation_the_same_conversation_is_an_error_after_one_ask() -> None:
+def test_without_truncation_the_same_conversation_is_an_error_after_one_ask(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
-    answer = asked([TASK, *rounds(60)], server, WINDOW)
+    answer = asked(lane, [TASK, *rounds(60)], server, WINDOW)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "context_length_exceeded")
     assert (len(server.taken), len(server.refused)) == (0, 1)
 
 
-def test_a_server_that_refuses_everything_is_asked_a_bounded_number_of_times() -> None:
+def test_a_server_that_refuses_everything_is_asked_a_bounded_number_of_times(lane: SummaryLane) -> None:
     server = SmallWindow(1, notes)
-    answer = asked([TASK, *rounds(40), {"type": "compaction_trigger"}], server, None)
+    answer = asked(lane, [TASK, *rounds(40), {"type": "compaction_trigger"}], server, None)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "context_length_exceeded")
     assert len(server.refused) <= MOST_HALVINGS + 1
