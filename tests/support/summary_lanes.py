@@ -72,8 +72,9 @@ def _joined(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
+CHAT: Final = SummaryLane(ChatUpstream, {"via": "chat"}, "demo", lambda script: script, _chat)
 SUMMARY_LANES: Final[dict[str, SummaryLane]] = {
-    "chat": SummaryLane(ChatUpstream, {"via": "chat"}, "demo", lambda script: script, _chat),
+    "chat": CHAT,
     "messages": SummaryLane(
         AnthropicUpstream, {"via": "messages", "provider": "anthropic"}, "claude-sonnet-4-5", as_blocks, _messages
     ),
