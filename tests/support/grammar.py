@@ -9,6 +9,7 @@ on what it would silently drop. What differs between kinds of items and parts st
 from collections.abc import Sequence
 from typing import Any
 
+from tests.support.grammar_actions import action_done, within_command
 from tests.support.grammar_checks import broken, is_number, is_text, require
 from tests.support.grammar_open import OpenItem, OpenPart
 from tests.support.grammar_response import check_response, same_echo
@@ -168,7 +169,7 @@ class _Reading:
         if isinstance(kind.shape, Call):
             self._call_done(open_item, kind.shape, item)
         elif isinstance(kind.shape, Action):
-            _action_done(open_item, kind.shape, item)
+            action_done(open_item, kind.shape, item)
         elif isinstance(kind.shape, Sealed):
             require(bool(item[kind.shape.field]), "what is sealed is there when it is done")
         elif isinstance(kind.shape, Image):
@@ -202,7 +203,7 @@ class _Reading:
         require(not isinstance(shape, Sealed), "nothing is told of a sealed item but its beginning and its end")
         if isinstance(shape, Action):
             require(shape.steps != "" and event["type"] in COMMAND.values(), "an event fits the type of its item")
-            _within_command(open_item, event)
+            within_command(open_item, event)
             return
         require(event.get("item_id") == open_item.item["id"], "item_id and output_index name the same item")
         if isinstance(shape, Image):
@@ -272,32 +273,6 @@ class _Reading:
         require(event["part"] == expected, "a done part equals what was said of it")
         open_item.parts[part.part.home].append(event["part"])
         open_item.part = None
-
-
-def _within_command(open_item: OpenItem, event: Event) -> None:
-    """A command is added empty, grows, and is done before the next is added."""
-    require(event["command_index"] == len(open_item.commands), "commands are numbered in order")
-    if event["type"] == COMMAND["added"]:
-        require(open_item.command is None, "one command is done before the next is added")
-        require(event["command"] == "", "an added command is empty")
-        open_item.command = ""
-        return
-    if open_item.command is None:
-        raise broken(f"{event['type']} is about a command that is open")
-    if event["type"] == COMMAND["delta"]:
-        open_item.command += event["delta"]
-        return
-    require(event["command"] == open_item.command, "a done command equals its joined deltas")
-    open_item.commands.append(event["command"])
-    open_item.command = None
-
-
-def _action_done(open_item: OpenItem, action: Action, item: Event) -> None:
-    require(item["status"] == "completed", "nobody can run half an action")
-    require(open_item.command is None, "an item is done only when its commands are")
-    if action.steps:
-        result = item[action.field][action.steps]
-        require(result == open_item.commands, "a done action holds the commands that were told")
 
 
 def _says_something(part: dict[str, Any]) -> bool:

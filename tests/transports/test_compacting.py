@@ -1,4 +1,4 @@
-"""POST /v1/responses/compact, and what is made of its answer: over every lane, from every replica."""
+"""POST /v1/responses/compact, and what is made of its answer: of every replica, over chat and litellm."""
 
 import json
 from collections.abc import Iterator
@@ -13,50 +13,11 @@ from websockets.sync.client import connect
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Seal, Secret, Server, Settings, Upstream
 from tests.support import grammar
-from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
+from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, TRIGGER, Json, compact, went_on
 from tests.support.script import opens, says, text_turn, turn
-from tests.support.servers import Ask, ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
-from tests.support.servers.responses import answer, message
+from tests.support.servers import Ask, ChatUpstream, Cut, Hang, Script, Status
 from tests.support.serving import serving
 from tests.support.websocket_server import settings_of
-
-TRIGGER: Json = {"type": "compaction_trigger"}
-THEIRS: Json = {
-    "id": "resp_c1",
-    "object": "response.compaction",
-    "created_at": 1_700_000_000,
-    "output": [
-        {"id": "msg_1", "type": "message", "role": "user", "status": "completed", "content": []},
-        {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"},
-    ],
-    "usage": {
-        "input_tokens": 7,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 5,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 12,
-    },
-}
-
-
-class CompactingUpstream(ResponsesUpstream):
-    """A server that sums up by itself, and takes nothing there but what belongs to it."""
-
-    def faults(self, ask: Ask) -> list[str]:
-        """OpenAI refuses what it does not know."""
-        if ask.path != "/v1/responses/compact":
-            return super().faults(ask)
-        return [f"unknown parameter {key}" for key in ask.body.keys() - {"model", "input", "instructions"}]
-
-
-def compact(url: str, **fields: Any) -> httpx.Response:
-    """One conversation, summed up."""
-    return httpx.post(f"{url}/v1/responses/compact", json={"model": "demo", "input": HISTORY, **fields})
-
-
-def went_on(url: str, output: list[Json], model: str = "demo") -> httpx.Response:
-    """A turn that goes on from there."""
-    return httpx.post(f"{url}/v1/responses", json={"model": model, "input": [*output, NEXT_MESSAGE]})
 
 
 def contents(upstream: ChatUpstream) -> list[Any]:
@@ -184,64 +145,6 @@ def test_it_is_a_turn_in_the_log(demo: str, caplog: pytest.LogCaptureFixture) ->
     assert line | wanted == line
 
 
-def test_a_relay_lets_its_upstream_sum_up_and_brings_it_what_it_sealed() -> None:
-    scripts = [Status(200, THEIRS)], answer(message("msg_2", "Yes."))
-    with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
-        summary = compact(url, model="m", instructions="Be brief.")
-        assert summary.status_code == 200
-        output = summary.json()["output"]
-        assert [item["id"] for item in output] == ["msg_AM-1", "cmp_AM-1"]
-        assert went_on(url, output, "m").status_code == 200
-    first, second = upstream.asks
-    assert first.body == {"model": "m", "instructions": "Be brief.", "input": HISTORY}
-    assert second.body["input"][:2] == THEIRS["output"]
-    assert summary.json() | {"output": []} == THEIRS | {"id": "resp_AM-c1", "output": []}
-
-
-@pytest.mark.parametrize("status", [404, 405])
-def test_a_relay_asks_for_a_summary_where_its_upstream_cannot_sum_up(status: int) -> None:
-    scripts = (
-        [Status(status, {"detail": "x"})],
-        answer(message("msg_1", "1. Sla", "te.")),
-        answer(message("msg_2", "Yes")),
-    )
-    with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
-        summary = compact(url, model="m").json()
-        assert [item["type"] for item in summary["output"]] == ["message", "message", "compaction"]
-        assert summary["usage"]["total_tokens"] == 12
-        assert went_on(url, summary["output"], "m").status_code == 200
-    _, summing, going_on = upstream.asks
-    assert summing.body["input"] == [*HISTORY, {"type": "message", "role": "user", "content": SUM_UP}]
-    assert (summing.body["store"], summing.body["stream"]) == (False, True)
-    assert [item["content"] for item in going_on.body["input"]][2:] == [f"{INTRODUCTION}\n\n1. Slate.", "Go on."]
-
-
-@pytest.mark.parametrize(
-    ("scripts", "status"),
-    [
-        ([[Status(401, {"error": {"message": "sk-secret0123456789"}})]], 502),
-        ([[Status(429, {"error": {"message": "x"}}, {"retry-after": "9"})]], 429),
-        ([[Status(404, {})], [Status(500, {})]], 502),
-        ([[Status(200, b"no")]], 502),
-    ],
-)
-def test_what_a_relays_upstream_refuses_is_reported(scripts: list[Script], status: int) -> None:
-    with CompactingUpstream(*scripts) as upstream, serving(settings_of(upstream)) as url:
-        summary = compact(url, model="m")
-    assert summary.status_code == status
-    assert "sk-secret0123456789" not in summary.text
-
-
-def test_a_relay_that_may_seal_nothing_says_so_where_its_upstream_cannot_sum_up() -> None:
-    with CompactingUpstream([Status(404, {})]) as upstream:
-        lane = Upstream(via="responses", base_url=upstream.url)
-        settings = Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")}, seal=Seal(when="never"))
-        with serving(settings) as url:
-            refused = compact(url, model="m")
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "unsupported_parameter")
-    assert len(upstream.asks) == 1
-
-
 def test_a_trigger_over_a_websocket_is_answered_with_one_item(demo: str) -> None:
     with connect(f"{demo.replace('http', 'ws')}/v1/responses") as socket:
 
@@ -282,49 +185,6 @@ def test_a_conversation_grows_over_many_turns_and_stays_short() -> None:
             history += response["output"]
     assert compactions >= 2
     assert max(lengths) < 12_000 < len(json.dumps(history))
-
-
-def test_a_relay_carries_a_trigger_and_a_threshold_as_they_are() -> None:
-    item = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"}
-    wanted = [{"type": "compaction", "compact_threshold": 1_000}]
-    with ResponsesUpstream(answer(message("msg_1", "Yes."))) as upstream, serving(settings_of(upstream)) as url:
-        body = {"model": "m", "input": [*HISTORY, item, TRIGGER], "context_management": wanted}
-        assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
-    assert upstream.asks[0].body["context_management"] == wanted
-    assert upstream.asks[0].body["input"] == [*HISTORY, item, TRIGGER]
-
-
-def test_a_relay_of_functions_sums_up_by_a_trigger_with_the_settings_of_the_client() -> None:
-    form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
-    update = {"type": "configuration_update", "text": {"format": form}, "reasoning": {"effort": "low"}}
-    settings: Json = {"instructions": "Be brief.", "temperature": 0.5, "service_tier": "flex"}
-    left_out: Json = {"max_output_tokens": 9, "tool_choice": "required", "stream": False}
-    tools = [{"type": "function", "name": "f", "description": "", "parameters": {"type": "object"}, "strict": False}]
-    more = {"type": "additional_tools", "role": "developer", "tools": tools}
-    body = {**settings, **left_out, "text": {"format": form, "verbosity": "low"}}
-    with ResponsesUpstream(answer(message("msg_1", "1. Slate.")), answer(message("msg_2", "Yes."))) as upstream:
-        lane = Upstream(via="responses", base_url=upstream.url, tools="functions")
-        with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
-            items = [*HISTORY, update, more, TRIGGER]
-            summed = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items, **body})
-            assert summed.status_code == 200
-            response = summed.json()
-            assert (response["status"], [item["type"] for item in response["output"]]) == ("completed", ["compaction"])
-            assert response["usage"]["total_tokens"] == 12
-            assert went_on(url, response["output"], "m").headers.get("x-am-warnings") is None
-    summing, going_on = upstream.asks
-    assert summing.body == {
-        **settings,
-        "model": "m",
-        "input": [*HISTORY, {"type": "message", "role": "user", "content": SUM_UP}],
-        "reasoning": {"effort": "low"},
-        "store": False,
-        "stream": True,
-        "text": {"verbosity": "low"},
-        "tools": tools,
-        "tool_choice": "none",
-    }
-    assert [item["content"] for item in going_on.body["input"]] == [f"{INTRODUCTION}\n\n1. Slate.", "Go on."]
 
 
 def test_over_litellm(demo: str) -> None:

@@ -28,48 +28,20 @@ from app.turns.prompt_comparison import (
     PromptComparison,
 )
 from app.turns.warning_output import HEADER
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
-from tests.support.servers.responses import answer, message
+from tests.support.compared_prompts import (
+    FIRST,
+    NEW_RULES,
+    SECOND,
+    TOOL,
+    WATCHING,
+    Json,
+    lines,
+    post,
+    replies,
+    settings_of,
+)
+from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.support.sockets import opened
-
-Json = dict[str, Any]
-
-RULES: Final = "You are an agent. " * 100
-TOOL: Final = {"type": "function", "name": "run", "parameters": {"type": "object", "properties": {}}}
-FIRST: Final[Json] = {"instructions": RULES, "tools": [TOOL], "input": [{"role": "user", "content": "Hi"}]}
-SECOND: Final[Json] = FIRST | {
-    "input": [*FIRST["input"], {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "Go on."}]
-}
-NEW_RULES: Final = SECOND | {"instructions": RULES.replace("agent", "Agent", 1)}
-WATCHING: Final = Server(watch=5)
-
-
-def replies(cached: int = 0) -> list[Step]:
-    return [says("Hi."), stops(), counts(1000, 5, cached=cached)]
-
-
-def settings_of(upstream: ChatUpstream | ResponsesUpstream, server: Server = WATCHING, **more: Any) -> Settings:
-    via: Any = "responses" if isinstance(upstream, ResponsesUpstream) else "chat"
-    return Settings(
-        server=server,
-        upstreams={"up": Upstream(via=via, base_url=upstream.url)},
-        models={"m": Model(upstream="up"), "other": Model(upstream="up")},
-        **more,
-    )
-
-
-def post(url: str, body: Json, *, compared_with: Any = None, key: str = "", **fields: Any) -> httpx.Response:
-    options = {} if compared_with is None else {"prompt_cache_options": {"comparison_response_id": compared_with}}
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    return httpx.post(f"{url}/v1/responses", json={"model": "m", **body, **options, **fields}, headers=headers)
-
-
-def lines(caplog: pytest.LogCaptureFixture) -> list[Json]:
-    """The fields of the log lines of all turns."""
-    return [record.fields for record in caplog.records if record.name == "am_proxy.turn"]  # type: ignore[attr-defined]
-
 
 ANSWERS: Final[list[tuple[str, Json, int, Json]]] = [
     ("grown and read", SECOND, 900, {"type": "cache_hit"}),
@@ -261,89 +233,3 @@ def test_the_request_is_not_held_until_the_end_of_the_turn() -> None:
     del request
     gc.collect()
     assert kept() is None
-
-
-# websockets
-
-
-async def test_a_websocket_knows_its_last_response_without_a_ring_buffer(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "am_proxy.turn")
-    new = {"input": [{"role": "user", "content": "Go on."}]}
-    with (
-        ChatUpstream(replies(), replies(900), replies(0)) as upstream,
-        serving(settings_of(upstream, Server())) as url,
-    ):
-        async with opened(url) as client:
-
-            async def last(previous: str | None, wanted: str, **fields: Any) -> Json:
-                options = {"prompt_cache_options": {"comparison_response_id": wanted}}
-                events = await client.ask(
-                    model="m", previous_response_id=previous, **{**FIRST, **new, **fields}, **options
-                )
-                response: Json = events[-1]["response"]
-                assert [event for event in events if "x_am_warnings" in event] == []
-                return response
-
-            first = (await client.ask(model="m", **FIRST))[-1]["response"]["id"]
-            second = await last(first, first)
-            third = await last(second["id"], second["id"], tools=[])
-            fourth = await last(third["id"], first)
-    assert second["prompt_cache_diagnostics"]["type"] == "cache_hit"
-    assert third["prompt_cache_diagnostics"]["reason"] == "tools_changed"
-    assert fourth["prompt_cache_diagnostics"]["type"] == "comparison_response_not_found"
-    changes = [line.get("prompt_change") for line in lines(caplog)]
-    assert [change and change.split(",")[0] for change in changes] == [
-        None, UNCHANGED, "tools are fewer than before", "tools[0] was added",
-    ]  # fmt: skip
-
-
-async def test_what_is_only_remembered_cannot_be_compared() -> None:
-    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream, Server())) as url:
-        async with opened(url) as client:
-            options = {"prompt_cache_options": {"comparison_response_id": "resp_AM-0"}}
-            events = await client.ask(model="m", generate=False, **FIRST, **options)
-            prepared = events[-1]["response"]
-            after = await client.ask(
-                model="m", **SECOND, prompt_cache_options={"comparison_response_id": prepared["id"]}
-            )
-    assert prepared["prompt_cache_diagnostics"]["type"] == "unavailable"
-    assert after[-1]["response"]["prompt_cache_diagnostics"]["type"] == "comparison_response_not_found"
-
-
-# the relay
-
-
-def relayed(**fields: Any) -> list[Json]:
-    usage = {
-        "input_tokens": 1000, "output_tokens": 5, "total_tokens": 1005,
-        "input_tokens_details": {"cached_tokens": 900}, "output_tokens_details": {"reasoning_tokens": 0},
-    }  # fmt: skip
-    return answer(message("msg_1", "Hi."), usage=usage, **fields)
-
-
-def test_over_the_relay_the_upstream_is_asked_by_its_own_id_and_its_answer_is_passed_on() -> None:
-    theirs = {"type": "cache_miss", "reason": "tools_changed", "cache_missed_tokens": 7}
-    with (
-        ResponsesUpstream(relayed(), relayed(prompt_cache_diagnostics=theirs)) as upstream,
-        serving(settings_of(upstream, Server())) as url,
-    ):
-        first = post(url, FIRST).json()["id"]
-        second = post(url, SECOND, compared_with=first)
-        assert upstream.asks[1].body["prompt_cache_options"] == {"comparison_response_id": first.replace("AM-", "")}
-    assert second.json()["prompt_cache_diagnostics"] == theirs
-    assert HEADER not in second.headers
-
-
-@pytest.mark.parametrize("server", [WATCHING, Server()], ids=["watch", "no watch"])
-@pytest.mark.parametrize("stream", [False, True])
-def test_an_upstream_that_does_not_know_the_question_is_answered_for(server: Server, stream: bool) -> None:  # noqa: FBT001
-    with ResponsesUpstream(relayed()) as upstream, serving(settings_of(upstream, server)) as url:
-        first = post(url, FIRST).json()["id"]
-        second = post(url, NEW_RULES, compared_with=first, stream=stream)
-    if stream:
-        events = [json.loads(line[6:]) for line in second.text.splitlines() if line.startswith("data: {")]
-        found = events[-1]["response"]["prompt_cache_diagnostics"]
-    else:
-        found = second.json()["prompt_cache_diagnostics"]
-    expected = ("cache_miss", "instructions") if server.watch else ("unavailable", None)
-    assert (found["type"], found.get("first_change", {}).get("place")) == expected
