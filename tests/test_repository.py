@@ -160,3 +160,12 @@ def test_one_file_fetches_litellm_and_only_when_it_is_needed() -> None:
     fetching = re.compile(r"import_module|__import__|^\s*(import|from) litellm", re.MULTILINE)
     found = [path.name for path in (ROOT / "app").rglob("*.py") if fetching.search(path.read_text())]
     assert found == ["litellm_chat.py"]
+
+
+def test_no_file_of_code_has_more_than_300_lines() -> None:
+    kinds = {".py", ".js", ".mjs", ".cjs", ".css", ".html"}
+    folders = [ROOT / name for name in ("app", "bench", "deploy", "docs", "tests")]
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in kinds]
+    assert len(files) > 900
+    lengths = {str(file.relative_to(ROOT)): file.read_bytes().count(b"\n") for file in [*files, *ROOT.glob("*.py")]}
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
