@@ -10,15 +10,15 @@ from ..bridges.table import BridgeTable
 from ..options import SILENT_HINTS
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CacheOptions, CreateResponse
-from ..protocol.request.tools import Tool
 from ..protocol.response import InputTransformation
 from ..protocol.warnings import ClientWarning, no_effect
 from .effort import asked_effort, known_effort
+from .hosted_search import hosted_search
 from .item_reader import to_conversation
 from .model_limits import ModelLimits
-from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
+from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling
 from .output_format import asked_format, instructed, read_format
-from .own_search import OwnSearch, own_search
+from .own_search import SOURCES, OwnSearch, own_search
 from .prompt_rules import PromptRules
 from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
@@ -53,12 +53,18 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     offered, choice = table.offer(rules.named_tool_choice)
     functions, lost = limits.tools(offered, demanded=choice.mode == "required")
     warnings += lost
-    web_search, search = _web_search(table.hosted), None
+    web_search, lost = hosted_search(
+        (tool for tool in table.hosted if tool.type.startswith(WEB_SEARCH)), request.max_tool_calls
+    )
+    warnings += lost
+    search = None
     if web_search is not None and rules.model.search:
         calls_tools = rules.can.tools is not False
         search, lost = own_search(web_search, table.specs, rules.searches, calls_tools=calls_tools)
         warnings += lost
         web_search = None
+        shown = {f"include[{index}]" for index, name in enumerate(request.include) if name == SOURCES}
+        warnings = [warning for warning in warnings if search is None or warning.param not in shown]
         functions = functions if search is None else [*functions, search.spec]
     form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings
@@ -164,21 +170,3 @@ def _caching(request: CreateResponse) -> Caching:
     """The client's `prompt_cache_options`."""
     options = request.prompt_cache_options or CacheOptions()
     return Caching(only_marked=options.mode == "explicit", ttl=options.ttl)
-
-
-def _web_search(hosted: Sequence[Tool]) -> WebSearch | None:
-    """The first search among the tools that the model's own server runs."""
-    tool = next((tool for tool in hosted if tool.type.startswith(WEB_SEARCH)), None)
-    if tool is None:
-        return None
-    extras = tool.model_extra or {}
-    size, location = extras.get("search_context_size"), extras.get("user_location")
-    if isinstance(location, dict):
-        location = {key: value for key, value in location.items() if key != "type" and value is not None}
-    filters = extras.get("filters")
-    domains = filters.get("allowed_domains") if isinstance(filters, dict) else None
-    return WebSearch(
-        domains=tuple(map(str, domains)) if isinstance(domains, list) else (),
-        context_size=size if isinstance(size, str) else None,
-        location=location if isinstance(location, dict) else None,
-    )

@@ -198,6 +198,10 @@ class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
     context_size: str | None = None
     domains: tuple[str, ...] = ()
     """The only domains of which pages are wanted; empty for all."""
+    blocked: tuple[str, ...] = ()
+    """Domains of which no pages are wanted."""
+    most: int | None = None
+    """Searches of one answer; None: as many as the server allows."""
     location: dict[str, Any] | None = None
     """Where the user is, roughly: members such as `country` and `city`."""
 

@@ -24,6 +24,8 @@ PARAMETERS: Final[dict[str, Any]] = {
     "required": ["query"],
     "additionalProperties": False,
 }
+SOURCES: Final = "web_search_call.action.sources"
+"""Of `include`: the addresses that a search has found, which are always shown."""
 NO_PLACE: Final = "The place of the user has no effect on this server's search."
 NO_TOOLS: Final = "'web_search' was left out: this model cannot call tools, and so cannot use this server's search."
 SIZES: Final = {"low": 0.5, "high": 2.0}
@@ -36,6 +38,8 @@ class OwnSearch(msgspec.Struct, frozen=True, kw_only=True):
     spec: FunctionSpec
     domains: tuple[str, ...]
     """The only domains of which pages are wanted; empty for all."""
+    blocked: tuple[str, ...]
+    """Domains of which no pages are wanted."""
     share: float
     """The number of results, as a multiple of the usual one."""
     most: int
@@ -53,4 +57,6 @@ def own_search(
     spec = FunctionSpec(name=name, description=DESCRIPTION, parameters=PARAMETERS)
     warnings = [ClientWarning("tools", "user_location", NO_PLACE)] if wanted.location else []
     share = SIZES.get(wanted.context_size or "", 1.0)
-    return OwnSearch(spec=spec, domains=wanted.domains, share=share, most=most), warnings
+    most = most if wanted.most is None else min(most, wanted.most)
+    search = OwnSearch(spec=spec, domains=wanted.domains, blocked=wanted.blocked, share=share, most=most)
+    return search, warnings

@@ -195,7 +195,7 @@ async def _searched(loop: SearchLoop, searcher: Searcher, owner: str) -> list[Se
         if wanted.refusal:
             return SearchOutput(wanted.refusal, failed=True)
         most = max(1, min(20, round(searcher.most_results * loop.search.share)))
-        query = Query(wanted.query, most, wanted.days, loop.search.domains)
+        query = Query(wanted.query, most, wanted.days, loop.search.domains, loop.search.blocked)
         found, failure = await searcher.found(query, owner)
         if failure:
             return SearchOutput(failure, failed=True)

@@ -5,7 +5,8 @@ from typing import Final
 
 REASONS: Final[dict[str, str]] = {
     r"parameter:client_metadata": "It is for the logs of OpenAI's servers.",
-    r"parameter:max_tool_calls": "It limits tools that the server runs; here the client runs them.",
+    r"parameter:max_tool_calls": "It limits tools that a server runs: searches, if the model has any. "
+    "All others are run by the client.",
     r"parameter:(prompt_cache_key|prompt_cache_retention|safety_identifier|user)": "It is sent where the upstream's "
     "`hints` list it, and changes no answer.",
     r"parameter:store": "Nothing is stored in any case.",

@@ -2,6 +2,7 @@
 
 from typing import Any, assert_never
 
+from ...prompt.hosted_search import without_effect
 from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning
 from ..cached_ends import cache_mark, unmarked
@@ -41,7 +42,7 @@ def encode(prompt: Prompt, model: str, options: ChatOptions) -> Encoded:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    return Encoded(body, [*warnings, *unmarked(prompt, mark)])
+    return Encoded(body, [*warnings, *unmarked(prompt, mark), *_lost(prompt.web_search)])
 
 
 def _sampling(sampling: Sampling) -> Json:
@@ -58,6 +59,18 @@ def _web_search(search: WebSearch | None) -> Json:
     if search.location is not None:
         options["user_location"] = {"type": "approximate", "approximate": search.location}
     return {"web_search_options": options}
+
+
+def _lost(search: WebSearch | None) -> list[ClientWarning]:
+    """Warnings about settings of the search that this API does not have."""
+    if search is None:
+        return []
+    wanted = {
+        "filters.allowed_domains": search.domains,
+        "filters.blocked_domains": search.blocked,
+        "max_tool_calls": search.most,
+    }
+    return [without_effect(name) for name, value in wanted.items() if value]
 
 
 def _response_format(output: OutputFormat) -> Json:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...bridges.base import FunctionSpec
+from ...prompt.hosted_search import without_effect
 from ...prompt.nouns import Hints, Image, JsonSchema, OutputFormat, Prompt, Sampling, ToolOutput, User, WebSearch
 from ...protocol.warnings import ClientWarning, no_effect
 from ...providers.claude_models import ClaudeModel, claude_model
@@ -133,6 +134,10 @@ def _web_search(search: WebSearch | None) -> list[Json]:
     tool: Json = {"type": WEB_SEARCH, "name": "web_search"}
     if search.domains:
         tool["allowed_domains"] = list(search.domains)
+    elif search.blocked:
+        tool["blocked_domains"] = list(search.blocked)
+    if search.most is not None:
+        tool["max_uses"] = search.most
     if search.location is not None:
         tool["user_location"] = {"type": "approximate", **search.location}
     return [tool]
@@ -179,6 +184,8 @@ def _lost(prompt: Prompt) -> list[ClientWarning]:
         lost.append(no_effect("detail: low", "detail"))
     if prompt.web_search is not None and prompt.web_search.context_size is not None:
         lost.append(no_effect("tools.search_context_size", "search_context_size"))
+    if prompt.web_search is not None and prompt.web_search.domains and prompt.web_search.blocked:
+        lost.append(without_effect("filters.blocked_domains"))  # Claude takes only one of the two
     if prompt.verbosity is not None:
         lost.append(no_effect("text.verbosity", "verbosity"))
     if prompt.hints.service_tier is not None and prompt.hints.service_tier not in _TIERS:
