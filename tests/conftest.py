@@ -1,10 +1,11 @@
 """What every test shares: how hard properties are tried, and the flag that rewrites golden files."""
 
+import gc
 import logging
 import os
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest --bless` rewrites golden transcripts; the diff is then the review."""
     parser.addoption("--bless", action="store_true", help="rewrite golden transcripts instead of comparing them")
     parser.addoption("--from-registry", action="store_true", help="install the package as people do, with downloads")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are made, and kept to the end: the collector of garbage need not look at them ever again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
