@@ -21,7 +21,7 @@ def usage(prompt: int, completion: int, *, cached: int = 0, written: int = 0, re
 
 async def read_answer(provider: str | None, script: list[Step], **settings: Any) -> Json:
     with server(provider, script) as upstream:
-        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=5)
+        chat = LitellmChat(provider, api_key=KEY, base_url=upstream.url, timeout=30)
         chunks, problem = await answers(chat, asks(provider, **settings))
     assert problem is None
     return answer_of(chunks)
