@@ -63,7 +63,10 @@ class MessageReader:
         self._keeps_state = keeps_state
         self._open: dict[int, OpenBlock] = {}
         self._count = 0
-        self._ended_written = self._ended_size = 0
+        self.written = 0
+        """Characters that the model has written."""
+        self._held = 0
+        """Approximate bytes of everything else in its blocks."""
         self._citations_left_out = 0
         self._is_paused = False
         self._ended_thought = False
@@ -76,14 +79,9 @@ class MessageReader:
         """The names of what was passed over."""
 
     @property
-    def written(self) -> int:
-        """Characters that the model has written."""
-        return self._ended_written + sum([block.written for block in self._open.values()])
-
-    @property
     def size(self) -> int:
         """Approximate bytes of the answer so far."""
-        return self.written + self._ended_size + sum([block.size for block in self._open.values()])
+        return self.written + self._held
 
     @property
     def citations_left_out(self) -> int:
@@ -101,8 +99,14 @@ class MessageReader:
         details = f"Parts of the answer that no client could be shown were left out: {names}."
         return (LeftOut("parts_left_out", names, ClientWarning("output", "unknown parts", details)), *paused)
 
-    def read(self, event: Any) -> list[Delta]:  # noqa: PLR0911 — one for each kind of event
+    def read(self, event: Any) -> list[Delta]:
         """The deltas in one event."""
+        try:
+            return self._read(event)
+        except RecursionError:  # objects within objects, hundreds of levels deep
+            return [Broke(UNREADABLE)]
+
+    def _read(self, event: Any) -> list[Delta]:  # noqa: PLR0911 — one for each kind of event
         if not isinstance(event, dict):
             return [Broke(UNREADABLE)]
         match event.get("type"):
@@ -142,7 +146,10 @@ class MessageReader:
         block, delta = self._open.get(_index(event)), event.get("delta")
         if block is None or not isinstance(delta, dict):
             return []
+        written, held = block.written, block.size
         deltas = block.add(delta)
+        self.written += block.written - written
+        self._held += block.size - held
         if deltas is None:
             self._pass_over(delta.get("type"))
             return []
@@ -163,7 +170,10 @@ class MessageReader:
             deltas.append(ThoughtEnded())
             self._ended_thought = False
         self._open[index] = block
-        return [*deltas, *block.begin()]
+        deltas += block.begin()
+        self.written += block.written
+        self._held += block.size + _BLOCK_SIZE
+        return deltas
 
     def _block(self, content: Json) -> OpenBlock:  # noqa: PLR0911 — one for each type of block
         match content.get("type"):
@@ -189,12 +199,12 @@ class MessageReader:
         block = self._open.pop(index, None)
         if block is None:
             return []
+        written = block.written
         deltas = block.end()
+        self.written += block.written - written
         self._ended_thought = isinstance(block, OpenThinkingBlock | OpenRedactedBlock)
         if isinstance(block, OpenTextBlock):
             self._citations_left_out += block.citations_left_out
-        self._ended_written += block.written
-        self._ended_size += block.size + _BLOCK_SIZE
         return deltas
 
     def _stop(self, event: Json) -> list[Delta]:

@@ -68,7 +68,8 @@ class OpenTextBlock(_OpenPart):
 
     def __init__(self, block: Json, *, keeps_state: bool) -> None:
         super().__init__()
-        self._first = block
+        self._text = block.get("text")
+        self._citations = block.get("citations")
         self._length = 0
         """Characters that were passed on."""
         self._keeps_state = keeps_state
@@ -81,10 +82,10 @@ class OpenTextBlock(_OpenPart):
 
     def begin(self) -> list[Delta]:
         """What came with the beginning: most servers send nothing there."""
-        text = self._more(self._first.get("text"))
-        cited = self._first.get("citations")
-        for citation in cited if isinstance(cited, list) else ():
+        text = self._more(self._text)
+        for citation in self._citations if isinstance(self._citations, list) else ():
             self._cite(citation)
+        self._text = self._citations = None
         return [TextDelta(text)] if text else []
 
     def add(self, delta: Json) -> list[Delta] | None:
@@ -122,6 +123,7 @@ class OpenTextBlock(_OpenPart):
             self.citations_left_out += 1
             return
         self._pages.append(page)
+        self.size += len(page["url"]) + len(page["title"])
         if self._keeps_state and (returned := returned_citation(citation)) is not None:
             self._returned.append(returned)
             self.size += len(msgspec.json.encode(returned))
@@ -137,6 +139,7 @@ class OpenThinkingBlock(_OpenPart):
         self._texts: list[str] = []
         signature = block.get("signature")
         self._signatures = [signature] if isinstance(signature, str) else []
+        self.size += sum(map(len, self._signatures))
 
     def begin(self) -> list[Delta]:
         """The reasoning that came with the beginning: most servers send none."""
@@ -206,7 +209,10 @@ class OpenToolUseBlock(_OpenPart):
         self._key = key
         self.name = mended(block["name"]) if isinstance(block.get("name"), str) else ""
         self._id = mended(block["id"]) if isinstance(block.get("id"), str) else ""
-        self._input = block.get("input")
+        given = block.get("input")
+        self._given = msgspec.json.encode(mended_all(given)).decode() if isinstance(given, dict) and given else ""
+        """All arguments, if they came with the beginning."""
+        self.size += len(self.name) + len(self._id) + len(self._given)
 
     def begin(self) -> list[Delta]:
         """The call, without arguments."""
@@ -222,8 +228,8 @@ class OpenToolUseBlock(_OpenPart):
     def end(self) -> list[Delta]:
         """What was held back; or all arguments, if they came with the beginning."""
         arguments = self._joiner.rest()
-        if not self.written and isinstance(self._input, dict) and self._input:
-            arguments = msgspec.json.encode(mended_all(self._input)).decode()
+        if not self.written:
+            arguments = self._given
             self.written = len(arguments)
         return [CallArguments(self._key, arguments)] if arguments else []
 

@@ -24,10 +24,10 @@ class OpenSearchCall:
     """The call of a search. It is shown with its result."""
 
     def __init__(self, block: Json) -> None:
-        self.size = 0
         self.written = 0
         self.id = str(block.get("id"))
         self._block: Json = {key: mended_all(block[key]) for key in ("id", "name", "input") if key in block}
+        self.size = len(msgspec.json.encode(self._block))
         self._joiner = SurrogateJoiner()
         self._pieces: list[str] = []
 
