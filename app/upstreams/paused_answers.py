@@ -74,6 +74,7 @@ class _Message:
     def __init__(self) -> None:
         self._blocks: dict[Any, Json] = {}
         self._texts: dict[tuple[Any, str], list[str]] = {}
+        self._citations: dict[int, list[Any]] = {}
         self._kept = 0
 
     @property
@@ -98,9 +99,10 @@ class _Message:
         if isinstance(text := delta.get(source), str):
             self._texts.setdefault((index, field), []).append(text)
         elif delta.get("type") == "citations_delta":
-            block = self._blocks[index]
-            self._blocks[index] = {**block, "citations": block.get("citations") or []}
-            self._blocks[index]["citations"].append(delta.get("citation"))
+            if index not in self._citations:
+                cited = self._blocks[index].get("citations")
+                self._citations[index] = list(cited) if isinstance(cited, list) else []
+            self._citations[index].append(delta.get("citation"))
 
     def blocks(self) -> list[Json]:
         """The blocks as they can be sent back; empty if they cannot."""
@@ -111,6 +113,8 @@ class _Message:
             except (ValueError, TypeError, RecursionError):
                 return []
             self._blocks[index] = {**block, field: value}
+        for index, cited in self._citations.items():
+            self._blocks[index] = {**self._blocks[index], "citations": cited}
         blocks = [
             block for block in self._blocks.values() if block.get("type") != "text" or str(block.get("text")).strip()
         ]

@@ -77,6 +77,22 @@ def reasons(events: Sequence[Json]) -> list[str | None]:
     return [event["delta"].get("stop_reason") for event in events if event["type"] == "message_delta"]
 
 
+@pytest.mark.parametrize("citations", [{"a": 1}, "a", 1, True, [], [CITATION]])
+async def test_citations_that_a_block_begins_with(citations: Any) -> None:
+    """What is no list is replaced. The events are read later, and stay as they are."""
+    odd = block(1, "text", *[event["delta"] for event in CITES[1:-1]], text="", citations=citations)
+    with AnthropicUpstream([*begins(), *odd, *ends("pause_turn")], GOES_ON) as upstream:
+        upstream.may_violate = True
+        client = HttpMessages(f"{upstream.url}/v1", api_key=KEY)
+        events, problem = await answers(client, ASK)
+        await client.close()
+    assert problem is None
+    before = citations if isinstance(citations, list) else []
+    written = upstream.asks[1].body["messages"][-1]["content"]
+    assert written == [{"type": "text", "text": "It is A.", "citations": [*before, CITATION]}]
+    assert odd[0] in events
+
+
 async def test_the_server_gets_back_what_it_wrote() -> None:
     events, bodies, problem = await asked(ASK, PAUSES, GOES_ON)
     assert (reasons(events), problem) == ([None, "end_turn"], "")
