@@ -69,6 +69,7 @@ _NAMED: Final = {
     "permission": 403,
     "invalid_request": 400,
     "timeout": 408,
+    "overloaded": 529,
 }
 """The status of an error inside a stream that names none, by a part of its code or type."""
 
@@ -116,14 +117,19 @@ def is_error(chunk: Mapping[str, Any]) -> bool:
 
 def problem_in_stream(chunk: Any, *, model: str, secret: str | None = None) -> Problem:
     """The problem that an error object inside a stream means."""
+    return problem_of_status(reported_status(chunk), body_of(chunk), model=model, headers={}, secret=secret)
+
+
+def reported_status(chunk: Any) -> int:
+    """The status that an error object inside a stream would have had as an answer."""
     error = chunk.get("error", chunk) if isinstance(chunk, dict) else chunk
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, str) and code.isdigit():
         code = int(code)
     kind = str(error.get("type", "")) if isinstance(error, dict) else ""
-    if not isinstance(code, int):
-        code = next((status for name, status in _NAMED.items() if name in f"{kind} {code}"), 500)
-    return problem_of_status(code, body_of(chunk), model=model, headers={}, secret=secret)
+    if isinstance(code, int):
+        return code
+    return next((status for name, status in _NAMED.items() if name in f"{kind} {code}"), 500)
 
 
 def problem_of_status(

@@ -39,6 +39,8 @@ DRAIN_TIMEOUT: Final = 1
 """Seconds that an answer has to end after its last event."""
 LONGEST_WHOLE: Final = 64 * 1024 * 1024
 """Bytes of an answer that is not streamed."""
+OVERLOADED: Final = 529
+"""The status of a server of the Messages API that is overloaded. It may also say so in a stream, before any word."""
 NOT_THERE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 """Statuses of servers that do not have this address."""
 MOST_ERROR_BYTES: Final = 64 * 1024
@@ -218,6 +220,8 @@ class HttpServer:
             case HttpRefusedError():
                 wait = faults.retry_wait(error.status, error.headers, error.text)
                 outage = "unavailable" if error.status in faults.OUTAGES else None
+            case faults.ReportedError() if faults.reported_status(error.body) == OVERLOADED:
+                wait, outage = 0, "unavailable"
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
                 wait = None if isinstance(error, aiohttp.ClientSSLError) else 0
                 outage = "unreached"
