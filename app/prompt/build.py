@@ -65,6 +65,8 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         web_search = None
         shown = {f"include[{index}]" for index, name in enumerate(request.include) if name == SOURCES}
         warnings = [warning for warning in warnings if search is None or warning.param not in shown]
+        if search is not None and choice.mode == "none":  # the client allows nothing but this search
+            functions, choice = [], Choice("auto")
         functions = functions if search is None else [*functions, search.spec]
     form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings

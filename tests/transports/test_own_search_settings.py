@@ -87,6 +87,16 @@ def test_unknown_members(more: Json, names: list[str]) -> None:
     assert warnings(answer) == lost(*names)
 
 
+@pytest.mark.parametrize("others", [[], [{"type": "function", "name": "f", "parameters": {"type": "object"}}]])
+def test_a_client_that_allows_nothing_but_the_search(others: list[Json]) -> None:
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [SEARCH]}
+    with ChatUpstream(CATS, DONE) as upstream, SearchServer() as server, between(upstream, server) as url:
+        answer = ask(url, tools=[SEARCH, *others], tool_choice=choice)
+    assert [item["type"] for item in answer.json()["output"]] == ["web_search_call", "message"]
+    assert [tool["function"]["name"] for tool in upstream.asks[0].body["tools"]] == ["web_search"]
+    assert upstream.asks[0].body.get("tool_choice", "auto") == "auto"
+
+
 FILTERS: Final = {"allowed_domains": ["a.org"], "blocked_domains": ["b.org"]}
 
 
