@@ -67,6 +67,8 @@ class Citations:
         self._sources: list[dict[str, Any]] = []
         self.left_out = 0
         """How many were not sent."""
+        self.size = 0
+        """Bytes of those that are sent."""
 
     def add_text(self, text: str) -> None:
         """More text of the answer."""
@@ -121,6 +123,7 @@ class Citations:
         cited = _Cited(_page(flat["url"], flat.get("title"), flat), start, end)
         if (key := _key(cited)) not in self._seen and self._is_room():
             self._seen.add(key)
+            self.size += len(key[0])
             heappush(self.waiting, (end, self._count, cited))
 
     def _is_room(self) -> bool:
@@ -139,7 +142,8 @@ class Citations:
         if isinstance(citation, dict):
             url = mended_all(citation.get("url") or citation.get("source"))
             if isinstance(url, str) and url.startswith(("http://", "https://")) and self._is_room():
-                self._block_pages.append(_page(url, mended_all(citation.get("title"))))
+                self._block_pages.append(page := _page(url, mended_all(citation.get("title"))))
+                self.size += len(page["url"]) + len(page["title"])
             else:
                 self.left_out += 1
         return deltas

@@ -8,6 +8,7 @@ import msgspec
 from ...emitter.deltas import (
     Broke,
     CallArguments,
+    CallOpened,
     Delta,
     ImageWritten,
     ProviderStateAdded,
@@ -94,7 +95,7 @@ class ChunkReader:
     @property
     def size(self) -> int:
         """Approximate bytes of the answer so far."""
-        return self.written + self._other_bytes
+        return self.written + self._other_bytes + self._citations.size
 
     @property
     def citations_left_out(self) -> int:
@@ -112,6 +113,12 @@ class ChunkReader:
 
     def read(self, chunk: Any) -> list[Delta]:
         """The deltas in one chunk."""
+        try:
+            return self._read(chunk)
+        except RecursionError:  # objects within objects, hundreds of levels deep
+            return [Broke(UNREADABLE)]
+
+    def _read(self, chunk: Any) -> list[Delta]:
         if not isinstance(chunk, dict):
             return [Broke(UNREADABLE)]
         if chunk.get("error"):
@@ -255,6 +262,8 @@ class ChunkReader:
     def _call(self, fragment: Any) -> list[Delta]:
         deltas = self._citations.end_block() + self._calls.read(fragment)
         self.written += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
+        opened = [delta for delta in deltas if isinstance(delta, CallOpened)]
+        self._other_bytes += sum(len(delta.name) + len(delta.call_id) for delta in opened)
         return deltas
 
 
