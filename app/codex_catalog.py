@@ -1,5 +1,6 @@
 """An entry of the model catalogue that Codex reads (`model_catalog_json`)."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from .options import ModelOptions
@@ -26,6 +27,14 @@ Before a group of tool calls, say in a sentence what you are about to do. At the
 you changed, where, and what you could not check. Name files by their path.
 """
 
+_EFFORTS: Final = frozenset({"none", "minimal", "low", "medium", "high", "xhigh"})
+"""Of the efforts that are known of a model, those that every version of Codex reads. Older ones refuse a catalogue with
+any other."""
+
+
+def _unknown(_name: str) -> Sequence[str]:
+    return ()
+
 
 class ModelCard(NamedTuple):
     """The facts about a model that Codex gets in addition to its name."""
@@ -36,6 +45,14 @@ class ModelCard(NamedTuple):
     """Whether the model takes images."""
     listed_window: int | None = None
     """Its context window according to its server, in tokens. A configured one comes first."""
+    known_efforts: Callable[[str], Sequence[str]] = _unknown
+    """The efforts that the model of a public name is known to support, where none are configured."""
+
+    def efforts(self, name: str) -> Sequence[str]:
+        """The efforts that the model of this public name supports, as far as Codex may be told."""
+        if self.model.reasoning_efforts or self.model.can.reasoning is False:
+            return self.model.reasoning_efforts
+        return [effort for effort in self.known_efforts(name) if effort in _EFFORTS]
 
     @property
     def context_window(self) -> int | None:
@@ -50,7 +67,7 @@ class ModelCard(NamedTuple):
 
 def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
     """The entry. Codex refuses the whole catalogue if one of these keys is missing."""
-    efforts = card.model.reasoning_efforts
+    efforts = card.efforts(name)
     entry: dict[str, Any] = {
         "slug": name,
         "display_name": name,

@@ -1,6 +1,7 @@
 """Builds the upstreams and the catalogue of models from the settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from .options import HINTS
 from .protocol.request.create_response import CreateResponse
 from .protocol.seals import Sealers
 from .providers.capabilities import Capabilities
+from .providers.claude_models import claude_model
 from .providers.lookup import provider_of
 from .searching.backends import BACKENDS, SearchPlace
 from .settings import Model, Settings, Upstream
@@ -85,7 +87,11 @@ def build_catalogue(
             options=_options(model, configured, settings),
             breaker=breakers[name],
             clocks=_clocks(configured, settings),
-            card=ModelCard(model, images=_takes_images(model, configured, upstream_model)),
+            card=ModelCard(
+                model,
+                images=_takes_images(model, configured, upstream_model),
+                known_efforts=partial(_known_efforts, configured, upstream_model),
+            ),
             passthrough=configured.auth == "passthrough",
             others=others,
             sealers=sealers,
@@ -220,6 +226,13 @@ def _takes_images(model: Model, upstream: Upstream, upstream_model: str | None) 
     if upstream.via != "litellm" or model.can.vision is not None:
         return _can(model, upstream).vision is not False
     return "image_url" not in lost_parts(upstream.provider or "", upstream_model or "")
+
+
+def _known_efforts(upstream: Upstream, upstream_model: str | None, name: str) -> tuple[str, ...]:
+    """The efforts of a Claude that is asked by its own API, or by its maker's through litellm."""
+    by_maker = upstream.via == "litellm" and provider_of(upstream.provider).makes_claude
+    claude = claude_model(upstream_model or name) if by_maker or upstream.via == "messages" else None
+    return claude.efforts if claude else ()
 
 
 def _hints(upstream: Upstream) -> frozenset[str]:

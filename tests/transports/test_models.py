@@ -56,6 +56,46 @@ def test_codex_is_told_which_models_see_and_which_heed_verbosity() -> None:
     ]
 
 
+def test_codex_is_offered_the_efforts_that_a_known_claude_supports() -> None:
+    """Without any, Codex would never ask it to think. Older versions of Codex refuse a catalogue with `max`."""
+    older = ["none", "minimal", "low", "medium", "high", "xhigh"]
+    settings = Settings(
+        upstreams={
+            "messages": Upstream(via="messages", base_url="http://127.0.0.1:1"),
+            "chat": Upstream(via="chat", base_url="http://127.0.0.1:1"),
+            "maker": Upstream(provider="anthropic"),
+            "other": Upstream(provider="deepseek"),
+        },
+        models={
+            "claude-haiku-4-5": Model(upstream="messages"),
+            "always thinks": Model(upstream="messages", name="claude-opus-5-5"),
+            "behind litellm": Model(upstream="maker", name="claude-sonnet-4-6"),
+            "configured": Model(upstream="messages", name="claude-opus-5-5", reasoning_efforts=("low", "max")),
+            "never thinks": Model(upstream="messages", name="claude-opus-5-5", can=Can(reasoning=False)),
+            "too old": Model(upstream="messages", name="claude-3-5-haiku-latest"),
+            "glm-5": Model(upstream="messages"),
+            "by chat": Model(upstream="chat", name="claude-opus-5-5"),
+            "of another": Model(upstream="other", name="claude-opus-5-5"),
+        },
+    )
+    with serving(settings) as url:
+        entries = httpx.get(f"{url}/v1/models").json()["models"]
+    told = {entry["slug"]: [level["effort"] for level in entry["supported_reasoning_levels"]] for entry in entries}
+    assert told == {
+        "claude-haiku-4-5": older,
+        "always thinks": older[1:],
+        "behind litellm": older[:5],
+        "configured": ["low", "max"],
+        "never thinks": [],
+        "too old": [],
+        "glm-5": [],
+        "by chat": [],
+        "of another": [],
+    }
+    assert {entry.get("default_reasoning_level") for entry in entries[:3]} == {"medium"}
+    assert [entry["supports_reasoning_summaries"] for entry in entries] == [True] * 4 + [False] * 5
+
+
 def test_the_list_names_every_configured_model_and_no_wildcard() -> None:
     with serving(SETTINGS) as url:
         body = httpx.get(f"{url}/v1/models", params={"client_version": "0.169.0"}).json()
