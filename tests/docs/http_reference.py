@@ -194,8 +194,9 @@ After the first byte, the last event is `response.failed`, and its response has 
 column: clients such as Codex decide by it whether to try again. Decide by `status` and `code`, never by the message.
 
 Without `stream`, an answer that breaks off is an HTTP error like any other: no part of it is returned, and SDKs repeat
-the request. A refusal of the model is a `completed` answer; one that a limit or a filter ended is `incomplete`. Both
-have the status 200.
+the request. A refusal that the model writes is a `completed` answer. One that a limit or a filter ended is
+`incomplete`; that includes a refusal which the model's server names as the reason of the end, as Claude's does
+(`stop_reason: refusal` becomes `content_filter`). All have the status 200.
 
 {table}"""
 
