@@ -71,7 +71,7 @@ def run_agent(command: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _wait(pid: int) -> int:
-    """Wait until it ends. When it is suspended alone, this program suspends itself, so that the shell comes back."""
+    """Wait until it ends. When it is suspended, this program suspends itself, so that the shell comes back."""
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
@@ -91,6 +91,7 @@ class _Forwarding:
 
     def __enter__(self) -> Self:
         self._before = {number: signal.signal(number, self._forward) for number in (*FORWARDED, signal.SIGINT)}
+        self._before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, self._suspend)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -114,6 +115,11 @@ class _Forwarding:
         elif number != signal.SIGINT or not self._attached:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, number)
+
+    def _suspend(self, _number: int, _frame: FrameType | None) -> None:
+        """The terminal suspends the program, too: `_wait` follows it. To stop here as well would be once too often."""
+        if self._pid is None:
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _has_terminal() -> bool:
