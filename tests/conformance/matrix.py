@@ -84,6 +84,8 @@ def versions(client: Client) -> str:
 
 
 def _pypi_version(package: str) -> str:
+    if not PYTHON.exists():
+        return "?"  # as for an npm package that is not there
     asked = f"import importlib.metadata as m; print(m.version({package!r}))"
     return subprocess.run([str(PYTHON), "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
 
