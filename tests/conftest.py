@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import shutil
 import ssl
 import tempfile
 from collections.abc import Generator, Iterator
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from app.settings.files import usual_files
+from tests.support.codex import Codex, modules_with
 
 # a busy machine is no fault of the code, and a check that passed passes again; `deep` is for looking further
 settings.register_profile("quick", derandomize=True, deadline=None)
@@ -62,3 +64,11 @@ def logging_as_it_was() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(level)
     ours.setLevel(our_level)
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
+    modules = modules_with("@openai/codex")
+    if modules is None or shutil.which("node") is None:
+        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
+    return Codex(modules, tmp_path)

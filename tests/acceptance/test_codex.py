@@ -5,11 +5,9 @@ The model's server refuses what strict ones refuse. `make conformance` tries the
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from starlette.datastructures import Headers
 
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.transports.content_encoding import encoding_of
-from tests.support.codex import NOWHERE, Codex, modules_with
+from tests.support.codex import NOWHERE, Codex
 from tests.support.script import call_turn, calls, more, refuses, says, text_turn, thinks, turn
 from tests.support.servers import ChatUpstream, Script
 from tests.support.serving import serving
@@ -33,14 +31,6 @@ PATCH = """\
 +Hello "world" \\o/ 😀
 *** End Patch
 """
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 @contextmanager

@@ -1,25 +1,14 @@
 """The Codex CLI with a catalogue that it reads from the server: what is configured for a model has its effect."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.xdist_group("node")
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 @pytest.mark.parametrize("tool_search", [True, False])

@@ -1,14 +1,12 @@
 """The Codex CLI with a provider that is named OpenAI: it lets the server sum its conversation up, and goes on."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.script import calls, counts, more, opens, stops, text_turn
 from tests.support.servers import Ask, ChatUpstream, Step
 from tests.support.servers.small_window import SmallWindow
@@ -22,14 +20,6 @@ DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})
 SUMMARY = text_turn("1. The user wants", " it done.")
 OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_token_limit=20000")
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 @pytest.mark.parametrize("lane", SUMMARY_LANES.values(), ids=SUMMARY_LANES)

@@ -4,15 +4,13 @@ Over HTTP and over a websocket. The servers refuse what real ones refuse: see `t
 """
 
 import json
-import shutil
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.servers import KEY, Answer, Ask, Calls, Says, Step, Thinks
 from tests.support.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 from tests.support.serving import serving
@@ -28,14 +26,6 @@ PATCH: Final = """\
 +Hello "world" \\o/ 😀
 *** End Patch
 """
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 def settings_of(name: str, server: FunctionsUpstream) -> Settings:

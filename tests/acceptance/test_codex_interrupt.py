@@ -6,13 +6,12 @@ import logging
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.script import opens, says, text_turn, thinks
 from tests.support.servers import ChatUpstream, Hang
 from tests.support.servers.steps import Ask
@@ -21,14 +20,6 @@ from tests.support.serving import serving
 pytestmark = pytest.mark.xdist_group("node")
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 def script(ask: Ask) -> Any:

@@ -4,16 +4,14 @@ The native Responses server is another AM Proxy.
 """
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.script import call_turn, text_turn
 from tests.support.servers import Ask, ScriptedUpstream, Step
 from tests.support.serving import serving
@@ -38,14 +36,6 @@ PATCH: Final = """\
 """
 TASK: Final = "Count the files."
 each_lane = pytest.mark.parametrize("name", LANES)
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 @contextmanager

@@ -1,13 +1,11 @@
 """The Codex CLI searches the web through this server, with a model that knows only functions."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.script import call_turn, text_turn
 from tests.support.search_server import SearchServer
 from tests.support.servers import ChatUpstream
@@ -15,14 +13,6 @@ from tests.support.serving import serving
 from tests.support.web_site import Site, page
 
 pytestmark = pytest.mark.xdist_group("node")
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 def test_it_searches_and_opens_a_page(codex: Codex) -> None:

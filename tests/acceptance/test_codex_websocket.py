@@ -1,16 +1,14 @@
 """The Codex CLI over a websocket (`supports_websockets = true`): each step sends only what is new."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.script import call_turn, opens, says, text_turn, thinks, turn
 from tests.support.servers import ChatUpstream, Cut, Script
 from tests.support.serving import serving
@@ -19,14 +17,6 @@ pytestmark = pytest.mark.xdist_group("node")
 
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 @contextmanager

@@ -4,14 +4,12 @@ What Codex keeps in its own file between two runs is what the server sealed. A w
 """
 
 import json
-import shutil
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from app.settings import Model, Seal, Secret, Settings, Upstream
-from tests.support.codex import Codex, Ran, modules_with
+from tests.support.codex import Codex, Ran
 from tests.support.servers import (
     KEY,
     Answer,
@@ -41,14 +39,6 @@ OLD, NEW, STRANGE = (Secret(letter * 32) for letter in "ons")
 
 def command(words: str) -> Calls:
     return Calls("exec_command", json.dumps({"cmd": f"echo {words}"}))
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
