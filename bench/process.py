@@ -36,7 +36,7 @@ class Measured:
                 pinned(core, command),
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(env or {})},  # byte code is kept, as for users
                 start_new_session=True,
             )
 
