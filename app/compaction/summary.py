@@ -157,9 +157,12 @@ def _is_end(items: Sequence[InputItem]) -> bool:
 
 def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
     """The request for a summary of these items. Its tools stay, so that prompt caches hold, but none may be called."""
-    kept = [_without_format(item) for item in items if not isinstance(item, SummaryTrigger)]
+    positions = request.positions or range(len(items))
+    both = zip(items, positions, strict=False)  # they may be the first items only
+    kept = [(_without_format(item), position) for item, position in both if not isinstance(item, SummaryTrigger)]
     update = {
-        "input": [*kept, MessageItem(role="user", content=SUM_UP)],
+        "input": [*(item for item, _ in kept), MessageItem(role="user", content=SUM_UP)],
+        "positions": [*(position for _, position in kept), len(items)],
         "tool_choice": "none",
         "text": request.text.model_copy(update={"format": PlainFormat(type="text")}),
         "max_output_tokens": None,

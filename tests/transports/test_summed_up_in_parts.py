@@ -145,6 +145,26 @@ def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
     assert "'truncation: auto': the oldest items were left out" in answer.headers["x-am-warnings"]
 
 
+@of_prompts
+def test_a_conversation_that_was_summed_up_before_is_summed_up_again(lane: SummaryLane) -> None:
+    """Its items are those of the window, so their positions are not those of the request."""
+    server = SmallWindow(WINDOW * 10, notes)
+    managed = {"tools": TOOLS, "context_management": [{"type": "compaction", "compact_threshold": 8_000}]}
+    with lane.serving(server) as upstream, serving(lane.settings(upstream.url, None)) as url:
+        items = [TASK, *rounds(8), {"role": "user", "content": "And now?"}]
+        for _ in range(2):
+            answer = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items, **managed}, timeout=30)
+            result = answer.json()
+            assert (answer.status_code, [item["type"] for item in result["output"]]) == (200, ["compaction", "message"])
+            items += [*result["output"], {"role": "user", "content": "And then?"}, *rounds(8)]
+    first, answered, second, last = map(lane.texts, server.taken)
+    assert first[-1] == second[-1] == ("user", SUM_UP)
+    assert ("user", f"{INTRODUCTION}\n\nNotes up to part 0.") in second
+    assert ("user", f"{INTRODUCTION}\n\nNotes up to part 2.") in last
+    assert answered[-1][1] == "And now?"
+    assert last[-1][1].startswith("begin-7 ")
+
+
 def test_without_truncation_the_same_conversation_is_an_error_after_one_ask(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
     answer = asked(lane, [TASK, *rounds(60)], server, WINDOW)
