@@ -14,7 +14,7 @@ from ..protocol.request.tool_items import NamedCallItem, ToolItem, ToolsItem
 from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
-from .choice import Choice, permits, read_choice
+from .choice import ANY, Choice, permits, read_choice
 from .input_patterns import InputPatterns
 from .namespace_members import Member, members
 from .naming import Names, ToolName
@@ -52,16 +52,21 @@ class BridgeTable:
         items: Sequence[InputItem] = (),
         positions: Sequence[int] | None = None,
         hosted: Callable[[str], bool] = lambda _: False,
+        run_here: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`hosted`: whether the model's own server runs this type of tool, or the model can do the same without it."""
+        """`hosted`: whether a server runs this type of tool, or the model can do the same without it.
+
+        `run_here`: whether that is this server, and the model calls a function for it.
+        """
         self.warnings: tuple[ClientWarning, ...] = ()
         """One for each tool that was left out."""
         self.lost: tuple[ClientWarning, ...] = ()
         """One for each member of tools that has no effect."""
         self._patterns = InputPatterns()
         self.hosted: list[Tool] = []
-        """The tools that the model's own server runs, where the client permits one."""
+        """The tools that a server runs, where the client permits one."""
         self._called = False
+        self._run_here = False
         offers = list(_offers(tools, zip(positions or range(len(items)), items, strict=True)))
         self._is_hosted = hosted
         self._names = Names(_functions(offers))
@@ -73,10 +78,19 @@ class BridgeTable:
         """The path in the request where each tool is offered, by the name of its function."""
         self._offered = self._take(offers)
         waiting = [bridged for name, bridged in self._known.items() if name not in self._offered]
+        self._run_here = any(run_here(tool.type) for tool in self.hosted)
+
+        def is_run_here(kind: str) -> bool:
+            return self._run_here and (kind == ANY or run_here(kind))
+
         self.choice, self._allowed = read_choice(
-            tool_choice, list(self._offered.values()), waiting=waiting, elsewhere=self._is_hosted
+            tool_choice,
+            list(self._offered.values()),
+            waiting=waiting,
+            elsewhere=self._is_hosted,
+            run_here=is_run_here,
         )
-        if not permits(tool_choice, self._is_hosted):
+        if not permits(tool_choice, self._is_hosted, is_run_here):
             self.hosted = []
 
     @property
@@ -98,7 +112,8 @@ class BridgeTable:
     @property
     def lacks_demanded_call(self) -> bool:
         """Whether the client demands a call and the model has made none. One by its own server may have been it."""
-        return self.choice.mode == "required" and not self._called and not self.hosted
+        may_be_hidden = self.hosted and not self._run_here
+        return self.choice.mode == "required" and not self._called and not may_be_hidden
 
     def allows(self, name: str) -> bool:
         """Whether the client permits this call. An undeclared function is allowed if no restriction is set."""

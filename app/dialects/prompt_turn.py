@@ -176,8 +176,7 @@ class PromptTurn(Generic[OptionsT]):
             notes["usage"] = "estimated"
         if left_out := self._citations_left_out:
             notes["citations_left_out"] = left_out
-        if self.loop is not None and self.loop.made:
-            notes["searches"] = self.loop.made
+        notes |= {} if self.loop is None else self.loop.notes
         return notes | {part.note: part.value for part in self._reader.left_out}
 
     @property
@@ -204,7 +203,8 @@ class PromptTurn(Generic[OptionsT]):
     @property
     def _lacks_demanded_call(self) -> bool:
         """Whether the answer is complete without the call that the client demands. A failed answer has its error."""
-        return self._emitter.over and self.problem is None and self._table.lacks_demanded_call
+        has_searched = self.loop is not None and self.loop.was_called
+        return self._emitter.over and self.problem is None and self._table.lacks_demanded_call and not has_searched
 
     @property
     def _citations_left_out(self) -> int:

@@ -151,9 +151,14 @@ class SearchLoop:
         return self._usage
 
     @property
-    def made(self) -> int:
-        """Searches so far."""
-        return self._made
+    def notes(self) -> dict[str, int]:
+        """Notes for the log."""
+        return {"searches": self._made} if self._made else {}
+
+    @property
+    def was_called(self) -> bool:
+        """Whether the model has called the search, whatever came of it."""
+        return self._continued > 0 or bool(self._calls)
 
     def take(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas for the client."""
@@ -227,11 +232,13 @@ class SearchLoop:
         self._made += sum(bool(each.query) for each in wanted)
         self._continued += 1
         self._is_last = self._continued > self.search.most or any(each.refusal == NO_MORE for each in wanted)
-        functions = self._prompt.functions
+        choice = self._prompt.choice if self._prompt.choice.mode != "required" else Choice("auto")
+        if self._is_last and len(self._prompt.functions) == 1:
+            choice = Choice("none")
         self._prompt = msgspec.structs.replace(
             self._prompt,
             entries=(*self._prompt.entries, Assistant(pieces), *results),
-            choice=Choice("none") if self._is_last and len(functions) == 1 else self._prompt.choice,
+            choice=choice,
         )
         for output in outputs:
             self._titles |= dict(output.pages)

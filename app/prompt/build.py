@@ -65,8 +65,8 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         web_search = None
         shown = {f"include[{index}]" for index, name in enumerate(request.include) if name == SOURCES}
         warnings = [warning for warning in warnings if search is None or warning.param not in shown]
-        if search is not None and choice.mode == "none":  # the client allows nothing but this search
-            functions, choice = [], Choice("auto")
+        if search is not None and not any(table.allows(spec.name) for spec in functions):
+            functions = []  # the client allows nothing but this search
         functions = functions if search is None else [*functions, search.spec]
     form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings
@@ -109,6 +109,7 @@ def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
         items=request.items,
         positions=request.positions,
         hosted=partial(_is_hosted, rules),
+        run_here=partial(_is_run_here, rules),
     )
 
 
@@ -118,6 +119,12 @@ def _is_hosted(rules: PromptRules, kind: str) -> bool:
     if kind == "image_generation":
         return model.image_output
     return kind.startswith(WEB_SEARCH) and (model.web_search or (model.search and rules.searches > 0))
+
+
+def _is_run_here(rules: PromptRules, kind: str) -> bool:
+    """Whether this server runs this type of tool, and the model can call a function for it."""
+    model = rules.model
+    return kind.startswith(WEB_SEARCH) and model.search and rules.searches > 0 and rules.can.tools is not False
 
 
 def _refuse_audio(raw: dict[str, Any]) -> None:

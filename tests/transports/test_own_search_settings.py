@@ -22,24 +22,32 @@ Json = dict[str, Any]
 SEARCH: Final = {"type": "web_search"}
 CATS: Final = call_turn("web_search", '{"query": "cats"}')
 DONE: Final = text_turn("Cats sleep.")
+MISSING: Final = "'tool_choice' demands a tool call, and the model made none that it allows."
 ONE: Final = [{"type": "url", "url": "https://example.com/one"}]
 
 
 @contextmanager
-def between(upstream: ChatUpstream, server: SearchServer) -> Iterator[str]:
+def between(
+    upstream: ChatUpstream, server: SearchServer, *, named_tool_choice: Any = None, **of_model: Any
+) -> Iterator[str]:
     """The address of AM Proxy between these two."""
+    there = Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk"), named_tool_choice=named_tool_choice)
     settings = Settings(
         search=Search(backend="searxng", base_url=server.url),
-        upstreams={"there": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk"))},
-        models={"m": Model(upstream="there", search=True)},
+        upstreams={"there": there},
+        models={"m": Model(upstream="there", **{"search": True, **of_model})},
     )
     with serving(settings) as url:
         yield url
 
 
+def post(url: str, **fields: Any) -> httpx.Response:
+    body = {"model": "m", "input": "What do cats do?", **fields}
+    return httpx.post(f"{url}/v1/responses", json=body, timeout=30)
+
+
 def ask(url: str, tool: Json = SEARCH, **fields: Any) -> httpx.Response:
-    body = {"model": "m", "input": "What do cats do?", "tools": [tool], **fields}
-    answer = httpx.post(f"{url}/v1/responses", json=body, timeout=30)
+    answer = post(url, **{"tools": [tool], **fields})
     assert answer.status_code == 200, answer.text
     return answer
 
@@ -95,6 +103,82 @@ def test_a_client_that_allows_nothing_but_the_search(others: list[Json]) -> None
     assert [item["type"] for item in answer.json()["output"]] == ["web_search_call", "message"]
     assert [tool["function"]["name"] for tool in upstream.asks[0].body["tools"]] == ["web_search"]
     assert upstream.asks[0].body.get("tool_choice", "auto") == "auto"
+
+
+WEATHER: Final = {"type": "function", "name": "weather", "parameters": {"type": "object"}}
+REQUIRED: Final = {"type": "allowed_tools", "mode": "required"}
+DEMANDS: Final[dict[str, tuple[list[Json], object, list[str]]]] = {
+    "the tool": ([SEARCH], SEARCH, ["web_search"]),
+    "an older type of it": ([{"type": "web_search_preview"}], {"type": "web_search_preview"}, ["web_search"]),
+    "the tool among others": ([SEARCH, WEATHER], SEARCH, ["web_search"]),
+    "any tool": ([SEARCH], "required", ["web_search"]),
+    "any of several tools": ([SEARCH, WEATHER], "required", ["weather", "web_search"]),
+    "one of the allowed": ([SEARCH, WEATHER], {**REQUIRED, "tools": [SEARCH]}, ["web_search"]),
+    "any of the allowed": ([SEARCH, WEATHER], {**REQUIRED, "tools": [SEARCH, WEATHER]}, ["weather", "web_search"]),
+}
+
+
+@pytest.mark.parametrize("named", ["name", "required"])
+@pytest.mark.parametrize(("tools", "choice", "offered"), DEMANDS.values(), ids=DEMANDS)
+def test_a_demanded_search_is_made_once_and_then_the_model_is_free(
+    tools: list[Json], choice: object, offered: list[str], named: Any
+) -> None:
+    with (
+        ChatUpstream(CATS, DONE) as upstream,
+        SearchServer() as server,
+        between(upstream, server, named_tool_choice=named) as url,
+    ):
+        answer = ask(url, tools=tools, tool_choice=choice)
+    assert [item["type"] for item in answer.json()["output"]] == ["web_search_call", "message"]
+    assert answer.json()["tool_choice"] == choice
+    assert warnings(answer) == []
+    for asked in upstream.asks:
+        assert [tool["function"]["name"] for tool in asked.body["tools"]] == offered
+    assert [asked.body.get("tool_choice", "auto") for asked in upstream.asks] == ["required", "auto"]
+
+
+def test_a_demanded_search_that_the_model_does_not_make_is_a_warning() -> None:
+    with ChatUpstream(DONE) as upstream, SearchServer() as server, between(upstream, server) as url:
+        answer = ask(url, tool_choice=SEARCH)
+    assert [item["type"] for item in answer.json()["output"]] == ["message"]
+    assert warnings(answer) == [MISSING]
+
+
+@pytest.mark.parametrize("choice", [SEARCH, "required"])
+def test_a_model_that_searches_for_ever_where_it_must_search(choice: object) -> None:
+    with ChatUpstream(CATS) as upstream, SearchServer() as server, between(upstream, server) as url:
+        ask(url, tool_choice=choice)
+    assert (len(server.asked), len(upstream.asks)) == (5, 7)
+    assert upstream.asks[-1].body["tool_choice"] == "none"
+
+
+CHOICES: Final[list[object]] = [
+    {"type": "function", "name": "weather"},
+    {"type": "allowed_tools", "mode": "auto", "tools": [WEATHER]},
+    {"type": "allowed_tools", "mode": "required", "tools": [WEATHER]},
+    "none",
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_choice_without_the_search_offers_none(choice: object) -> None:
+    with ChatUpstream(DONE) as upstream, SearchServer() as server, between(upstream, server) as url:
+        ask(url, tools=[SEARCH, WEATHER], tool_choice=choice)
+    assert [tool["function"]["name"] for tool in upstream.asks[0].body["tools"]] == ["weather"]
+
+
+@pytest.mark.parametrize("choice", [SEARCH, "required", {**REQUIRED, "tools": [SEARCH]}])
+def test_a_demanded_search_that_the_model_cannot_make(choice: object) -> None:
+    """Because nothing searches here for this caller, or the model calls no tools."""
+    with ChatUpstream(DONE) as upstream, SearchServer() as server:
+        with between(upstream, server, can={"tools": False}) as url:
+            refused = [post(url, tools=[SEARCH], tool_choice=choice)]
+        with between(upstream, server, search=False) as url:
+            refused.append(post(url, tools=[SEARCH], tool_choice=choice))
+    assert [(answer.status_code, answer.json()["error"]["param"][:11]) for answer in refused] == [
+        (400, "tool_choice")
+    ] * 2
+    assert upstream.asks == []
 
 
 FILTERS: Final = {"allowed_domains": ["a.org"], "blocked_domains": ["b.org"]}
