@@ -93,8 +93,8 @@ class Route(NamedTuple):
     def ways(self, request: CreateResponse) -> list["Route"]:
         """The routes to try for this request, in this order. None if no upstream is to be asked."""
         routes = [self, *self.others]
-        if request.prewarms:  # an upstream of another API would write a whole answer
-            return [route for route in routes if isinstance(route.entry.options, RelayOptions)]
+        if request.prewarms:  # any other upstream would write a whole answer
+            return [route for route in routes if _may_prewarm(route.entry.options)]
         if not request.generate:
             return []
         if not request.summary_only:
@@ -208,6 +208,11 @@ class Catalogue:
     def _is_for(self, caller: Key, model: str) -> bool:
         entry = self._entries.get(model) or self._entries.get(ANY)
         return entry is not None and caller.may_use(model) and (entry.passthrough or not caller.is_guest)
+
+
+def _may_prewarm(options: ChatOptions | MessagesOptions | RelayOptions) -> bool:
+    """Whether the upstream may know `prewarm`: servers that know functions only ignore it, and write an answer."""
+    return isinstance(options, RelayOptions) and not options.functions_only
 
 
 def _summary_routes(route: Route) -> list[Route]:

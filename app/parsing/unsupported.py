@@ -58,6 +58,7 @@ PREWARM: Final = (
     "'prompt_cache_options.prewarm' prepares nothing: the model's server fills its cache only with an answer, and was "
     "not asked for one."
 )
+PREWARM_WARNING: Final = ClientWarning("prompt_cache_options.prewarm", "prompt_cache_options", PREWARM)
 EFFECTIVE_INCLUDES: Final = frozenset(
     {
         "message.output_text.logprobs",
@@ -127,7 +128,7 @@ def _of_members(request: CreateResponse) -> list[ClientWarning]:
     """The warnings about known members of parameters that are objects."""
     warnings: list[ClientWarning] = []
     if request.prewarms:
-        warnings.append(ClientWarning("prompt_cache_options.prewarm", "prompt_cache_options", PREWARM))
+        warnings.append(PREWARM_WARNING)
     if request.reasoning is not None and request.reasoning.mode not in (None, "standard"):
         details = "'reasoning.mode' has no effect on this server: models think as usual."
         warnings.append(ClientWarning("reasoning.mode", "reasoning.mode", details))

@@ -41,8 +41,13 @@ def both() -> Iterator[Pair]:
             upstreams={
                 "c": Upstream(via="chat", base_url=chat.url),
                 "r": Upstream(via="responses", base_url=responses.url),
+                "f": Upstream(via="responses", base_url=responses.url, tools="functions"),
             },
-            models={"chat": Model(upstream="c"), "relay": Model.model_validate({"upstreams": ["r", "c"]})},
+            models={
+                "chat": Model(upstream="c"),
+                "relay": Model.model_validate({"upstreams": ["r", "c"]}),
+                "functions": Model(upstream="f"),
+            },
         )
         with serving(settings) as url:
             yield Pair(url, chat, responses)
@@ -70,6 +75,7 @@ def used(response: Json) -> tuple[int, int, int]:
         ("relay", {"generate": False}, []),
         ("chat", PREWARMED, [PREWARM]),
         ("chat", {**PREWARMED, "generate": True}, [PREWARM]),
+        ("functions", PREWARMED, [PREWARM]),
     ],
 )
 def test_no_model_is_asked(pair: Pair, model: str, fields: Json, warnings: list[str], *, stream: bool) -> None:

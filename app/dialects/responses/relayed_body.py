@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
 from ...json_text import json_bytes
+from ...parsing.unsupported import PREWARM_WARNING
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.summaries import SUMMARY_TYPES
 from ...protocol.response import InputTransformation
@@ -58,7 +59,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     """The body for the upstream. Raises `ProblemError` for an address that no upstream may be asked to fetch."""
     body = {**request.raw, "model": model, "stream": True}
     body.pop("generate", None)
-    warnings: list[ClientWarning] = []
+    warnings = [PREWARM_WARNING] if options.functions_only and request.prewarms else []
     removed: list[InputTransformation] = []
     items, table = body["input"], None
     positions: list[int] = []
@@ -69,7 +70,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
                 check_url(url, param, allow_private=options.server.allow_private_urls)
         tag = tag_of(options.origin)
         read = [_taken(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
-        warnings = [warning for _, warning in read if warning is not None]
+        warnings += [warning for _, warning in read if warning is not None]
         lost = [item for item, (kept, warning) in zip(items, read, strict=True) if kept is None and warning is not None]
         removed = [
             InputTransformation(id=str(item.get("id") or ""), reason="model_mismatch")
