@@ -1,7 +1,7 @@
 """Reads what a frame of a websocket asks for, and nothing else of it: what cannot be served is answered at once."""
 
 import string
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,10 @@ from .validation import missing, wrong_type
 CREATE: Final = "response.create"
 _CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "_-.")
 _LONGEST: Final = 256
+_ESCAPED: Final = 6
+"""Bytes of a character as JSON, at most."""
+_LONGEST_TYPE: Final = 1024
+"""Bytes as JSON."""
 
 
 class FrameHead(NamedTuple):
@@ -31,11 +35,16 @@ class _Members(msgspec.Struct):
 
 
 def read_head(data: bytes, max_json_values: int = MAX_JSON_VALUES) -> FrameHead:
-    """The head of this frame. Refuses what is no JSON object, an object without a type, and no name of a lane."""
+    """The head of this frame. Refuses what is no JSON object, an object without a type, and no name of a lane.
+
+    What is too long for a type or a name is not decoded.
+    """
     try:
         members = msgspec.json.decode(data, type=_Members)
+        if len(members.type) > _LONGEST_TYPE:
+            raise refuse("invalid_value", f"'type' must be a string of at most {_LONGEST_TYPE} bytes.", "type")
         kind = msgspec.json.decode(members.type)
-        stream_id = msgspec.json.decode(members.stream_id) if kind == CREATE else None
+        stream_id = _stream_id(members.stream_id) if kind == CREATE else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decode_object(data, max_json_values)  # raises, and names the fault
         raise refuse("invalid_json", "The frame is not valid JSON.") from None
@@ -43,13 +52,15 @@ def read_head(data: bytes, max_json_values: int = MAX_JSON_VALUES) -> FrameHead:
         raise missing("type")
     if not isinstance(kind, str):
         raise wrong_type("type", "a string", kind)
-    return FrameHead(kind, _lane(stream_id))
+    return FrameHead(kind, stream_id)
 
 
-def _lane(stream_id: Any) -> str | None:
-    if stream_id is None:
-        return None
-    if isinstance(stream_id, str) and 0 < len(stream_id) <= _LONGEST and _CHARACTERS.issuperset(stream_id):
-        return stream_id
+def _stream_id(raw: msgspec.Raw) -> str | None:
+    if len(raw) <= _LONGEST * _ESCAPED + len('""'):
+        name = msgspec.json.decode(raw)
+        if name is None:
+            return None
+        if isinstance(name, str) and 0 < len(name) <= _LONGEST and _CHARACTERS.issuperset(name):
+            return name
     message = "'stream_id' must be a string of 1 to 256 letters, digits, underscores, hyphens and periods."
     raise refuse("invalid_stream_id", message, "stream_id")

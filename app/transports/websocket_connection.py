@@ -39,7 +39,7 @@ from ..turns.conversation_memory import ConversationMemory
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
 from ..turns.service import TurnService
-from .websocket_control import CONTROL, ControlFrame, ControlReply, unknown_type
+from .websocket_control import CONTROL, ControlFrame, ControlReply, check_ids, check_length, unknown_type
 from .websocket_frames import FULL, STOPPING, FrameSender, WaitingFrames
 from .websocket_guard import DRAIN, POLICY, FrameBudget
 from .websocket_lanes import Lane, LaneContext
@@ -139,11 +139,8 @@ class Connection:
         try:
             head = await off_loop(len(frame), read_head, frame, self.server.max_json_values)
             name = head.stream_id
-            if head.type in CONTROL:
-                control = ControlFrame(await self.service.decode(frame), len(frame))
-                reply = await CONTROL[head.type](control, self)
-            elif head.type != CREATE:
-                reply = ControlReply(unknown_type(head.type))
+            if head.type != CREATE:
+                reply = await self._controlled(head.type, frame)
             elif (lane := self._lane(name)) is None:
                 reply = ControlReply(NO_MORE_NAMES, name)
             elif self.waiting.add(name, frame, waits=lane.is_busy or self._context.places.locked()):
@@ -158,6 +155,14 @@ class Connection:
             raise ClientGoneError
         if reply is not None:
             await self._reply(*reply, len(frame))
+
+    async def _controlled(self, kind: str, frame: bytes) -> ControlReply | None:
+        check_length(kind, len(frame))
+        if kind not in CONTROL:
+            return ControlReply(unknown_type(kind))
+        control = ControlFrame(await self.service.decode(frame), len(frame))
+        check_ids(control.raw)
+        return await CONTROL[kind](control, self)
 
     async def _reply(self, event: ControlEvent | Problem, lane: str | None, echoed: int) -> None:
         if isinstance(event, Problem):

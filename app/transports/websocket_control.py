@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..parsing.steer_frame import SteerFrame
-from ..parsing.validation import SHOWN
+from ..parsing.validation import SHOWN, wrong_type
 from ..protocol.control_events import (
     ControlError,
     ControlEvent,
@@ -14,7 +14,7 @@ from ..protocol.control_events import (
     InterruptFailed,
     SteerFailed,
 )
-from ..protocol.problems import Problem, ProblemError
+from ..protocol.problems import Problem, ProblemError, refuse
 from .websocket_lanes import Lane
 
 Json = dict[str, Any]
@@ -51,6 +51,13 @@ class ControlReply(NamedTuple):
     lane: str | None = None
 
 
+LONGEST: Final = 1024 * 1024
+"""Bytes of a frame that starts no turn. It holds no slot, and others wait while it is read."""
+LONGEST_STEER: Final = 4 * LONGEST
+"""Of one that may bring a picture."""
+LONGEST_ID: Final = 1024
+"""Characters of an id, which the answer repeats."""
+STEER: Final = "response.steer"
 DISCARD: Final = "discard_partial_items"
 """The mode of a `response.interrupt`, and the only one that is known."""
 NO_INJECTION: Final = ControlError(
@@ -117,7 +124,7 @@ async def _cancel(control: ControlFrame, responses: Responses) -> ControlReply |
 
 
 CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], Awaitable[ControlReply | None]]]] = {
-    "response.steer": _steer,
+    STEER: _steer,
     "response.inject": _inject,
     "response.interrupt": _interrupt,
     "response.cancel": _cancel,
@@ -125,8 +132,30 @@ CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], Awaitable[ControlRe
 """What is done with a frame of each type. None: the running turn tells the client."""
 
 
+def check_length(kind: str, size: int) -> None:
+    """Refuses a frame that starts no turn, and has too many bytes to be decoded."""
+    most = LONGEST_STEER if kind == STEER else LONGEST
+    if size > most:
+        message = f"A frame of the type '{_shown(kind)}' may have at most {most} bytes, and this one has {size}."
+        raise refuse("request_too_large", message)
+
+
+def check_ids(raw: Json) -> None:
+    """Refuses a frame that starts no turn, and names a response with more than an id."""
+    for key in ("response_id", "previous_response_id"):
+        named = raw.get(key)
+        if isinstance(named, dict | list):
+            raise wrong_type(key, "a string", named)
+        if isinstance(named, str) and len(named) > LONGEST_ID:
+            message = f"Invalid value for '{key}': an id has at most {LONGEST_ID} characters."
+            raise refuse("invalid_value", message, key)
+
+
 def unknown_type(kind: str) -> Problem:
     """The problem of a frame of any other type."""
-    name = kind if len(kind) <= SHOWN else f"{kind[:SHOWN]}…"
-    message = f"Invalid value for 'type': this server takes 'response.create' frames, and knows no '{name}'."
+    message = f"Invalid value for 'type': this server takes 'response.create' frames, and knows no '{_shown(kind)}'."
     return Problem(code="invalid_value", message=message, param="type")
+
+
+def _shown(kind: str) -> str:
+    return kind if len(kind) <= SHOWN else f"{kind[:SHOWN]}…"

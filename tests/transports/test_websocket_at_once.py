@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from app.transports import websocket_guard
+from app.transports import websocket_control, websocket_guard
 from app.transports.websocket_guard import POLICY
 from tests.support.event_stream import judged
 from tests.support.script import opens, says, stops, text_turn
 from tests.support.servers import Latch
 from tests.support.sockets import Client, error_of, opened, text_of
 from tests.support.websocket_server import WebsocketServer
+
+IDS = {"steer": "previous_response_id", "inject": "response_id", "interrupt": "response_id", "cancel": "response_id"}
+"""The id in each frame that is about a response."""
 
 
 async def send_raw(client: Client, frame: Any) -> None:
@@ -31,6 +34,14 @@ async def send_raw(client: Client, frame: Any) -> None:
         ({"type": ["response.create"]}, "invalid_type", "type"),
         ({"type": "response.unheard_of", "previous_response_id": "KNOWN"}, "invalid_value", "type"),
         ({"type": "x" * 5000}, "invalid_value", "type"),
+        ({"type": ["response.create"] * 5000}, "invalid_value", "type"),
+        ({"type": "response.create", "stream_id": "x" * 5000}, "invalid_stream_id", "stream_id"),
+        ({"type": "response.create", "stream_id": ["x"] * 5000}, "invalid_stream_id", "stream_id"),
+        *(
+            ({"type": f"response.{kind}", name: value}, code, name)
+            for kind, name in IDS.items()
+            for value, code in (("x" * 5000, "invalid_value"), ([7] * 5000, "invalid_type"))
+        ),
     ],
 )
 async def test_what_no_turn_can_serve_is_refused_while_a_turn_runs(
@@ -52,6 +63,48 @@ async def test_what_no_turn_can_serve_is_refused_while_a_turn_runs(
         events = first + await client.answer()
         judged(events)
         assert text_of(await client.ask(input="And?", previous_response_id=events[-1]["response"]["id"])) == "three"
+
+
+@pytest.mark.parametrize("kind", [*IDS, "unheard_of"])
+async def test_a_frame_that_starts_no_turn_and_is_too_long_is_refused(
+    websocket_server: WebsocketServer, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Nothing of it is decoded or repeated, and the turn that it is about goes on."""
+    monkeypatch.setattr(websocket_control, "LONGEST", 3000)
+    monkeypatch.setattr(websocket_control, "LONGEST_STEER", 4000)
+    gate = Latch()
+    websocket_server.set_scripts([opens(), says("one"), gate, stops()], text_turn("two"))
+    async with opened(websocket_server.url) as client:
+        await client.send(input="Hello")
+        first = await client.beginning()
+        known = first[0]["response"]["id"]
+        frame = {"type": f"response.{kind}", IDS.get(kind, "response_id"): known, "input": "x" * 4000}
+        await send_raw(client, frame)
+        refusal = await client.event()
+        assert error_of(refusal) == (413, "request_too_large", "")
+        assert f"'response.{kind}'" in refusal["error"]["message"]
+        assert ("4000 bytes" if kind == "steer" else "3000 bytes") in refusal["error"]["message"]
+        gate.open()
+        judged(first + await client.answer())
+        assert text_of(await client.ask(input="And?", previous_response_id=known)) == "two"
+
+
+async def test_a_steer_may_hold_a_picture(websocket_server: WebsocketServer) -> None:
+    """And a `response.create` may be as long as a body."""
+    gate = Latch()
+    websocket_server.set_scripts([opens(), says("one"), gate, stops()], text_turn("two"))
+    picture = f"data:image/png;base64,iVBORw0KGgo{'A' * 2_000_001}"
+    parts = [{"type": "input_text", "text": "This:"}, {"type": "input_image", "image_url": picture}]
+    async with opened(websocket_server.url, max_size=None) as client:
+        await client.send(input="x" * 5_000_000)
+        known = (await client.beginning())[0]["response"]["id"]
+        given = [{"role": "user", "content": parts}]
+        await send_raw(client, {"type": "response.steer", "previous_response_id": known, "input": given})
+        while (await client.event())["type"] != "response.steer.accepted":
+            pass
+        gate.open()
+        await client.answer()
+        assert text_of(await client.answer()) == "two"
 
 
 @pytest.mark.parametrize("given", ["new words", [{"role": "user", "content": "new words"}], None])
