@@ -18,8 +18,11 @@ from tests.support.servers import Ask, ChatUpstream, Script
 from tests.support.serving import serving
 
 PIECE = "word " * 2000
-PIECES = 3000
-"""Thirty megabytes: far more than all buffers on the way hold."""
+PIECES = 10_000
+"""A hundred megabytes: far more than all buffers on the way hold. Linux lets them grow to nearly forty if both sides
+are busy, and an upstream whose whole answer fits into them is not left before its end."""
+MOST = 256 * 1024 * 1024
+"""An answer may be that long: it is not left because of its length."""
 MEGABYTES = 1024
 
 
@@ -43,7 +46,8 @@ def reading(url: str, **body: Any) -> Iterator[socket.socket]:
 def flooding(script: Script, via: str, **server: Any) -> Iterator[tuple[str, ChatUpstream]]:
     with ChatUpstream(script) as upstream:
         local = Upstream(via=via, base_url=upstream.url)  # type: ignore[arg-type]
-        settings = Settings(server=Server(**server), upstreams={"u": local}, models={"m": Model(upstream="u")})
+        limits = Server(max_answer_bytes=MOST, **server)
+        settings = Settings(server=limits, upstreams={"u": local}, models={"m": Model(upstream="u")})
         with serving(settings) as url:
             yield url, upstream
 
