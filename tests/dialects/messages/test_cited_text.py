@@ -93,9 +93,3 @@ def test_the_client_is_shown_one_text_with_its_annotations() -> None:
     spans = [part["text"][each["start_index"] : each["end_index"]] for each in part["annotations"]]
     assert spans == ["Rome is warm.", "Oslo is cold.", "Oslo is cold."]
     assert (state["type"], state["summary"]) == ("reasoning", [])
-
-
-def test_searching_for_the_texts_takes_no_longer_the_more_there_are() -> None:
-    """The client replaced all of a long text: after the first block that is not found, no other is looked for."""
-    many = [event for index in range(2_000) for event in cited(index, f"Text number {index}. ")]
-    assert back(many, ("Text", "x" * 100))[0].keys() == {"type", "text"}
