@@ -15,6 +15,11 @@ def is_ciphertext(text: str) -> bool:
     return text.startswith("gAAAAA") and SECRET.fullmatch(text.strip()) is not None
 
 
+def holds_ciphertext(json_text: str) -> bool:
+    """Whether a string in this JSON is ciphertext of another server."""
+    return "gAAAAA" in json_text and _QUOTED.search(json_text) is not None
+
+
 def without_ciphertext(json_text: str) -> str:
     """The same JSON with a remark in place of each string that is ciphertext of another server."""
     return _QUOTED.sub(rf"\1{STAND_IN}", json_text) if "gAAAAA" in json_text else json_text

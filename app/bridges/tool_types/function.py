@@ -60,11 +60,16 @@ class FunctionBridge(Bridge):
         )
 
     def read_call(self, item: FunctionCallItem, bridged: BridgedTool, /) -> PastCall:
-        """The call, with unchanged arguments, but for what only another server can read."""
-        arguments = item.arguments
-        if isinstance(bridged.definition, FunctionTool) and encrypts(bridged.definition.parameters):
+        """The call, with unchanged arguments, but for what only another server can read.
+
+        Where the tool is offered, it says whether there may be such text. It is not offered where a summary is asked
+        for, for example.
+        """
+        arguments, offered = item.arguments, bridged.definition
+        if offered is None or (isinstance(offered, FunctionTool) and encrypts(offered.parameters)):
             arguments = without_ciphertext(arguments)
-            return PastCall(item.call_id, bridged.spec.name, arguments, encrypted=arguments != item.arguments)
+        if arguments != item.arguments:
+            return PastCall(item.call_id, bridged.spec.name, arguments, encrypted=True)
         if _wraps(bridged) and _is_json(arguments):
             arguments = f'{{"{VALUE}":{arguments}}}'
         return PastCall(item.call_id, bridged.spec.name, arguments)

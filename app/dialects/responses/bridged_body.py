@@ -21,7 +21,9 @@ from typing import Any, Final, NamedTuple
 
 from ...bridges.base import FunctionSpec
 from ...bridges.choice import Choice
+from ...bridges.ciphertext import holds_ciphertext
 from ...bridges.registry import BRIDGES
+from ...bridges.schema import encrypts
 from ...bridges.table import BridgeTable
 from ...json_text import is_json_object
 from ...parsing.items import parse_item
@@ -56,6 +58,8 @@ NAMESPACE: Final = "namespace"
 SCREENSHOT: Final = "computer_call_output"
 ONLY_OPENAI: Final = frozenset({"additional_tools", "agent_message", "configuration_update"})
 """Items about no tool that a server of functions does not know."""
+OF_NO_TOOL: Final = frozenset({"ghost_snapshot", "multi_agent_call", "multi_agent_call_output"})
+"""Items of Codex and OpenAI's server that are told as text or left out, whatever tools the server runs."""
 
 
 Sent = tuple[Json | None, ClientWarning | None]
@@ -77,11 +81,10 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     `input`. Raises `ProblemError` if the tools or `tool_choice` cannot be sent.
     """
     raw_items = body["input"] if isinstance(body["input"], list) else []
-    kinds = [tool["type"] for tool in request.raw_tools]
-    chooses_nothing = not kinds and body.get("tool_choice") is not None
+    chooses_nothing = not request.raw_tools and body.get("tool_choice") is not None
     if (
         not chooses_nothing
-        and not any(_is_bridged_tool(kind, options) for kind in kinds)
+        and not any(_is_bridged_tool(tool, options) for tool in request.raw_tools)
         and not any(_is_bridged_item(item, options) for item in raw_items)
     ):
         return None
@@ -111,9 +114,11 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     return BridgedBody(changed, table, warnings)
 
 
-def _is_bridged_tool(kind: str, options: RelayOptions) -> bool:
-    """Whether this type of tool is sent as a function, or is not sent."""
-    return kind != FUNCTION and not _is_hosted(kind, options)
+def _is_bridged_tool(tool: Json, options: RelayOptions) -> bool:
+    """Whether this tool is sent as another function than it is, or is not sent."""
+    if tool["type"] == FUNCTION:
+        return encrypts(tool.get("parameters"))
+    return not _is_hosted(tool["type"], options)
 
 
 def _is_hosted(kind: str, options: RelayOptions) -> bool:
@@ -126,7 +131,8 @@ def _is_hosted(kind: str, options: RelayOptions) -> bool:
 def _is_bridged_item(item: Json, options: RelayOptions) -> bool:
     kind = item.get("type")
     if kind == CALL:
-        return item.get("namespace") is not None or not is_json_object(item["arguments"])
+        arguments = item["arguments"]
+        return item.get("namespace") is not None or holds_ciphertext(arguments) or not is_json_object(arguments)
     if kind == OUTPUT:
         return item.get("call_id") is None
     return kind in BRIDGES.item_shapes or kind in ONLY_OPENAI or _is_foreign(kind, options)
@@ -134,6 +140,8 @@ def _is_bridged_item(item: Json, options: RelayOptions) -> bool:
 
 def _is_foreign(kind: Any, options: RelayOptions) -> bool:
     """Whether this is the type of an item about a tool, or a summary, of another server."""
+    if kind in OF_NO_TOOL:
+        return True
     return (kind in OTHER_ITEMS or kind in SERVER_ITEMS or kind == SCREENSHOT) and not _is_hosted(kind, options)
 
 

@@ -157,6 +157,7 @@ def test_a_message_that_another_server_encrypted_is_left_out() -> None:
         ([SPAWN], '{"message":"plain"}', '{"message":"plain"}', False),
         ([SPAWN], f'{{"message":"a {SEALED}"}}', f'{{"message":"a {SEALED}"}}', False),
         ([{**SPAWN, "parameters": {}}], f'{{"message":"{SEALED}"}}', f'{{"message":"{SEALED}"}}', False),
+        ([], f'{{"message":"{SEALED}"}}', f'{{"message":"{STAND_IN}"}}', True),  # as when a summary is asked for
     ],
 )
 def test_arguments_that_another_server_encrypted_are_left_out(
