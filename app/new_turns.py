@@ -10,8 +10,9 @@ import msgspec
 
 from .catalogue import Route
 from .compaction.endpoint import NOTES, OWN_SUMMARY, for_own_summary, for_written_summary
+from .compaction.posted_items import PostedItems
 from .compaction.remaining_history import expanded, expanded_body, triggered
-from .compaction.summary import first_turn, summarized_first, summary_alone
+from .compaction.summary import first_turn, summarized_first
 from .compaction.summary_turn import SummaryContext, SummaryTurn
 from .compaction.truncation import truncated
 from .dialects.chat.chat_options import ChatOptions
@@ -120,7 +121,6 @@ async def _relayed(
     sealer = context.sealer
 
     def relay(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
-        request = expanded_body(request, sealer)
         return RelayTurn(request, options=msgspec.structs.replace(options, sealer=sealer), **known)
 
     def own_summary(request: CreateResponse) -> RelayedObject:
@@ -130,10 +130,18 @@ async def _relayed(
 
     if route.address:
         return await off_loop(request.size, own_summary, request)
-    if request.summary_only or (options.functions_only and triggered(request)):
-        request = await off_loop(request.size, expanded, for_written_summary(request), sealer)
-        return await off_loop(request.size, partial(summary_alone, request, relay, context))
-    return await off_loop(request.size, relay, request, sealer)
+    request = await off_loop(request.size, expanded_body, request, sealer)
+    if not (options.functions_only or request.summary_only):
+        return await off_loop(request.size, relay, request, sealer)
+    posted = await off_loop(request.size, PostedItems, request)
+
+    def make(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
+        return relay(posted.body_of(request), sealer)
+
+    turn = await off_loop(request.size, partial(first_turn, for_written_summary(request), make, context))
+    if isinstance(turn, SummaryTurn):
+        return turn
+    return await off_loop(request.size, partial(truncated, request, turn, make, context))
 
 
 async def _tokens(route: Route, turn: TranslatedTurn, threshold: int) -> int:

@@ -17,7 +17,6 @@ from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.plain_messages import as_items, role_of, user_message
 from ..protocol.request.summaries import SUMMARY_TYPES, SummaryTrigger
 from ..protocol.response import Response
-from .summary_text import SUM_UP
 
 Json = dict[str, Any]
 
@@ -47,8 +46,6 @@ class OwnSummary(NamedTuple):
 OWN_SUMMARY: Final = OwnSummary()
 _SUMMARY_MEMBERS: Final = frozenset({*OWN_SUMMARY.members, "tools", "reasoning"})
 """The members of a request for a summary alone that its model gets."""
-_ANSWER_MEMBERS: Final = frozenset({"context_management", "max_output_tokens", "tool_choice"})
-"""The members of an ordinary request that do not apply to a summary."""
 
 
 def for_own_summary(request: CreateResponse) -> CreateResponse:
@@ -57,29 +54,9 @@ def for_own_summary(request: CreateResponse) -> CreateResponse:
 
 
 def for_written_summary(request: CreateResponse) -> CreateResponse:
-    """The request of a turn whose model is to write the summary, with a body for another Responses server.
-
-    `request` ends with the trigger.
-    """
-    if request.summary_only:
-        raw = {name: value for name, value in request.raw.items() if name in _SUMMARY_MEMBERS}
-    else:
-        raw = {name: value for name, value in request.raw.items() if name not in _ANSWER_MEMBERS}
-        if isinstance(text := raw.get("text"), dict):
-            raw["text"] = _without(text, "format")
-    items = [
-        _without(item, "text") if item.get("type") == "configuration_update" else item
-        for item in request.raw["input"][:-1]
-    ]
-    raw["input"] = [*items, user_message(SUM_UP)]
-    raw |= {"store": False, "stream": True}
-    if raw.get("tools") or any(item.get("type") == "additional_tools" for item in items):
-        raw["tool_choice"] = "none"
-    return request.model_copy(update={"raw": raw})
-
-
-def _without(fields: Json, name: str) -> Json:
-    return {key: value for key, value in fields.items() if key != name}
+    """The request of a turn whose model is to write the summary, with a body for another Responses server."""
+    raw = {name: value for name, value in request.raw.items() if name in _SUMMARY_MEMBERS}
+    return request.model_copy(update={"raw": raw}) if request.summary_only else request
 
 
 def parse_summary_request(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) -> CreateResponse:

@@ -93,12 +93,15 @@ def expanded(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
 
 
 def expanded_body(request: CreateResponse, sealer: Sealer | None) -> CreateResponse:
-    """The same for the body as it was posted, which is what another Responses server gets."""
+    """The same for the items as they were posted, too, which are what another Responses server gets."""
     items = request.raw["input"]
-    if not isinstance(items, list):
+    if request.positions is not None or not isinstance(items, list):
         return request
     result = _expanded_items(items, lambda item: item, sealer)
-    return request.model_copy(update={"raw": {**request.raw, "input": result.items}, "positions": result.positions})
+    pairs = zip(result.items, result.positions, strict=True)
+    read = [request.items[at] if item is items[at] else parse_item(item, "input") for item, at in pairs]
+    raw = {**request.raw, "input": result.items}
+    return request.model_copy(update={"raw": raw, "input": read, "positions": result.positions})
 
 
 def _expanded_items(items: Sequence[Any], made: Callable[[Json], Any], sealer: Sealer | None) -> ExpandedItems:

@@ -15,17 +15,16 @@ known from the model's `context_window`, or else learnt when the upstream refuse
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.input_items import ConfigurationUpdateItem, InputItem, MessageItem
-from ..protocol.request.plain_messages import user_message
 from ..protocol.request.summaries import SummarySoFar, SummaryTrigger
 from ..protocol.request.text_format import PlainFormat
 from ..protocol.seals import Sealer
 from ..protocol.warnings import ClientWarning
-from .history_parts import SET_UP, HistoryPart, cut, next_part, plain
+from .history_parts import SET_UP, HistoryPart, cut, next_part
 from .remaining_history import MOST_VERBATIM, fits_a_window, split, triggered
 from .summary_text import INTRODUCTION, SUM_UP
 from .summary_turn import CHARACTERS_PER_TOKEN, AskedSummary, OrdinaryTurn, SummaryContext, SummaryTurn, most_kept
@@ -36,6 +35,9 @@ TRIES: Final = 4
 """How often a part is made shorter, if its ask is longer than was estimated."""
 LEAST_ROOM: Final = 1_000
 """Characters of the conversation in one ask, at least."""
+
+_OF_ANSWERS: Final = frozenset({"context_management", "max_output_tokens", "tool_choice", "truncation"})
+"""The members of a request that do not apply to a summary."""
 
 NOTHING_BEFORE: Final = "There is nothing to summarize before its last step."
 TOO_MANY: Final = f"More than {MOST_VERBATIM} of its items would have to be kept unchanged."
@@ -167,15 +169,24 @@ def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> 
         "text": request.text.model_copy(update={"format": PlainFormat(type="text")}),
         "max_output_tokens": None,
         "context_management": [],
+        "raw": _raw_for_summary(request, items),
     }
     return request.model_copy(update=update)
 
 
+def _raw_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> dict[str, Any]:
+    """The same for the body as it was posted, for another Responses server; its `input` is set where it is sent."""
+    raw = {name: value for name, value in request.raw.items() if name not in _OF_ANSWERS}
+    if isinstance(text := raw.get("text"), dict):
+        raw["text"] = {name: value for name, value in text.items() if name != "format"}
+    if raw.get("tools") or any(item.type == "additional_tools" for item in items):
+        raw["tool_choice"] = "none"
+    return raw | {"store": False, "stream": True}
+
+
 def _asking_for_part(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
-    """The same for items that are not those of the request; `raw` holds them, too, for servers that get that."""
-    asking = _asking_for_summary(request, items)
-    raw = {**request.raw, "input": [*map(plain, items), user_message(SUM_UP)]}
-    return asking.model_copy(update={"raw": raw, "positions": None})
+    """The same for items that are not those of the request."""
+    return _asking_for_summary(request, items).model_copy(update={"positions": None})
 
 
 def _without_tools(request: CreateResponse, most_instructions: int) -> CreateResponse:

@@ -22,7 +22,7 @@ from ..protocol.request.summaries import SummarySoFar
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.seals import Sealer
 from ..protocol.warnings import ClientWarning
-from .history_parts import SET_UP
+from .history_parts import SET_UP, plain
 from .remaining_history import SplitConversation, Window, compaction_item, whole_window
 from .summary_text import written_summary
 
@@ -242,7 +242,8 @@ class SummaryTurn:
         window = whole_window(self._parts, text, most_kept(self._request))
         set_up = [item for item in self._parts.head if item.type in SET_UP]
         items = [*set_up, *(parse_item(item, "input") for item in window.items)]
-        update = {"input": items, "positions": None, "context_management": [], "summarized": None}
+        raw = {**self._request.raw, "input": [*map(plain, set_up), *window.items]}
+        update = {"input": items, "raw": raw, "positions": None, "context_management": [], "summarized": None}
         self._next = self._request.model_copy(update=update)
         return window
 

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
-from app.settings import Model, Settings, Upstream
 from tests.support.codex import Codex
 from tests.support.script import calls, counts, more, opens, stops, text_turn
-from tests.support.servers import Ask, ChatUpstream, Step
+from tests.support.servers import Ask, Step
 from tests.support.servers.small_window import SmallWindow
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
@@ -41,35 +40,33 @@ def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool
     assert [text for _, text in going_on if text == "Do it"] == ["Do it"]
 
 
-@pytest.mark.parametrize("window", [64_000, None], ids=["window known", "window learnt"])
-@pytest.mark.parametrize("provider", ["", "supports_websockets = true"], ids=["over HTTP", "over a websocket"])
+@pytest.mark.parametrize("lane", SUMMARY_LANES.values(), ids=SUMMARY_LANES)
+@pytest.mark.parametrize(
+    ("provider", "window"),
+    [("", 64_000), ("supports_websockets = true", None)],
+    ids=["over HTTP, window known", "over a websocket, window learnt"],
+)
 def test_a_conversation_that_is_longer_than_the_model_takes_is_summed_up_in_parts(
-    codex: Codex, provider: str, window: int | None
+    codex: Codex, provider: str, window: int | None, lane: SummaryLane
 ) -> None:
     """The model gets a smaller window in the middle, as when it is replaced by another one: nothing more fits."""
     rounds = 8
     command = json.dumps({"cmd": "seq 1 1800"})
 
-    def answer(number: int, _ask: Ask) -> list[Step]:
+    def answer(number: int, ask: Ask) -> list[Step]:
         if number < rounds:
             if number == rounds - 1:
                 server.tokens = SMALL
             used = counts(50_000 if number == rounds - 1 else 500, 10)
             return [opens(), calls(0, "exec_command", id=f"call_{number}"), more(0, command), stops("tool_calls"), used]
-        summing = server.taken[number].body["messages"][-1]["content"] == SUM_UP
-        return list(text_turn(f"Notes {number}.") if summing else text_turn(DONE))
+        return list(text_turn(f"Notes {number}.") if lane.texts(ask)[-1][1] == SUM_UP else text_turn(DONE))
 
     server = SmallWindow(64_000, answer)
-    with ChatUpstream(server) as upstream:
-        settings = Settings(
-            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
-            models={"coder": Model(upstream="scripted", context_window=window)},
-        )
-        with serving(settings) as url:
-            codex.set_up(url, "coder", provider=provider)
-            ran = codex.run("Do it", *OPENAI)
+    with lane.serving(server) as upstream, serving(lane.settings(upstream.url, window)) as url:
+        codex.set_up(url, "m", provider=provider)
+        ran = codex.run("Do it", *OPENAI)
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    summing = [ask for ask in server.taken if ask.body["messages"][-1]["content"] == SUM_UP]
+    taken = list(map(lane.texts, server.taken))
     assert server.refused
-    assert summing
-    assert server.taken[-1].body["messages"][-1]["content"] == f"{INTRODUCTION}\n\nNotes {len(server.taken) - 2}."
+    assert any(texts[-1][1] == SUM_UP for texts in taken)
+    assert taken[-1][-1][1] == f"{INTRODUCTION}\n\nNotes {len(taken) - 2}."

@@ -76,17 +76,17 @@ def _items(chunks: list[Json], body: Json) -> list[ScriptedItem]:
         parts = [part for _, _, part in run]
         match kind:
             case "reasoning":
-                thought = reasoning(f"rs_{turn}_{number}", *parts, encrypted=ENCRYPTED)
+                thought = reasoning(f"rs_{turn}n{number}", *parts, encrypted=ENCRYPTED)
                 if not encrypts:
                     del thought.done["encrypted_content"]
                 made.append(thought)
             case "text":
-                made.append(message(f"msg_{turn}_{number}", *parts))
+                made.append(message(f"msg_{turn}n{number}", *parts))
             case "refusal":
-                made.append(_refusal(f"msg_{turn}_{number}", *parts))
+                made.append(_refusal(f"msg_{turn}n{number}", *parts))
             case _:
                 head, *arguments = parts
-                made.append(call(f"fc_{turn}_{number}", head["id"], head["function"]["name"], *arguments))
+                made.append(call(f"fc_{turn}n{number}", head["id"], head["function"]["name"], *arguments))
     return made
 
 
@@ -141,11 +141,11 @@ def _interrupted(events: list[Json], steps: Sequence[Step]) -> list[Step]:
                 behind[pieces] = {"type": "response.failed", "response": failed}
             case dict():
                 pieces += sum(isinstance(piece, str) for _, _, piece in _pieces(step))
-            case Pause() | Cut() if pieces:
+            case Pause() | Cut() if pieces or isinstance(step, Pause):
                 behind[pieces] = step
             case _:
                 raise NoCounterpartError(step)
-    result: list[Step] = []
+    result: list[Step] = [behind.pop(0)] if 0 in behind else []
     sent = 0
     for event in events:
         result.append(event)

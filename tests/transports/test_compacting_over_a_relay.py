@@ -138,3 +138,14 @@ def test_a_relay_of_functions_sums_up_by_a_trigger_with_the_settings_of_the_clie
         "tool_choice": "none",
     }
     assert [item["content"] for item in going_on.body["input"]] == [f"{INTRODUCTION}\n\n1. Slate.", "Go on."]
+
+
+def test_a_relay_of_functions_keeps_what_is_done_here_and_says_what_has_no_effect() -> None:
+    wanted = {"context_management": [{"type": "compaction"}], "truncation": "auto"}
+    with ResponsesUpstream(answer(message("msg_1", "Yes."))) as upstream:
+        lane = Upstream(via="responses", base_url=upstream.url, tools="functions")
+        with serving(Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})) as url:
+            result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": HISTORY, **wanted})
+    assert result.json()["truncation"] == "auto"
+    assert "'context_management[0]' has no effect: it is no compaction with" in result.headers["x-am-warnings"]
+    assert upstream.asks[0].body.keys().isdisjoint(wanted)

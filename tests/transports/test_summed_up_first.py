@@ -1,6 +1,7 @@
 """A conversation that is summed up before it is answered: two asks of one turn, with their time, tokens and ends."""
 
 import json
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from tests.support.long_conversation import HISTORY, NEXT_MESSAGE, Json
 from tests.support.script import counts, opens, refuses, says, stops, text_turn
 from tests.support.servers import ChatUpstream, Cut, End, Hang, Pause, Script, Status
 from tests.support.serving import serving
+from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
 from tests.support.websocket_server import settings_of
 
 LONG: list[Json] = [HISTORY[0], {"role": "assistant", "content": "word " * 2_000}, NEXT_MESSAGE]
@@ -22,6 +24,11 @@ MANAGED: Json = {
     "input": LONG,
     "context_management": [{"type": "compaction", "compact_threshold": 1_000}],
 }
+
+
+each_lane = pytest.mark.parametrize(
+    "lane", [SUMMARY_LANES[name] for name in ("chat", "functions")], ids=["chat", "functions"]
+)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +45,15 @@ MANAGED: Json = {
     ],
     ids=["refused", "broken off", "nothing said"],
 )
+@each_lane
 def test_what_was_summed_up_is_not_lost_when_the_answer_fails(
-    second: Script, code: str, status: int, wait: str | None
+    lane: SummaryLane, second: Script, code: str, status: int, wait: str | None
 ) -> None:
     """In a stream; without one, nothing was sent, and the client may simply ask again."""
-    with ChatUpstream(text_turn("Notes."), second) as upstream, serving(settings_of(upstream)) as url:
+    scripts = [lane.translated(text_turn("Notes.")), lane.translated(second)]
+    with lane.server(*scripts) as upstream, serving(lane.settings(upstream.url, None)) as url:
         response = streamed_end(url, MANAGED)
-    with ChatUpstream(text_turn("Notes."), second) as again, serving(settings_of(again)) as url:
+    with lane.server(*scripts) as again, serving(lane.settings(again.url, None)) as url:
         whole = httpx.post(f"{url}/v1/responses", json=MANAGED)
     assert (whole.status_code, whole.headers.get("retry-after"), len(again.asks)) == (status, wait, 2)
     assert (response["status"], response["error"]["code"], len(upstream.asks)) == ("failed", code, 2)
@@ -117,14 +126,15 @@ def test_a_client_that_leaves_stops_whichever_ask_runs(place: int) -> None:
         assert upstream.asks[place].wait_gone()
 
 
-def test_a_long_summary_and_a_long_wait_for_the_answer_are_filled_with_signs_of_life() -> None:
+@each_lane
+def test_a_long_summary_and_a_long_wait_for_the_answer_are_filled_with_signs_of_life(lane: SummaryLane) -> None:
     gap: Script = [opens(), says("No"), Pause(0.3), says("tes."), stops()]
     late: Script = [Pause(0.3), *text_turn("Yes.")]
-    with (
-        ChatUpstream(gap, late) as upstream,
-        serving(settings_of(upstream, keep_alive=0.1, first_payload_wait=0)) as url,
-    ):
-        answer = httpx.post(f"{url}/v1/responses", json={**MANAGED, "stream": True})
+    with lane.server(lane.translated(gap), lane.translated(late)) as upstream:
+        settings = lane.settings(upstream.url, None)
+        ours = replace(settings, server=settings.server.model_copy(update={"keep_alive": 0.1, "first_payload_wait": 0}))
+        with serving(ours) as url:
+            answer = httpx.post(f"{url}/v1/responses", json={**MANAGED, "stream": True})
     events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
     grammar.check(events)
     kinds = [event["type"] for event in events]

@@ -44,10 +44,6 @@ def lane(request: pytest.FixtureRequest) -> SummaryLane:
     return SUMMARY_LANES[request.param]
 
 
-of_prompts = pytest.mark.parametrize("lane", ["chat", "messages"], indirect=True)
-"""The lanes that do what a relay leaves to its server."""
-
-
 def asked(
     lane: SummaryLane, items: list[Json], server: SmallWindow, window: int | None, **fields: Any
 ) -> httpx.Response:
@@ -106,7 +102,6 @@ def test_a_conversation_for_more_asks_than_are_made_loses_its_beginning_with_a_w
     assert "oldest items: the conversation is too long for 8 asks" in answer.headers["x-am-warnings"]
 
 
-@of_prompts
 def test_a_conversation_over_the_threshold_is_summed_up_in_parts_and_then_answered(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
     items = [TASK, *rounds(40), {"role": "user", "content": "And now?"}]
@@ -120,7 +115,6 @@ def test_a_conversation_over_the_threshold_is_summed_up_in_parts_and_then_answer
     assert any(f"Notes up to part {len(parts) - 1}." in text for _, text in lane.texts(last))
 
 
-@of_prompts
 @pytest.mark.parametrize("window", [WINDOW, None], ids=["window known", "window learnt"])
 def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
     lane: SummaryLane, window: int | None
@@ -145,7 +139,6 @@ def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
     assert "'truncation: auto': the oldest items were left out" in answer.headers["x-am-warnings"]
 
 
-@of_prompts
 def test_a_conversation_that_was_summed_up_before_is_summed_up_again(lane: SummaryLane) -> None:
     """Its items are those of the window, so their positions are not those of the request."""
     server = SmallWindow(WINDOW * 10, notes)

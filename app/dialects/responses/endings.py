@@ -58,7 +58,7 @@ def ending(response: Json, name: str) -> Ending:
     status = response.get("status")
     return Ending(
         status=status if isinstance(status, str) and status in _RANK else name.removeprefix("response."),
-        usage=_usage(response.get("usage")),
+        usage=read_usage(response.get("usage")),
         incomplete_details=_incomplete(response.get("incomplete_details")),
         error=_error(response.get("error")),
     )
@@ -126,7 +126,8 @@ def whole_seconds(value: Any, default: int) -> int:
     return int(value) if isinstance(value, int | float) and 0 <= value < MOST_SECONDS else default
 
 
-def _usage(value: Any) -> Usage | None:
+def read_usage(value: Any) -> Usage | None:
+    """The usage in known fields; None if it has impossible values."""
     usage = _converted(value, Usage)
     if usage is None:
         return None

@@ -49,7 +49,7 @@ from ...protocol.response import NOTHING_SENT, Identity, Sent
 from ...protocol.warnings import ClientWarning
 from .bridged_calls import BridgedCalls
 from .call_ends import CallEnds
-from .endings import LAST, REASONS, SECOND, UNREADABLE, agreed_status, counted, final_items, reported
+from .endings import LAST, REASONS, SECOND, UNREADABLE, agreed_status, final_items, reported
 from .marks import Marks, original
 from .positions import Positions
 from .relay_options import RelayOptions
@@ -81,7 +81,10 @@ class RelayTurn:
         relayed = to_responses(request, model=model, options=options)
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.ask = relayed.body
-        self.size, self.may_be_shorter = request.size, False
+        self.size = request.size
+        shortens = options.functions_only and request.truncation == "auto"
+        self.may_be_shorter = shortens and bool(request.items)
+        """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
         self._tool_choice = ToolChoiceFilter(request.tool_choice, relayed.table)
         self._bridged = None if relayed.table is None else BridgedCalls(relayed.table, partial(new_id, "call"))
         self.problem: Problem | None = None
@@ -92,8 +95,9 @@ class RelayTurn:
         self._now = now
         self._marks = Marks(options)
         self._response = RelayedResponse(request, identity, self._marks, removed=relayed.removed)
-        if self._bridged is not None:
-            self._response.echo_tools()
+        self._response.echo(
+            *(("tools", "tool_choice") if self._bridged is not None else ()), *(("truncation",) if shortens else ())
+        )
         self._client_rules = client_rules(for_codex=for_codex)
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
         self.next_number = self._ledger.next_number
@@ -102,6 +106,8 @@ class RelayTurn:
         self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
         self._is_steered = False
+        self._items_before = 0
+        """Items that were sent before the upstream's first one."""
         self._delta: RepeatedDelta | None = None
         """The event that was received last, if it was a delta and was sent."""
 
@@ -129,8 +135,11 @@ class RelayTurn:
         """No events: the first ones are the upstream's own, unless others were sent before."""
         self.ask = {}
         if sent.events:
-            self._response.open()
+            self._response.open(sent.usage)
             self._ledger.continue_after(sent.events)
+        for index, item in enumerate(sent.items):
+            self._ledger.finish(index, msgspec.to_builtins(item))
+        self._items_before = len(sent.items)
         return []
 
     def receive(self, event: Json) -> list[Event]:  # noqa: PLR0911 — one case after the other
@@ -154,6 +163,7 @@ class RelayTurn:
             return [*events, self._relayed.event(name, event, Relayed)]
         if self._tool_choice.leaves_out(name, event):
             return events
+        event["output_index"] += self._items_before
         events += self._relayed.of_items(self._call_ends.receive(name, event))
         if delta is not None and delta.name == name and not self._is_bridged(event):  # not a refusal that became text
             delta.record_sent(event, self._ledger.open.get(event["output_index"]))
@@ -252,7 +262,7 @@ class RelayTurn:
         reason = REASONS[status]
         events = self._relayed.of_items(self._call_ends.end(reason)) + self._close_open_items(reason)
         response = event["response"] = self._response.update(event["response"], self._output(event["response"]))
-        response["status"], response["usage"] = status, counted(response.get("usage"))
+        response["status"], response["usage"] = status, self._response.usage(response.get("usage"))
         if self._response.is_supplied:  # with two clocks, it could end before it began
             response["completed_at"] = max(self._now(), response["created_at"]) if status == "completed" else None
         items = response["output"] = final_items(response["output"], self._ledger.output, status)
@@ -280,4 +290,5 @@ class RelayTurn:
         items = self._tool_choice.final(self._positions.final(output))
         if self._bridged is not None:
             items = self._bridged.final(items)
-        return [self._marks.item(item) for item in items]
+        before = self._ledger.output[: self._items_before]
+        return [*before, *(self._marks.item(item) for item in items)]

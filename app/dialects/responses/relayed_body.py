@@ -35,6 +35,7 @@ _READ: Final = ("instructions", "input", "tools")
 """The fields of a body that the model reads."""
 _COMPARED: Final = "comparison_response_id"
 """The key of `prompt_cache_options` that names a response."""
+_MANAGED: Final = "context_management"
 _PARTS: Final = ("content", "output")
 """Keys of an input item that may hold parts."""
 _URLS: Final = ("image_url", "file_url")
@@ -52,7 +53,7 @@ class RelayedBody(NamedTuple):
     table: BridgeTable | None = None
     """The tools behind the functions, where the server knows only those and something is bridged."""
     removed: Sequence[InputTransformation] = ()
-    """The reasoning that was left out."""
+    """What was left out of the input, or shortened."""
 
 
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
@@ -60,6 +61,11 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     body = {**request.raw, "model": model, "stream": True}
     body.pop("generate", None)
     warnings = [PREWARM_WARNING] if options.functions_only and request.prewarms else []
+    if options.functions_only:  # such servers do neither: a conversation that is too long is shortened here
+        if body.pop(_MANAGED, None):
+            warnings += [warning for warning in request.warnings if warning.feature == _MANAGED]
+        if body.get("truncation") == "auto":
+            del body["truncation"]
     removed: list[InputTransformation] = []
     items, table = body["input"], None
     positions: list[int] = []
@@ -85,7 +91,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     if options.functions_only and (changed := bridged(body, request, positions, options)) is not None:
         body, table = changed.body, changed.table
         warnings += changed.warnings
-    return RelayedBody(body, warnings, table, removed)
+    return RelayedBody(body, warnings, table, [*request.removed, *removed])
 
 
 def tokens_of(body: Json) -> int:

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import msgspec
 
-from ...emitter.lifecycle_events import reported_error
+from ...emitter.lifecycle_events import reported_error, used_together
 from ...emitter.opening_response import opening_response
 from ...protocol.problems import Problem
 from ...protocol.request.create_response import CreateResponse
-from ...protocol.response import Identity, InputTransformation
-from .endings import MOVING, whole_seconds
+from ...protocol.response import Identity, InputTransformation, Usage
+from .endings import MOVING, counted, read_usage, whole_seconds
 from .marks import Marks
 
 Json = dict[str, Any]
@@ -45,21 +45,27 @@ class RelayedResponse:
         self._fixed: Json = {}
         """The fields that never change, where the first response was made from the request."""
         self._echoed: Json = {}
-        """`tools` and `tool_choice` as the client posted them, where the upstream got others."""
+        """Fields as the client posted them, where the upstream got others."""
+        self._used_before: Usage | None = None
 
     @property
     def is_supplied(self) -> bool:
         """Whether some fields are not the upstream's."""
         return bool(self._supplied)
 
-    def echo_tools(self) -> None:
-        """Repeats the client's own tools in every response."""
+    def echo(self, *names: str) -> None:
+        """Repeats these fields of the client's request in every response."""
         assert self._request is not None  # noqa: S101 — our own misuse: nothing was sent yet
-        opening = msgspec.to_builtins(opening_response(self._request, id="", created_at=0))
-        self._echoed = {name: opening[name] for name in ("tools", "tool_choice")}
+        if names:
+            opening = msgspec.to_builtins(opening_response(self._request, id="", created_at=0))
+            self._echoed = {name: opening[name] for name in names}
 
-    def open(self) -> Json:
-        """Makes the first response from the request. The upstream's own then gets the same fields."""
+    def open(self, used: Usage | None = None) -> Json:
+        """Makes the first response from the request. The upstream's own then gets the same fields.
+
+        `used`: by what the upstream was asked before, for the same response.
+        """
+        self._used_before = used
         assert self._request is not None  # noqa: S101 — our own misuse: a response is opened once
         response = opening_response(self._request, id=self._identity.id, created_at=self._identity.created_at)
         self.sent = self._supplied = msgspec.to_builtins(response) | ({REMOVED: self._removed} if self._removed else {})
@@ -84,11 +90,19 @@ class RelayedResponse:
         self.sent = sent | self._echoed | self._fixed
         return self.sent
 
+    def usage(self, reported: Any) -> Any:
+        """The usage of all asks for this response; None if it is not known."""
+        usage = counted(reported)
+        if self._used_before is None:
+            return usage
+        together = msgspec.to_builtins(used_together(self._used_before, read_usage(usage)))
+        return {**usage, **together} if isinstance(usage, dict) else together
+
     def fail(self, problem: Problem, output: list[Any]) -> Json:
         """The response that was sent last, with the status `failed`."""
         error = msgspec.to_builtins(reported_error(problem))
         outcome = {"status": "failed", "completed_at": None, "error": error, "incomplete_details": None}
-        self.sent = {**self.sent, **outcome, "output": output}
+        self.sent = {**self.sent, **outcome, "output": output, **self._usage_before}
         return self.sent
 
     def stop(self, details: Json, output: list[Any]) -> Json:
@@ -99,8 +113,13 @@ class RelayedResponse:
             "error": None,
             "incomplete_details": details,
         }
-        self.sent = {**self.sent, **outcome, "output": output}
+        self.sent = {**self.sent, **outcome, "output": output, **self._usage_before}
         return self.sent
+
+    @property
+    def _usage_before(self) -> Json:
+        """The usage of a response whose own is not known."""
+        return {} if self._used_before is None else {"usage": msgspec.to_builtins(self._used_before)}
 
     def _id_of(self, response: Json) -> str:
         """The id that was sent first: clients refuse a response that changes its id."""
