@@ -57,6 +57,8 @@ class Fetched(NamedTuple):
 
     kind: str
     data: bytes
+    url: str = ""
+    """Its address, behind all redirects."""
 
 
 class Budget:
@@ -100,16 +102,16 @@ class Fetcher:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(WAITS * self._timeout):
                     await stack.enter_async_context(self._slots.of(owner))
-                data, declared = await self._fetch(url, path, budget, times)
+                data, declared, url = await self._fetch(url, path, budget, times)
         except TimeoutError:
             raise ProblemError(BUSY) from None
         kind = await off_loop(len(data), _kind, data, declared)
         if kind is None or (wanted == "image" and not kind.startswith("image/")):
             what = "an image (PNG, JPEG, GIF or WebP)" if wanted == "image" else "a PDF, an image or a text"
             raise refuse_url(path, f"its data is not {what}")
-        return Fetched(kind, data)
+        return Fetched(kind, data, url)
 
-    async def _fetch(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
+    async def _fetch(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str, str]:
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._get(url, path, budget, times)
@@ -122,7 +124,7 @@ class Fetcher:
         if session is not None:
             await session.close()
 
-    async def _get(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str]:
+    async def _get(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str, str]:
         for _ in range(MOST_REDIRECTS + 1):
             check_url(url, path, allow_private=self._allow_private)
             if self._session is None:
@@ -133,7 +135,7 @@ class Fetcher:
                     continue
                 if response.status != 200 or response.headers.get("content-encoding", "identity") != "identity":  # noqa: PLR2004 — what HTTP calls OK
                     raise _CannotFetchError
-                return await _read(response, path, budget, times), response.content_type
+                return await _read(response, path, budget, times), response.content_type, url
         raise _CannotFetchError
 
     def _open(self) -> aiohttp.ClientSession:

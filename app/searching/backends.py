@@ -2,20 +2,20 @@
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
-LONGEST_URL: Final = 2048
+from .plain_text import LONGEST_URL, on_one_line
+
 LONGEST_TITLE: Final = 300
 LONGEST_SNIPPET: Final = 1500
 """Characters of a result that are kept."""
 
 _TAG: Final = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
-_SPACES: Final = re.compile(r"\s+")
 _PERIODS: Final = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
 """Days, and what servers call the period."""
 _LONGEST: Final = 36_525
@@ -41,10 +41,7 @@ class Query(NamedTuple):
 
     def allows(self, url: str) -> bool:
         """Whether a page may be a result."""
-        host = (urlsplit(url).hostname or "").lower()
-        if any(_is_in(host, domain) for domain in self.blocked):
-            return False
-        return not self.domains or any(_is_in(host, domain) for domain in self.domains)
+        return allows(url, self.domains, self.blocked)
 
 
 class Found(NamedTuple):
@@ -81,6 +78,18 @@ class Backend(NamedTuple):
     ask: Callable[[Query, SearchPlace, date], SearchAsk]
     results_path: str | None = "results"
     """Where its answer has the results; None: as in the settings."""
+
+
+def allows(url: str, domains: Iterable[str], blocked: Iterable[str]) -> bool:
+    """Whether a client wants pages of this address: only those of `domains`, if there are any; none of `blocked`."""
+    try:
+        host = (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return False
+    if any(_is_in(host, domain) for domain in blocked):
+        return False
+    wanted = list(domains)
+    return not wanted or any(_is_in(host, domain) for domain in wanted)
 
 
 def read_results(data: Any, path: str, query: Query) -> list[Found] | None:
@@ -126,9 +135,7 @@ def _joined(entry: dict[str, Any]) -> str:
 
 def _plain(text: str, most: int) -> str:
     """The text on one line, without markup, and not longer than this."""
-    text = html.unescape(_TAG.sub("", text[: 4 * most]))
-    text = "".join(letter if letter.isprintable() else " " for letter in text)
-    text = _SPACES.sub(" ", text).strip()
+    text = on_one_line(html.unescape(_TAG.sub("", text[: 4 * most])))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

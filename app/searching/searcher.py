@@ -17,39 +17,32 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..off_loop import off_loop
-from ..protocol.problems import ProblemError, refuse
+from ..protocol.problems import refuse
 from ..protocol.warnings import ClientWarning
-from .backends import Found, Query
-from .page_text import PageText, page_text
+from .backends import Found, Query, allows
+from .opened_pages import NEVER_FETCHES, OpenedPages, PageFailedError, lines_from, link_of, places_of
 from .search_request import SearchCommands, SearchRequest, SearchSettings, SearchWords, TimeCommand
 
 if TYPE_CHECKING:
-    from ..fetching.fetcher import Fetched, Fetcher
+    from ..fetching.fetcher import Fetcher
     from .search_client import SearchClient
 
 MOST_COMMANDS: Final = 12
 """Commands of one request that are run."""
 AT_ONCE: Final = 4
 """Commands of one request that run at the same time."""
-LARGEST_PAGE: Final = 2 * 1024 * 1024
-"""Bytes of a page."""
 LONGEST_QUERY: Final = 400
 MOST_DOMAINS: Final = 20
 CHARACTERS_PER_TOKEN: Final = 4
 DEFAULT_TOKENS: Final = 10_000
 MOST_TOKENS: Final = 50_000
 """Tokens of the output."""
-AROUND: Final = 2
-"""Lines before and behind a line that was found."""
-MOST_FOUND: Final = 20
-"""Places in a page that are shown."""
 NO_BACKEND: Final = (
     "This server has no web search: `[search]` in its configuration names none. Only the command `time` works."
 )
 ONLY_CACHED: Final = (
     "No page was opened: the client allows no live access to the web (in Codex, `web_search` is not `live`)."
 )
-NEVER_FETCHES: Final = 'No page was opened: this server opens none (`fetch_urls = "never"`).'
 NO_LOCATION: Final = ClientWarning("settings.user_location", "search", "The place of the user has no effect.")
 
 
@@ -96,7 +89,8 @@ class Searcher:
     async def run(self, request: SearchRequest, owner: str) -> Searched:
         """The answer to this request. Raises `ProblemError` if nothing of it can be done. `owner` is the caller."""
         commands, settings = request.commands, request.settings
-        jobs = list(self._jobs(commands, settings, owner))
+        tokens = min(request.max_output_tokens or DEFAULT_TOKENS, MOST_TOKENS)
+        jobs = list(self._jobs(commands, settings, owner, tokens * CHARACTERS_PER_TOKEN))
         if self._client is None and not (commands.time and len(jobs) == len(commands.time)):
             raise refuse("search_unavailable", NO_BACKEND)
         slots = asyncio.Semaphore(AT_ONCE)
@@ -105,7 +99,7 @@ class Searcher:
             async with slots:
                 try:
                     return await job()
-                except _FailedError as error:
+                except (_FailedError, PageFailedError) as error:
                     return _Done(str(error), failed=True)
 
         tasks = [asyncio.ensure_future(one(job)) for job in jobs[:MOST_COMMANDS]]
@@ -118,7 +112,6 @@ class Searcher:
         done += [_Done(f"`{name}` is not available on this server.", failed=True) for name in commands.unknown]
         if len(jobs) > MOST_COMMANDS:
             done.append(_Done(f"Only the first {MOST_COMMANDS} of {len(jobs)} commands were run.", failed=True))
-        tokens = min(request.max_output_tokens or DEFAULT_TOKENS, MOST_TOKENS)
         output = _joined([each.text for each in done], tokens * CHARACTERS_PER_TOKEN)
         return Searched(
             output or "There was nothing to do.",
@@ -138,15 +131,22 @@ class Searcher:
         except SearchFailedError as error:
             return [], f'The search for "{query.text}" failed: {error}.'
 
-    def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str) -> Iterable[_Job]:
+    def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str, most: int) -> Iterable[_Job]:
+        domains, blocked = _filters(settings)
+        pages = OpenedPages(
+            self._fetcher if settings.may_open else None,
+            owner,
+            partial(allows, domains=domains, blocked=blocked),
+            why_none=NEVER_FETCHES if settings.may_open else ONLY_CACHED,
+        )
         for words in commands.search_query or ():
             yield partial(self._search, words, settings, owner)
         for opened in commands.open or ():
-            yield partial(self._open, opened.ref_id, opened.lineno or 0, settings, owner)
+            yield partial(self._open, opened.ref_id, opened.lineno or 0, pages, most)
         for clicked in commands.click or ():
-            yield partial(self._click, clicked.ref_id, clicked.id, settings, owner)
+            yield partial(self._click, clicked.ref_id, clicked.id, pages, most)
         for wanted in commands.find or ():
-            yield partial(self._find, wanted.ref_id, wanted.pattern, settings, owner)
+            yield partial(self._find, wanted.ref_id, wanted.pattern, pages)
         for place in commands.time or ():
             yield partial(self._time, place)
 
@@ -155,31 +155,26 @@ class Searcher:
             return _Done("The query is empty: nothing was searched.")
         if len(words.q) > LONGEST_QUERY:
             raise _FailedError(f"The query was not searched: it is longer than {LONGEST_QUERY} characters.")
-        filters = settings.filters
-        allowed = [*(words.domains or ()), *((filters and filters.allowed_domains) or ())]
-        query = Query(
-            words.q.strip(),
-            self.most_results,
-            words.recency,
-            _domains(words.domains or allowed),
-            _domains((filters and filters.blocked_domains) or ()),
+        domains, blocked = _filters(settings)
+        wanted = _domains(words.domains or ()) or domains
+        found, failure = await self.found(
+            Query(words.q.strip(), self.most_results, words.recency, wanted, blocked), owner
         )
-        found, failure = await self.found(query, owner)
         if failure:
             raise _FailedError(failure)
-        if filters and filters.allowed_domains:
-            limits = query._replace(domains=_domains(filters.allowed_domains))
-            found = [each for each in found if limits.allows(each.url)]
-        return _Done(told(query.text, found), found)
+        found = [each for each in found if allows(each.url, domains, blocked)]
+        return _Done(told(words.q.strip(), found), found)
 
-    async def _open(self, ref: str, line: int, settings: SearchSettings, owner: str) -> _Done:
-        return _Done(await self._page(ref, partial(_text_from, ref, line), settings, owner))
+    async def _open(self, ref: str, line: int, pages: OpenedPages, most: int) -> _Done:
+        page = await pages.page(ref)
+        return _Done(await off_loop(page.size, lines_from, page, line, most))
 
-    async def _click(self, ref: str, number: int, settings: SearchSettings, owner: str) -> _Done:
-        return await self._open(await self._page(ref, partial(_link, ref, number), settings, owner), 0, settings, owner)
+    async def _click(self, ref: str, number: int, pages: OpenedPages, most: int) -> _Done:
+        return await self._open(link_of(await pages.page(ref), number), 0, pages, most)
 
-    async def _find(self, ref: str, pattern: str, settings: SearchSettings, owner: str) -> _Done:
-        return _Done(await self._page(ref, partial(_places, ref, pattern), settings, owner))
+    async def _find(self, ref: str, pattern: str, pages: OpenedPages) -> _Done:
+        page = await pages.page(ref)
+        return _Done(await off_loop(page.size, places_of, page, pattern))
 
     async def _time(self, place: TimeCommand) -> _Done:
         offset = _offset(place.utc_offset)
@@ -187,24 +182,6 @@ class Searcher:
             raise _FailedError(f'"{place.utc_offset[:20]}" is no offset such as "+03:00".')
         here = datetime.fromtimestamp(self._now(), UTC).astimezone(timezone(offset))
         return _Done(f"The time at UTC{place.utc_offset} is {here:%A, %Y-%m-%d %H:%M:%S}.")
-
-    async def _page(self, ref: str, read: Callable[[PageText], str], settings: SearchSettings, owner: str) -> str:
-        """What `read` reads in a page. It may have a million lines, so they stay in the thread that makes them."""
-        from ..fetching.fetcher import Budget  # noqa: PLC0415 — its library costs 0.15 s
-
-        if not settings.may_open:
-            raise _FailedError(ONLY_CACHED)
-        if self._fetcher is None:
-            raise _FailedError(NEVER_FETCHES)
-        if not ref.startswith(("http://", "https://")):
-            raise _FailedError(f'"{ref[:LONGEST_QUERY]}" is not known here. Name a page by its address.')
-        try:
-            fetched = await self._fetcher.fetch(ref, "ref_id", "file", Budget(LARGEST_PAGE), owner)
-        except ProblemError as error:
-            raise _FailedError(f"{ref[:LONGEST_QUERY]} was not opened. {error.problem.message}") from None
-        if not fetched.kind.startswith(("text/", "application/json", "application/xml")):
-            raise _FailedError(f"{ref} is not a text, but {fetched.kind}.")
-        return await off_loop(len(fetched.data), _read, fetched, ref, read)
 
 
 def told(query: str, found: list[Found]) -> str:
@@ -226,37 +203,12 @@ def answer_body(searched: Searched) -> dict[str, Any]:
     return {"output": searched.output, "results": results}
 
 
-def _read(fetched: "Fetched", url: str, read: Callable[[PageText], str]) -> str:
-    return read(page_text(fetched.data.decode("utf-8", "replace"), fetched.kind, url))
-
-
-def _text_from(ref: str, first: int, page: PageText) -> str:
-    lines = [f"L{number}: {text}" for number, text in enumerate(page.lines) if number >= first]
-    head = f'Page "{page.title or ref}" ({ref}), {len(page.lines)} lines. [n] is the number of a link, for `click`.'
-    return "\n".join([head, *lines] if lines else [head, "There is no text from that line on."])
-
-
-def _link(ref: str, number: int, page: PageText) -> str:
-    if number >= len(page.links):
-        raise _FailedError(f"{ref} has no link {number}: it has {len(page.links)} links, counted from 0.")
-    return page.links[number]
-
-
-def _places(ref: str, pattern: str, page: PageText) -> str:
-    wanted = pattern.lower()
-    places = [number for number, text in enumerate(page.lines) if wanted in text.lower()]
-    if not places or not wanted:
-        raise _FailedError(f'"{pattern[:LONGEST_QUERY]}" is not in {ref}.')
-    shown = sorted(
-        {
-            number
-            for place in places[:MOST_FOUND]
-            for number in range(place - AROUND, place + AROUND + 1)
-            if 0 <= number < len(page.lines)
-        }
-    )
-    head = f'Lines of {ref} with "{pattern[:LONGEST_QUERY]}": {len(places)}'
-    return "\n".join([head, *(f"L{number}: {page.lines[number]}" for number in shown)])
+def _filters(settings: SearchSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The domains that the client allows, and those that it does not."""
+    filters = settings.filters
+    if filters is None:
+        return (), ()
+    return _domains(filters.allowed_domains or ()), _domains(filters.blocked_domains or ())
 
 
 def _domains(names: Iterable[str]) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ async def refused(url: str, wanted: Wanted = "image", size: int = 10_000, **sett
 async def test_what_it_is_its_bytes_say(found: Page, wanted: Wanted, kind: str) -> None:
     with Site({"/it?a=b": found}) as site:
         result = await fetched(f"http://open.example:{site.port}/it?a=b", wanted)
-    assert result == Fetched(kind, b"".join(found.pieces))
+    assert result == Fetched(kind, b"".join(found.pieces), result.url)
     assert "cookie" not in site.asked[0].lower()
     assert "authorization" not in site.asked[0].lower()
 

@@ -16,7 +16,7 @@ import pytest
 import app.fetching.attachments
 import app.new_turns
 import app.off_loop
-import app.searching.searcher
+import app.searching.opened_pages
 import app.transports.websocket_frames
 import app.transports.websocket_lanes
 import app.turns.prompt_comparison
@@ -130,7 +130,7 @@ def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str)
 def test_the_lines_of_an_opened_page(
     seen: Seen, monkeypatch: pytest.MonkeyPatch, command: str, times: int, thread: str
 ) -> None:
-    read = app.searching.searcher.page_text  # type: ignore[attr-defined]
+    read = app.searching.opened_pages.page_text  # type: ignore[attr-defined]
 
     class Lines(list[str]):
         def __iter__(self) -> Iterator[str]:
@@ -141,7 +141,7 @@ def test_the_lines_of_an_opened_page(
     def noted(*args: Any) -> PageText:
         return (text := read(*args))._replace(lines=Lines(text.lines))
 
-    monkeypatch.setattr(app.searching.searcher, "page_text", noted)
+    monkeypatch.setattr(app.searching.opened_pages, "page_text", noted)
     with Site({"/a": page(b"a\n" * times, kind="text/plain")}) as site, SearchServer() as server:
         search = Search(backend="searxng", base_url=server.url)
         with serving(Settings(search=search, server=Server(allow_private_urls=True))) as url:

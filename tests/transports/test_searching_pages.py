@@ -1,10 +1,14 @@
 """POST /v1/alpha/search: the pages that a model opens, and those that it may not open."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+import httpx
 import pytest
 
-from app.searching.searcher import NEVER_FETCHES, ONLY_CACHED
+from app.searching.opened_pages import NEVER_FETCHES
+from app.searching.searcher import ONLY_CACHED
 from app.settings import Search, Settings
 from tests.support.search_requests import CATS, OUTPUT, Json, ask, output, searching
 from tests.support.search_server import SearchServer
@@ -41,6 +45,73 @@ def test_pages(command: str, fields: Json, wanted: str) -> None:
         commands = {command: [{"ref_id": f"{site.url}/cats", **fields}]}
         text = output(ask(url, commands)).replace(f"{site.url}/cats", "URL").replace(f"{site.url}/dogs", "DOGS")
     assert text == wanted
+
+
+def test_the_links_of_a_page_behind_a_redirect() -> None:
+    pages = {"/old": redirect("/new/cats"), "/new/cats": page(b"<a href=more>m</a>", kind="text/html")}
+    with Site(pages) as site, SearchServer() as server, searching(server) as url:
+        text = output(ask(url, {"open": [{"ref_id": f"{site.url}/old"}]}))
+        assert text.startswith(f'Page "{site.url}/new/cats" ({site.url}/new/cats), 1 lines.')
+        text = output(ask(url, {"click": [{"ref_id": f"{site.url}/old", "id": 0}]}))
+        assert text.startswith(f"{site.url}/new/more was not opened.")
+
+
+def test_a_page_is_downloaded_once_for_all_commands_of_a_request() -> None:
+    with Site({"/cats": HTML, "/dogs": DOGS}) as site, SearchServer() as server, searching(server) as url:
+        cats = {"ref_id": f"{site.url}/cats"}
+        commands = {
+            "open": [cats, {**cats, "lineno": 3}, {"ref_id": f"{site.url}/none"}],
+            "click": [{**cats, "id": 0}, {**cats, "id": 0}],
+            "find": [
+                {**cats, "pattern": "sleep"},
+                {**cats, "pattern": "always"},
+                {"ref_id": f"{site.url}/none", "pattern": "x"},
+            ],
+        }
+        text = output(ask(url, commands))
+    assert sorted(site.paths) == ["/cats", "/dogs", "/none"]
+    assert text.count("They sleep.") == 3
+    assert text.count("/none was not opened.") == 2
+
+
+def test_filters_of_the_client_hold_for_opened_pages_too() -> None:
+    with Site({"/cats": HTML, "/away": redirect("http://localhost:PORT/cats")}) as site, SearchServer() as server:
+        site.pages["/away"] = redirect(f"http://localhost:{site.port}/cats")
+        with searching(server) as url:
+            blocked = {"filters": {"blocked_domains": ["localhost"]}}
+            commands = [
+                {"open": [{"ref_id": f"http://localhost:{site.port}/cats"}]},
+                {"open": [{"ref_id": f"{site.url}/away"}]},
+            ]
+            texts = [output(ask(url, command, settings=blocked)) for command in commands]
+            allowed = {"filters": {"allowed_domains": ["example.org"]}}
+            texts.append(output(ask(url, {"find": [{"ref_id": f"{site.url}/cats", "pattern": "x"}]}, settings=allowed)))
+    assert [text.partition("not opened")[2] for text in texts] == [
+        ": the client does not allow its domain.",
+        ": it leads to a domain that the client does not allow.",
+        ": the client does not allow its domain.",
+    ]
+
+
+def test_the_pages_of_a_request_have_a_largest_size_together() -> None:
+    pages = {f"/{number}": page(b"<p>word" * 230_000, kind="text/html") for number in range(4)}
+    with Site(pages) as site, SearchServer() as server, searching(server) as url:
+        text = output(ask(url, {"open": [{"ref_id": site.url + path} for path in pages]}))
+    assert text.count(", the first 20000 lines.") == 2
+    assert text.count("was not read: all pages of one request may have 4 MiB. Open it alone.") == 2
+
+
+def test_others_are_answered_while_hostile_pages_are_read() -> None:
+    pages = {f"/{number}": page(b"<b>&#9;" * 290_000, kind="text/html") for number in range(12)}
+    with Site(pages) as site, SearchServer() as server, searching(server) as url, ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(ask, url, {"open": [{"ref_id": site.url + path} for path in pages]})
+        delays = []
+        while not reading.done():
+            began = time.monotonic()
+            assert httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": "x"}, timeout=20).is_success
+            delays.append(time.monotonic() - began)
+        assert reading.result().is_success
+    assert max(delays) < 1, delays
 
 
 UNREAD: Final = "URL was not opened. Invalid URL in 'ref_id': "
