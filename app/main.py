@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from .application import Application
+from .grammars.grammar_checker import GrammarChecker, can_check
 from .inspector.routes import Inspector
 from .observers.body_log import BodyLog
 from .observers.recorder import Recorder
@@ -67,6 +68,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     fetcher = fetcher_of(settings)
     search_client = search_client_of(settings)
     searcher = Searcher(search_client, fetcher, most_results=settings.search.results, now=time.time)
+    grammar_checker = GrammarChecker() if can_check() else None
     lists = lists_of(settings)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
@@ -83,6 +85,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         now=lambda: int(time.time()),
         upstream_log=shared.upstream_log,
         searcher=None if search_client is None else searcher,
+        grammar_checker=grammar_checker,
         kept_prompts=recorder,
         observers=[observer for observer in (recorder, metrics, tracing, body_log) if observer is not None],
     )
@@ -101,11 +104,12 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     to_close = AsyncExitStack()
-    closables: list[AnyUpstream | ListedModels | Fetcher | SearchClient | BodyLog | None] = [
+    closables: list[AnyUpstream | ListedModels | Fetcher | SearchClient | GrammarChecker | BodyLog | None] = [
         *upstreams.values(),
         *lists.values(),
         fetcher,
         search_client,
+        grammar_checker,
         body_log,
     ]
     for closable in closables:

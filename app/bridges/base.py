@@ -8,6 +8,7 @@ import msgspec
 from ..emitter.open_items import ItemPosition, OpenCall
 from ..protocol.request.tool_items import ToolItem
 from ..protocol.request.tools import Tool
+from .input_checks import InputForm
 from .input_patterns import Check
 from .naming import Names, ToolName
 
@@ -79,8 +80,8 @@ class Bridge(ABC):
         """The output of a past call, text or parts. Tools in it get the names of their functions."""
         return PastOutput(item.call_id, item.output)
 
-    def input_pattern(self, _tool: Any, /) -> str | None:
-        """The regular expression that the input of each call must match, if the client gave one."""
+    def input_form(self, _tool: Any, /) -> InputForm | None:
+        """The form that the input of each call must have, if the client gave one."""
         return None
 
     def is_plain(self, _bridged: BridgedTool, /) -> bool:

@@ -15,7 +15,7 @@ from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from .choice import ANY, Choice, permits, read_choice
-from .input_patterns import InputPatterns
+from .input_checks import InputChecks
 from .namespace_members import Member, members
 from .naming import Names, ToolName
 from .program_calls import FOR_PROGRAMS, lost_members, only_for_programs
@@ -62,7 +62,7 @@ class BridgeTable:
         """One for each tool that was left out."""
         self.lost: tuple[ClientWarning, ...] = ()
         """One for each member of tools that has no effect."""
-        self._patterns = InputPatterns()
+        self.checks = InputChecks()
         self.hosted: list[Tool] = []
         """The tools that a server runs, where the client permits one."""
         self._called = False
@@ -107,7 +107,7 @@ class BridgeTable:
     @property
     def late_warnings(self) -> Sequence[ClientWarning]:
         """Inputs of calls that do not have the form that the client wants."""
-        return self._patterns.warnings
+        return self.checks.warnings
 
     @property
     def lacks_demanded_call(self) -> bool:
@@ -213,9 +213,9 @@ class BridgeTable:
             return None
         if member.about:
             spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))
-        pattern = bridge.input_pattern(tool)
+        form = bridge.input_form(tool)
         path = f"{member.path}.format.definition"
-        check = None if pattern is None else self._patterns.check(path, member.name.name, pattern)
+        check = None if form is None else self.checks.check(path, member.name.name, form)
         return BridgedTool(member.name, spec, bridge, tool, check)
 
 

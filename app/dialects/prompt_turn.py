@@ -121,9 +121,9 @@ class PromptTurn(Generic[OptionsT]):
         self.warnings: Sequence[ClientWarning] = (*built.warnings, *encoded.warnings)
         self.may_be_shorter = request.truncation == "auto" and bool(request.items)
         """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
-        self._table = built.table
+        self.table = built.table
+        """The client's tools."""
         self._max_answer_bytes = options.server.max_answer_bytes
-        self._dropped_tools = len(built.table.warnings)
         self._usage_is_estimated = False
         seal = seal_for(request, options, model, self.wire.form)
         self._model = model
@@ -146,7 +146,7 @@ class PromptTurn(Generic[OptionsT]):
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=identity.id, created_at=identity.created_at, removed=built.removed),
-            tools=self._table,
+            tools=self.table,
             new_id=new_id,
             now=now,
             raw_reasoning=options.model.reasoning == "text",
@@ -167,7 +167,7 @@ class PromptTurn(Generic[OptionsT]):
     @property
     def notes(self) -> dict[str, Any]:
         """Notes for the log: calls against the client's `tool_choice`, estimated usage, what was left out."""
-        notes: dict[str, Any] = {"dropped_tools": self._dropped_tools} if self._dropped_tools else {}
+        notes: dict[str, Any] = {"dropped_tools": len(self.table.warnings)} if self.table.warnings else {}
         if self._emitter.ruled_out:
             notes["ruled_out_calls"] = self._emitter.ruled_out
         if self._lacks_demanded_call:
@@ -198,13 +198,13 @@ class PromptTurn(Generic[OptionsT]):
             warnings.append(ClientWarning("output", "citations", details))
         if self.loop is not None:
             warnings += self.loop.warnings
-        return [*warnings, *self._table.late_warnings, *(part.warning for part in self._reader.left_out)]
+        return [*warnings, *self.table.late_warnings, *(part.warning for part in self._reader.left_out)]
 
     @property
     def _lacks_demanded_call(self) -> bool:
         """Whether the answer is complete without the call that the client demands. A failed answer has its error."""
         has_searched = self.loop is not None and self.loop.was_called
-        return self._emitter.over and self.problem is None and self._table.lacks_demanded_call and not has_searched
+        return self._emitter.over and self.problem is None and self.table.lacks_demanded_call and not has_searched
 
     @property
     def _citations_left_out(self) -> int:

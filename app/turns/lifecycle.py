@@ -25,6 +25,7 @@ from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Key
 from .asks import Asks
+from .grammar_checks import GrammarChecks
 from .limits import LEAVING, Limits, Slot
 from .log import TurnLog
 from .prompt_comparison import KnownPrompt
@@ -40,10 +41,13 @@ class ClientGoneError(Exception):
 class RunningTurn:
     """A turn whose upstream has been asked."""
 
-    __slots__ = ("_asks", "_pump", "clocks", "size")
+    __slots__ = ("_asks", "_checks", "_pump", "clocks", "size")
 
-    def __init__(self, asks: Asks, pump: Pump | SummaryFirst | SearchSteps, size: int) -> None:
+    def __init__(
+        self, asks: Asks, pump: Pump | SummaryFirst | SearchSteps, size: int, checks: GrammarChecks | None = None
+    ) -> None:
         self._asks = asks
+        self._checks = checks
         self._pump = pump
         self.clocks = asks.clocks
         """The time limits of the first upstream."""
@@ -98,6 +102,8 @@ class RunningTurn:
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
         batches, comparison = self._pump.batches(), self._asks.comparison
+        if self._checks is not None:
+            batches = self._checks.watch(batches)
         return batches if comparison is None else comparison.watch(batches)
 
     def interrupt(self, problem: Problem) -> None:

@@ -13,6 +13,7 @@ from ..emitter.encoded_size import size_of
 from ..emitter.lifecycle_events import prepared
 from ..emitter.opening_response import opening_response
 from ..fetching.url_policy import has_remote_urls
+from ..grammars.grammar_checker import GrammarChecker
 from ..new_turns import AnyTurn, new_turn
 from ..off_loop import off_loop
 from ..parsing.bounds import Bounds
@@ -30,6 +31,7 @@ from ..settings import Server
 from ..upstreams.port import UpstreamRefused
 from .asks import Asks
 from .attempts import first_payload, without_refused
+from .grammar_checks import GrammarChecks
 from .lifecycle import RunningTurn, TurnLifecycle
 from .limits import Limits
 from .log import NoLog, TurnLog
@@ -66,6 +68,7 @@ class TurnService:
         now: Callable[[], int],
         upstream_log: UpstreamLog,
         searcher: Searcher | None = None,
+        grammar_checker: GrammarChecker | None = None,
         observers: Sequence[Observer] = (),
         kept_prompts: KeptPrompts | None = None,
     ) -> None:
@@ -80,6 +83,8 @@ class TurnService:
         self._now = now
         self._searcher = searcher
         """Searches for models, if a server that searches is configured."""
+        self._grammar_checker = grammar_checker
+        """Checks Lark grammars, if their library is installed."""
         self._observers = tuple(observers)
         self._kept_prompts = kept_prompts
 
@@ -187,7 +192,9 @@ class TurnService:
         every: Pump | SummaryFirst | SearchSteps = steps
         if self._searcher is not None and offers_search(create):
             every = SearchSteps(steps, asks, create, self._searcher, answered=answered, request_id=request_id)
-        running = RunningTurn(asks, every, create.size)
+        checker = self._grammar_checker
+        checks = None if checker is None else GrammarChecks(asks, checker, turn.caller.owner)
+        running = RunningTurn(asks, every, create.size, checks)
         turn.begun(running)
         return running
 

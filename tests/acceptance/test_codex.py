@@ -5,6 +5,7 @@ The model's server refuses what strict ones refuse. `make conformance` tries the
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import Headers
 
+from app.grammars.grammar_checker import GrammarChecker
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.transports.content_encoding import encoding_of
 from tests.support.codex import NOWHERE, Codex
@@ -106,6 +108,34 @@ def test_it_edits_a_file_with_its_free_form_tool(codex: Codex) -> None:
     call, output = given_back(upstream)
     assert [json.loads(made["function"]["arguments"]) for made in call["tool_calls"]] == [{"input": PATCH}]
     assert "greeting.txt" in output["content"]
+
+
+def test_its_patches_obey_its_grammar_and_cost_little(codex: Codex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its grammar comes with every request, and is read where a patch was written: no fault, and no long wait."""
+    checked: list[tuple[str, str, float]] = []
+    fault = GrammarChecker.fault
+
+    async def noted(self: GrammarChecker, grammar: str, text: str, owner: str, seconds: float) -> str:
+        await fault(self, 'start: "a"', "a", owner, seconds)  # starts the process
+        before = time.monotonic()
+        found = await fault(self, grammar, text, owner, seconds)
+        checked.append((text, found, time.monotonic() - before))
+        return found
+
+    monkeypatch.setattr(GrammarChecker, "fault", noted)
+    wrapped = json.dumps({"patch": f"```diff\n{PATCH}```\n"})
+    arguments = json.dumps({"input": PATCH.replace("Hello", "Bye").replace("-Bye", '-Hello "world" \\o/ 😀')})
+    scripts = [call_turn("apply_patch", *pieces(wrapped)), call_turn("apply_patch", arguments, id="call_2")]
+    with behind(*scripts, text_turn(DONE)) as (url, _):
+        codex.set_up(url, "coder")
+        codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
+        ran = codex.run("Do it")
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    assert [(text, found) for text, found, _ in checked] == [
+        (PATCH, ""),
+        (json.loads(arguments)["input"], ""),
+    ]
+    assert max(seconds for _, _, seconds in checked) < 0.5
 
 
 def test_it_edits_a_file_with_a_patch_that_the_model_has_wrapped(codex: Codex) -> None:

@@ -157,7 +157,7 @@ FORMS: list[tuple[Json, str, list[str]]] = [
     (DATED, RIGHT, []),
     (custom("regex", f" {DATE}\n"), RIGHT, []),
     (custom("regex", r"(?=a)a"), '{"input": "a"}', [UNREADABLE]),
-    (custom("lark", 'start: "a"'), WRONG, []),
+    (custom("lark", "start: /.*/"), WRONG, []),
     ({"type": "custom", "name": "t"}, WRONG, []),
     ({"type": "custom", "name": "t", "format": {"type": "text"}}, WRONG, []),
 ]

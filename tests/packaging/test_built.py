@@ -125,7 +125,8 @@ def test_with_an_address_of_the_project_every_link_and_image_of_the_page_leads_t
 
 def test_every_package_that_the_code_imports_is_a_dependency_and_every_dependency_is_used() -> None:
     core = {distribution(line) for line in PROJECT["dependencies"]}
-    extra = {distribution(line) for line in PROJECT["optional-dependencies"]["otel"]}
+    extras = PROJECT["optional-dependencies"]
+    extra = {distribution(line) for line in extras["otel"]}
     owners = packages_distributions()
     found: dict[str, set[str]] = {}
     for file in (ROOT / "app").rglob("*.py"):
@@ -137,6 +138,7 @@ def test_every_package_that_the_code_imports_is_a_dependency_and_every_dependenc
                     distribution(re.sub("[_.]", "-", owner)) for owner in owners[module]
                 )
     assert found.pop("tracing.py") >= {"opentelemetry-sdk"}
+    assert found.pop("grammar_process.py") == {distribution(line) for line in extras["grammars"]}
     imported = set().union(*found.values())
     assert imported - core == set(COMES_WITH)
     for package, bringer in COMES_WITH.items():

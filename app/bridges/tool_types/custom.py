@@ -15,6 +15,7 @@ from ...protocol.request.shape import OneOf, Shape
 from ...protocol.request.tool_items import NamedCallItem, ToolItem
 from ...protocol.request.tools import NamedTool
 from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
+from ..input_checks import InputForm
 from ..input_patterns import Check
 from ..json_string_tap import JsonStringTap
 from ..naming import ToolName
@@ -109,11 +110,11 @@ class CustomBridge(Bridge):
         """A `custom_tool_call` item."""
         return OpenCustomCall(position, bridged.tool, call_id, bridged.check)
 
-    def input_pattern(self, tool: CustomTool, /) -> str | None:
-        """A regular expression is checked, a Lark grammar is not."""
-        if not isinstance(tool.format, GrammarInput) or tool.format.syntax != "regex":
+    def input_form(self, tool: CustomTool, /) -> InputForm | None:
+        """The regular expression or the Lark grammar."""
+        if not isinstance(tool.format, GrammarInput):
             return None
-        return tool.format.definition.strip()
+        return InputForm(tool.format.syntax, tool.format.definition.strip())
 
 
 BRIDGES.register(CustomBridge())

@@ -87,6 +87,8 @@ class RelayTurn:
         """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
         self._tool_choice = ToolChoiceFilter(request.tool_choice, relayed.table)
         self._bridged = None if relayed.table is None else BridgedCalls(relayed.table, partial(new_id, "call"))
+        self.table = relayed.table
+        """The client's tools, if they become functions."""
         self.problem: Problem | None = None
         """Why the turn failed."""
         left_out = 0 if relayed.table is None else len(relayed.table.warnings)

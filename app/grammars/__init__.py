@@ -1,0 +1,1 @@
+"""Checks texts against Lark grammars, in processes of their own."""
