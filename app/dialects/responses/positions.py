@@ -3,9 +3,11 @@
     server                sends
     llama.cpp             no `output_index`, no `content_index`; calls have no `id` of their own
     GitHub Copilot        every event has another `item_id`
+    many proxies          several items have the same `output_index`
     most others           all of them, and always the same
 
 An event without `output_index` is about the item with its ids; without a known id, about the item that was begun last.
+An item that begins at the position of another one gets the next free position.
 An item keeps the id that was sent first, in every event and in the final response.
 """
 
@@ -60,17 +62,18 @@ class Positions:
         """Positions of items that were not done when they were added here, by type, in the order of their beginning."""
         self._index_of_id: dict[str, int] = {}
         """The ids in events that began or ended items. Ids of deltas are not kept: there may be millions."""
+        self._moved: dict[int, int] = {}
+        """The position of the item that began last, by the one that it has in common with another item."""
         self._next = 0
         self._last: int | None = None
 
     def complete(self, name: str, event: Json) -> bool:
         """Supplies the fields that the event leaves out. Returns whether it is about an item."""
         index = event.get("output_index")
-        if type(index) is not int:
-            index = self._find(name, event)
-            if index is None:
-                return False
-            event["output_index"] = index
+        index = self._own(index, name, event) if type(index) is int else self._find(name, event)
+        if index is None:
+            return False
+        event["output_index"] = index
         wire_item = event.get("item")
         if isinstance(wire_item, dict):
             self._record_item(name, index, wire_item, event)
@@ -103,6 +106,23 @@ class Positions:
             if indices[at] is None and same:
                 indices[at] = same.popleft()
         return indices
+
+    def _own(self, given: int, name: str, event: Json) -> int:
+        """The position of this event's item, which other items may have, too."""
+        index = self._moved.get(given, given)
+        wire_item, item_id = event.get("item"), event.get("item_id")
+        if not isinstance(wire_item, dict):
+            return self._index_of_id.get(item_id, index) if given in self._moved and isinstance(item_id, str) else index
+        known, named = self._items.get(index), self._by_ids(wire_item)
+        if name == ADDED:
+            is_another = known is not None and (known.done or named != index)
+        elif named is not None:
+            return named if given in self._moved else index
+        else:
+            is_another = known is not None and known.done
+        if is_another:
+            index = self._moved[given] = self._next
+        return index
 
     def _find(self, name: str, event: Json) -> int | None:
         wire_item = event.get("item")

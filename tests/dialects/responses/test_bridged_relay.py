@@ -13,13 +13,13 @@ from tests.support.grammar import check
 from tests.support.judges import judge, judge_response
 from tests.support.relay_turns import HELLO, Json, client_events, on_functions, plain
 from tests.support.servers.responses import ScriptedItem, answer, begins, call, hosted, items, message, reasoning
-from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
+from tests.support.servers.responses_like import all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm
 from tests.support.tool_tables import names, offered
 from tests.support.warning_sentences import sentences
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 OTHER: Json = {"type": "custom", "name": "other"}
-SERVERS = [codex_backend, copilot, llama_cpp, transformers, vllm]
+SERVERS = [all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm]
 
 
 def judged(events: list[Json]) -> Json:

@@ -10,7 +10,7 @@ from tests.support.consumer import check_consumed
 from tests.support.grammar import check
 from tests.support.relay_turns import CREATED_AT, Json, client_events, new_turn, plain
 from tests.support.servers.responses import ScriptedItem, answer, call, message, reasoning
-from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
+from tests.support.servers.responses_like import all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm
 
 ITEMS = [
     reasoning("rs_0", "h", "m"),
@@ -19,7 +19,7 @@ ITEMS = [
     call("fc_3", "call_3", "weather", '{"city"', ":2}"),
 ]
 PIECES = [("thought", "hm"), ("text", "Hello"), ("weather", '{"city":1}'), ("weather", '{"city":2}')]
-SERVERS = [codex_backend, copilot, llama_cpp, transformers, vllm]
+SERVERS = [all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm]
 BROKE = Problem(code="upstream_error", message="It broke.")
 
 
@@ -56,6 +56,23 @@ def test_the_same_answer_comes_out_whole_and_under_one_id(
     assert [len(names) for names in found.values()] == [1] * 5
     assert len(set.union(*found.values())) == 5
     assert all(event["response"]["created_at"] == CREATED_AT for event in events if "response" in event)
+
+
+def test_items_at_one_position_may_grow_at_the_same_time() -> None:
+    [*begun, begin, one, two, _, done] = all_at_zero(answer(ITEMS[2]))[:-1]
+    [*_, other_begin, other_one, other_two, _, other_done] = all_at_zero(answer(ITEMS[3]))[:-1]
+    growing = [begin, one, other_begin, other_one, two, other_two, done, other_done, done]
+    events = client_events(new_turn(), [*begun, *growing, answer(*ITEMS[2:])[-1]])
+    assert [(event["output_index"], event["delta"]) for event in events if "delta" in event] == [
+        (0, '{"city"'),
+        (1, '{"city"'),
+        (0, ":1}"),
+        (1, ":2}"),
+    ]
+    done_at = [
+        (event["output_index"], event["item"]["call_id"]) for event in events if event["type"].endswith("m.done")
+    ]
+    assert done_at == [(0, "call_2"), (1, "call_3"), (0, "call_2")]
 
 
 @pytest.mark.parametrize("like", SERVERS)

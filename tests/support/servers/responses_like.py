@@ -6,6 +6,7 @@ codex_backend(answer(…)) ChatGPT's backend for Codex: the last response has no
 copilot(answer(…))       every event has other ids
 vllm(answer(…))          the last event is named `response.completed`, whatever the status inside; cut calls are done
 transformers(answer(…))  `created_at` with a fraction, and no `in_progress`
+all_at_zero(answer(…))   every item has the `output_index` 0, as from proxies in front of chat completions
 """
 
 import json
@@ -82,3 +83,8 @@ def transformers(events: list[Json]) -> list[Json]:
         if "response" in event:
             event["response"]["created_at"] += 0.5
     return received
+
+
+def all_at_zero(events: list[Json]) -> list[Json]:
+    """As many proxies do it."""
+    return [{**event, "output_index": 0} if "output_index" in event else event for event in _copy(events)]
