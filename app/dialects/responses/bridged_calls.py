@@ -13,6 +13,7 @@ import msgspec
 
 from ...bridges.table import BridgeTable
 from ...emitter.open_items import ItemPosition, OpenCall
+from ...json_text import json_bytes
 from ...protocol.events import Event
 from ...protocol.output_items import ItemStatus
 from ...protocol.warnings import ClientWarning
@@ -98,15 +99,14 @@ class BridgedCalls:
             return []
         if name == _DELTA and isinstance(event.get("delta"), str):
             return _named(call.item.add(event["delta"]))
-        if name == _ARGUMENTS_DONE and isinstance(event.get("arguments"), str):
-            call.arguments = event["arguments"]
+        if name == _ARGUMENTS_DONE:
+            call.arguments = _text(event.get("arguments"))
         return self._end(call, event.get("item")) if name == DONE else []
 
     def _end(self, call: _Bridged, item: Any) -> list[Named]:
         """The end of a call, with what the deltas have left out of its arguments."""
         fields = item if isinstance(item, dict) else {}
-        arguments = fields.get("arguments")
-        whole = arguments if isinstance(arguments, str) and arguments else call.arguments or ""
+        whole = _text(fields.get("arguments")) or call.arguments or ""
         rest = whole.removeprefix(call.item.written()) if whole.startswith(call.item.written()) else ""
         events = call.item.add(rest) if rest else []
         status: ItemStatus = "incomplete" if fields.get("status") == "incomplete" else "completed"
@@ -125,11 +125,18 @@ class BridgedCalls:
         if (upstream_id := str(item.get("id"))) in self._done:
             return self._done[upstream_id]
         call = self._opened(item, 0)  # the events have not brought its end
-        arguments = item.get("arguments")
-        call.item.add(arguments if isinstance(arguments, str) else "")
+        arguments = _text(item.get("arguments"))
+        call.item.add(arguments)
         cut = item.get("status") == "incomplete" or not is_json_object(arguments)
         closed = call.item.close("incomplete" if cut else "completed")
         return None if closed.item is None else msgspec.to_builtins(closed.item)
+
+
+def _text(arguments: Any) -> str:
+    """Complete arguments as text. Some servers send the object itself."""
+    if isinstance(arguments, dict):
+        return json_bytes(arguments).decode()
+    return arguments if isinstance(arguments, str) else ""
 
 
 def _named(events: list[Event]) -> list[Named]:

@@ -83,6 +83,18 @@ def test_the_servers_of_the_field_are_read_alike(case: Case, like: Any) -> None:
     assert response["status"] == "completed"
 
 
+@pytest.mark.parametrize("where", ["deltas and end", "end", "last response"])
+def test_arguments_that_come_as_an_object_are_read(where: str) -> None:
+    case = CASES["custom"]
+    made = call("fc_1", "call_1", case.function, *[case.arguments] * (where == "deltas and end"))
+    made.done["arguments"] = json.loads(case.arguments)
+    between: list[Json] = [] if where == "end" else made.between
+    events = answer(made._replace(between=between))
+    if where == "last response":
+        events = [*begins(), events[-1]]
+    assert shown(client_events(on_functions(tool_of(case)), events)[-1]["response"]["output"][0]) == case.item
+
+
 @each_case
 def test_the_history_is_sent_in_functions(case: Case) -> None:
     """Declared or not, and as a chat server gets it."""
