@@ -10,7 +10,7 @@ from tests.support.script import calls, counts, more, opens, stops, text_turn
 from tests.support.servers import Ask, Step
 from tests.support.servers.small_window import SmallWindow
 from tests.support.serving import serving
-from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
+from tests.support.summary_lanes import SUMMARY_LANES
 
 pytestmark = pytest.mark.xdist_group("node")
 
@@ -18,14 +18,20 @@ SMALL = 16_000
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})
 SUMMARY = text_turn("1. The user wants", " it done.")
+HTTP = ""
+SOCKET = "supports_websockets = true"
 OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_token_limit=20000")
 
 
-@pytest.mark.parametrize("lane", SUMMARY_LANES.values(), ids=SUMMARY_LANES)
-@pytest.mark.parametrize("provider", ["", "supports_websockets = true"], ids=["over HTTP", "over a websocket"])
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [("chat", HTTP), ("chat", SOCKET), ("messages", SOCKET), ("functions", HTTP)],
+    ids=["chat, HTTP", "chat, websocket", "messages, websocket", "functions, HTTP"],
+)
 def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool_loop(
-    codex: Codex, provider: str, lane: SummaryLane
+    codex: Codex, name: str, provider: str
 ) -> None:
+    lane = SUMMARY_LANES[name]
     long = [opens(), calls(0, "exec_command", id="call_a"), more(0, COMMAND), stops("tool_calls"), counts(50_000, 10)]
     scripts = map(lane.translated, (long, SUMMARY, text_turn(DONE)))
     with lane.server(*scripts) as upstream, serving(lane.settings(upstream.url, 64_000)) as url:
@@ -40,18 +46,26 @@ def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool
     assert [text for _, text in going_on if text == "Do it"] == ["Do it"]
 
 
-@pytest.mark.parametrize("lane", SUMMARY_LANES.values(), ids=SUMMARY_LANES)
 @pytest.mark.parametrize(
-    ("provider", "window"),
-    [("", 64_000), ("supports_websockets = true", None)],
-    ids=["over HTTP, window known", "over a websocket, window learnt"],
+    ("name", "provider", "window"),
+    [("chat", SOCKET, 64_000), ("chat", HTTP, None), ("messages", HTTP, 64_000), ("functions", SOCKET, None)],
+    ids=[
+        "chat, websocket, window known",
+        "chat, HTTP, window learnt",
+        "messages, HTTP, window known",
+        "functions, websocket, window learnt",
+    ],
 )
 def test_a_conversation_that_is_longer_than_the_model_takes_is_summed_up_in_parts(
-    codex: Codex, provider: str, window: int | None, lane: SummaryLane
+    codex: Codex, name: str, provider: str, window: int | None
 ) -> None:
     """The model gets a smaller window in the middle, as when it is replaced by another one: nothing more fits."""
+    lane = SUMMARY_LANES[name]
     rounds = 8
     command = json.dumps({"cmd": "seq 1 1800"})
+
+    def is_summing(ask: Ask) -> bool:
+        return lane.texts(ask)[-1][1] == SUM_UP
 
     def answer(number: int, ask: Ask) -> list[Step]:
         if number < rounds:
@@ -59,14 +73,13 @@ def test_a_conversation_that_is_longer_than_the_model_takes_is_summed_up_in_part
                 server.tokens = SMALL
             used = counts(50_000 if number == rounds - 1 else 500, 10)
             return [opens(), calls(0, "exec_command", id=f"call_{number}"), more(0, command), stops("tool_calls"), used]
-        return list(text_turn(f"Notes {number}.") if lane.texts(ask)[-1][1] == SUM_UP else text_turn(DONE))
+        return list(text_turn(f"Notes {number}.") if is_summing(ask) else text_turn(DONE))
 
     server = SmallWindow(64_000, answer)
     with lane.serving(server) as upstream, serving(lane.settings(upstream.url, window)) as url:
         codex.set_up(url, "m", provider=provider)
         ran = codex.run("Do it", *OPENAI)
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    taken = list(map(lane.texts, server.taken))
     assert server.refused
-    assert any(texts[-1][1] == SUM_UP for texts in taken)
-    assert taken[-1][-1][1] == f"{INTRODUCTION}\n\nNotes {len(taken) - 2}."
+    assert any(map(is_summing, server.taken))
+    assert lane.texts(server.taken[-1])[-1] == ("user", f"{INTRODUCTION}\n\nNotes {len(server.taken) - 2}.")

@@ -1,17 +1,20 @@
-"""The Codex CLI over each way to ask a model: its tools over a websocket, and an agent of its own.
+"""The Codex CLI over each way to ask a model: its tools and an agent of its own, over HTTP and a websocket.
 
-The native Responses server is another AM Proxy.
+Each way to ask is tried over both, with an API key or a login to ChatGPT, which is a local file: with one, Codex
+compresses what it posts, and offers more tools. The native Responses server is another AM Proxy.
 """
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
+from starlette.datastructures import Headers
 
 from app.settings import Model, Settings, Upstream
-from tests.support.codex import Codex
+from app.transports.content_encoding import encoding_of
+from tests.support.codex import NOWHERE, Codex
 from tests.support.script import call_turn, text_turn
 from tests.support.servers import Ask, ScriptedUpstream, Step
 from tests.support.serving import serving
@@ -35,7 +38,6 @@ PATCH: Final = """\
 *** End Patch
 """
 TASK: Final = "Count the files."
-each_lane = pytest.mark.parametrize("name", LANES)
 
 
 @contextmanager
@@ -51,57 +53,97 @@ def served(name: str, upstream: ScriptedUpstream) -> Iterator[str]:
             yield before
 
 
-@each_lane
-def test_it_uses_its_tools_over_a_websocket(codex: Codex, name: str, caplog: pytest.LogCaptureFixture) -> None:
-    lane = LANES[name]
-    scripts = [
-        call_turn("exec_command", json.dumps({"cmd": "echo one"}), id="call_1"),
-        call_turn("apply_patch", json.dumps({"input": PATCH}), id="call_2"),
-        call_turn("mcp__weather__look_up", json.dumps({"city": "Paris"}), id="call_3"),
-        text_turn(DONE),
+class Way(NamedTuple):
+    """How Codex reaches a model."""
+
+    lane: str
+    transport: str
+    login: str
+    agents: bool
+
+    def __str__(self) -> str:
+        return f"{self.lane}, {self.transport}, {self.login}{', agents' if self.agents else ''}"
+
+
+HTTP, SOCKET = "HTTP", "websocket"
+KEY, OURS, ITS_OWN = "API key", "ChatGPT login", "ChatGPT login and its own provider"
+"""The last one is at our address; it opens a websocket without being told to."""
+WAYS: Final = [
+    Way("chat", HTTP, OURS, agents=False),
+    Way("chat", SOCKET, ITS_OWN, agents=True),
+    Way("messages", HTTP, KEY, agents=True),
+    Way("messages", SOCKET, OURS, agents=False),
+    Way("litellm", HTTP, OURS, agents=True),
+    Way("litellm", SOCKET, KEY, agents=False),
+    Way(NATIVE, HTTP, OURS, agents=False),
+    Way(NATIVE, SOCKET, KEY, agents=True),
+    Way("functions", HTTP, OURS, agents=True),
+    Way("functions", SOCKET, KEY, agents=True),
+]
+
+
+def script(lane: SummaryLane, ask: Ask, *, agents: bool) -> list[Step]:
+    """What the model says. The agent is the one with a task; both run at the same time."""
+    texts = lane.texts(ask)
+    words = "\n".join(text for _, text in texts)
+    given = [text for role, text in texts if role == "tool"]
+    if "Type: NEW_TASK" in words:
+        return [*(text_turn("Seven.") if given else call_turn("exec_command", '{"cmd":"echo seven"}', id="call_a"))]
+    calls = [
+        ("exec_command", {"cmd": "echo one"}),
+        ("apply_patch", {"input": PATCH}),
+        ("mcp__weather__look_up", {"city": "Paris"}),
+        *([("collaboration__spawn_agent", {"message": TASK, "task_name": "helper", "fork_turns": "none"})] * agents),
     ]
-    with lane.server(*map(lane.translated, scripts)) as upstream, served(name, upstream) as url:
-        codex.set_up(url, "m", provider="supports_websockets = true")
+    if len(given) < len(calls):
+        name, arguments = calls[len(given)]
+        return [*call_turn(name, json.dumps(arguments), id=f"call_{len(given)}")]
+    if agents and "Seven." not in words:
+        return [*call_turn("collaboration__wait_agent", '{"timeout_ms":10000}', id=f"call_{len(given)}")]
+    return [*text_turn(DONE)]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_it_uses_its_tools_and_an_agent_of_its_own(
+    codex: Codex, way: Way, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of this leaves the machine."""
+    lane = LANES[way.lane]
+    encodings: list[str | None] = []
+
+    def noted(headers: Headers) -> str | None:
+        encodings.append(encoding_of(headers))
+        return encodings[-1]
+
+    monkeypatch.setattr("app.transports.receiving.encoding_of", noted)
+    with (
+        lane.server(lane.translated(lambda ask: script(lane, ask, agents=way.agents))) as upstream,
+        served(way.lane, upstream) as url,
+        caplog.at_level("INFO", "am_proxy.turn"),
+    ):
+        is_told = way.transport == SOCKET and way.login != ITS_OWN
+        codex.set_up(url, "m", provider="supports_websockets = true" if is_told else "")
+        if way.login != KEY:
+            codex.log_in(by_address=f"{url}/v1" if way.login == ITS_OWN else "")
         codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
-        with caplog.at_level("INFO", "am_proxy.turn"):
-            ran = codex.run("Do it")
+        flags = ["--enable", "multi_agent_v2"] if way.agents else []
+        ran = codex.run("Do it", *flags, environ={"HTTPS_PROXY": NOWHERE, "NO_PROXY": "127.0.0.1"})
     assert (ran.code, ran.said[-1], ran.errors) == (0, DONE, [])
     assert codex.work.joinpath("greeting.txt").read_text("utf-8") == 'Hello "world" \\o/ 😀\n'
     assert [item["aggregated_output"] for item in ran.items("command_execution")] == ["one\n"]
     assert [(item["tool"], item["arguments"]) for item in ran.items("mcp_tool_call")] == [
         ("look_up", {"city": "Paris"})
     ]
-    assert len(upstream.asks) == len(scripts)
-    outputs = [text for role, text in lane.texts(upstream.asks[-1]) if role == "tool"]
-    assert len(outputs) == len(scripts) - 1
-    assert "one\n" in outputs[0]
+    asked = [lane.texts(ask) for ask in upstream.asks]
+    outputs = [text for role, text in asked[-1] if role == "tool"]
+    assert ("one\n" in outputs[0], "21 degrees in Paris" in outputs[2]) == (True, True)
+    tasks = [texts for texts in asked if any("Type: NEW_TASK" in text for _, text in texts)]
+    assert len(tasks) == (2 if way.agents else 0)
+    if way.agents:
+        role, task = tasks[0][-1]
+        assert (role, TASK in task) == ("user", True)
+        assert "seven\n" in tasks[1][-1][1]
+        assert any("Message from the agent '/root/helper':" in text for _, text in asked[-1])
     turns = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
-    assert any(turn.get("websocket") for turn in turns)
-
-
-@each_lane
-def test_an_agent_of_its_own_reads_its_task_and_is_heard(codex: Codex, name: str) -> None:
-    lane = LANES[name]
-
-    def steps(ask: Ask) -> list[Step]:
-        """The agent is the one without a call; both run at the same time."""
-        texts = lane.texts(ask)
-        words = "\n".join(text for _, text in texts)
-        if "Type: NEW_TASK" in words:
-            return [*text_turn("Seven.")]
-        if all(role != "tool" for role, _ in texts):
-            arguments = {"message": TASK, "task_name": "helper", "fork_turns": "none"}
-            return [*call_turn("collaboration__spawn_agent", json.dumps(arguments), id="call_1")]
-        if "Seven." not in words:
-            return [*call_turn("collaboration__wait_agent", json.dumps({"timeout_ms": 10_000}), id="call_2")]
-        return [*text_turn(DONE)]
-
-    with lane.server(lane.translated(steps)) as upstream, served(name, upstream) as url:
-        codex.set_up(url, "m")
-        ran = codex.run("Do it", "--enable", "multi_agent_v2")
-    assert (ran.code, ran.said[-1], ran.errors) == (0, DONE, [])
-    (task,) = [texts for texts in map(lane.texts, upstream.asks) if any("Type: NEW_TASK" in text for _, text in texts)]
-    role, heard = task[-1]
-    assert role == "user"
-    assert TASK in heard
-    assert any("Message from the agent '/root/helper':" in text for _, text in lane.texts(upstream.asks[-1]))
+    assert any(turn.get("websocket") for turn in turns) is (way.transport == SOCKET)
+    assert ("zstd" in encodings) is (way.transport == HTTP and way.login != KEY)
