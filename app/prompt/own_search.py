@@ -26,7 +26,7 @@ PARAMETERS: Final[dict[str, Any]] = {
 }
 SOURCES: Final = "web_search_call.action.sources"
 """Of `include`: the addresses that a search has found, which are always shown."""
-NO_PLACE: Final = "The place of the user has no effect on this server's search."
+NO_PLACE: Final = "'user_location' of 'web_search' has no effect on this server's search."
 NO_TOOLS: Final = "'web_search' was left out: this model cannot call tools, and so cannot use this server's search."
 SIZES: Final = {"low": 0.5, "high": 2.0}
 """The number of results, as a multiple of the usual one, for each `search_context_size`."""

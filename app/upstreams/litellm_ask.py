@@ -40,6 +40,9 @@ SETTINGS: Final = frozenset(
 _ONLY_AS_IT_IS: Final = frozenset({"metadata", "store"})
 """Settings that litellm would use for itself."""
 
+_FORGOTTEN: Final = "prompt_cache_retention"
+"""A setting that litellm knows and does not send, except in `extra_body`."""
+
 _STEERING: Final = ("responses/", "ft:babbage-002", "ft:davinci-002")
 """Parts of a model's name by which litellm changes the route, whatever the provider."""
 
@@ -113,6 +116,8 @@ def arguments(
         settings["messages"] = [with_reasoning(message) for message in settings["messages"]]
     if translation.prepare is not None:
         settings = translation.prepare(settings, AskFacts(ask, most_tokens, stops_thinking))
+    if known.takes_hints and _FORGOTTEN in settings:
+        settings["extra_body"] = {_FORGOTTEN: settings.pop(_FORGOTTEN)}
     if not (translation.whole_with_format and "response_format" in settings):
         settings["stream_options"] = {"include_usage": True}
     return shared | settings | {

@@ -9,27 +9,49 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from app.catalogue import Route
+from app.dialects.chat.turn import ChatTurn
 from app.emitter.opening_response import opening_response
 from app.new_turns import new_turn
 from app.parsing.json_object import decode_object
 from app.parsing.request_body import parse_object
+from app.prompt.own_search import OwnSearch
 from app.protocol.problems import ProblemError
 from app.protocol.response import Identity
-from app.settings import Model, Settings, Upstream
+from app.settings import Model, Search, Secret, Server, Settings, Upstream
 from app.transports.auth import ANYONE
+from app.upstreams.litellm_ask import arguments
+from app.upstreams.litellm_chat import LitellmChat
 from app.wiring import build_catalogue, upstream_of
 from tests.fields.field_samples import PARAMETERS, Case, Json
 from tests.support.emitters import ReadableSealer
+from tests.support.providers import openai_is_here
+from tests.support.servers import KEY
 
 NOWHERE: Final = "http://127.0.0.1:9/v1"
 """Nothing is sent."""
-LANES: Final[dict[str, tuple[Upstream, str]]] = {
-    "chat": (Upstream(via="chat", base_url=NOWHERE), "gpt"),
-    "messages": (Upstream(via="messages", provider="anthropic", base_url=NOWHERE), "claude-sonnet-4-6"),
-    "litellm": (Upstream(via="litellm", provider="openai", base_url=NOWHERE), "gpt-5.1"),
-    "relay": (Upstream(via="responses", base_url=NOWHERE), "gpt"),
+LANES: Final[dict[str, tuple[Json, Json]]] = {
+    "chat": ({"via": "chat"}, {"name": "gpt"}),
+    "search": ({"via": "chat"}, {"name": "gpt", "search": True}),
+    "messages": ({"via": "messages", "provider": "anthropic"}, {"name": "claude-sonnet-4-6"}),
+    "litellm": ({"via": "litellm", "provider": "openai"}, {"name": "gpt-5.1"}),
+    "relay": ({"via": "responses"}, {"name": "gpt"}),
+    "functions": ({"via": "responses", "tools": "functions"}, {"name": "gpt"}),
 }
-"""By name, the upstream and the model."""
+"""By name, the settings of the upstream and of the model."""
+NAMES_OF_OPENAI: Final = {"max_tokens": "max_completion_tokens"}
+RELAYS: Final = frozenset({"relay", "functions"})
+"""Lanes to a server that has the Responses API itself."""
+
+
+def settings_of(name: str, address: str = NOWHERE, searches: str = NOWHERE, **server: Any) -> Settings:
+    """The settings of this lane, whose upstream and server that searches are at these addresses."""
+    upstream, model = LANES[name]
+    return Settings(
+        upstreams={"it": Upstream(base_url=address, api_key=Secret(KEY), **upstream)},
+        models={"m": Model(upstream="it", **model)},
+        search=Search(backend="searxng", base_url=searches, results=2) if model.get("search") else Search(),
+        server=Server(**server),
+    )
 
 
 class Seen(NamedTuple):
@@ -39,6 +61,7 @@ class Seen(NamedTuple):
     ask: Json
     warnings: tuple[str, ...]
     echo: Json
+    search: OwnSearch | None = None
 
 
 class Outcome(NamedTuple):
@@ -53,6 +76,7 @@ BY_SERVER: Final = {
         "honoured", "Over a websocket and with `watch`; elsewhere there is a warning."
     ),
     "parameter:truncation": Outcome("honoured", "A conversation that is too long is shortened."),
+    "part:input_file.file_url": Outcome("honoured", "The file is fetched, here or by the model's server."),
 }
 """What the translation does not show; tests of turns and of summaries do."""
 
@@ -60,6 +84,7 @@ BY_SERVER: Final = {
 ANSWERS: Final = frozenset(
     {
         "include:reasoning.encrypted_content",
+        "include:web_search_call.action.sources",
         "parameter:generate",
         "parameter:metadata",
         "parameter:reasoning.context",
@@ -77,42 +102,44 @@ class Lane:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        upstream, model = LANES[name]
-        settings = Settings(upstreams={"it": upstream}, models={"m": Model(upstream="it", name=model)})
-        catalogue = build_catalogue(settings, {"it": upstream_of(upstream)}, ReadableSealer())
+        settings = settings_of(name)
+        self._provider = openai_is_here()
+        self._provider.__enter__()
+        catalogue = build_catalogue(settings, {"it": upstream_of(settings.upstreams["it"])}, ReadableSealer())
         self._route: Route = catalogue.route_for("m", ANYONE).without_fetching()
         self._seen: dict[str, Seen] = {}
         self._loop = asyncio.new_event_loop()
 
     def close(self) -> None:
         """Ends it."""
+        self._provider.__exit__(None, None, None)
         self._loop.run_until_complete(self._route.entry.upstream.close())
         self._loop.close()
 
     def outcome(self, case: Case) -> Outcome:  # noqa: PLR0911 — one for each outcome
         """What becomes of this member."""
-        if case.name in BY_SERVER and self.name != "relay":
-            return BY_SERVER[case.name]
         sent, other = self._see(case.body), self._see(case.without)
         if sent.refusal is not None:
             return Outcome("refused", sent.refusal)
-        if self.name == "relay" and _holds(sent.ask, case):
+        if self.name in RELAYS and _holds(sent.ask, case):
             return Outcome("passed on")
+        if case.name in BY_SERVER:
+            return BY_SERVER[case.name]
         usual = self._see(PARAMETERS).warnings if case.name.startswith("parameter:") else ()
         if new := [sentence for sentence in sent.warnings if sentence not in other.warnings + usual]:
             return Outcome("warned", new[0])
         if about := [sentence for sentence in sent.warnings if _is_about(sentence, case)]:
             return Outcome("warned", about[0])
-        if sent.ask != other.ask or other.refusal is not None:
+        if (sent.ask, sent.search) != (other.ask, other.search) or other.refusal is not None:
             return Outcome("honoured")
         return Outcome("honoured" if sent.echo != other.echo and case.name in ANSWERS else "quiet")
 
-    def ask(self, case: Case) -> Json:
-        """What the upstream is sent."""
-        return self._see(case.body).ask
+    def seen(self, case: Case) -> Seen:
+        """What the upstream is sent, and what the client reads."""
+        return self._see(case.body)
 
     def _see(self, body: Json) -> Seen:
-        key = json.dumps(body, sort_keys=True)
+        key = json.dumps(body)
         if key not in self._seen:
             self._seen[key] = self._loop.run_until_complete(self._translated(key))
         return self._seen[key]
@@ -133,7 +160,20 @@ class Lane:
             return Seen(error.problem.message, {}, (), {})
         warnings = tuple(each.details for each in turn.warnings)
         echo = msgspec.to_builtins(opening_response(request, id="resp_1", created_at=1))
-        return Seen(None, turn.ask, warnings, {**echo, "stream": request.stream, "include": request.include})
+        loop = turn.loop if isinstance(turn, ChatTurn) else None
+        shown = {**echo, "stream": request.stream, "include": request.include}
+        return Seen(None, await self._sent(turn.ask), warnings, shown, None if loop is None else loop.search)
+
+    async def _sent(self, ask: Json) -> Json:
+        """What is sent of this ask, which litellm changes."""
+        upstream = self._route.entry.upstream
+        if not isinstance(upstream, LitellmChat):
+            return ask
+        given, dropped = arguments("openai", ask, base_url=NOWHERE), await upstream.dropped(ask)
+        given |= given.get("extra_body", {})
+        kept = {NAMES_OF_OPENAI.get(name, name): given[name] for name in ask if name in given and name not in dropped}
+        messages = [{key: value for key, value in each.items() if value is not None} for each in given["messages"]]
+        return {**kept, "model": ask["model"], "stream_options": given["stream_options"], "messages": messages}
 
 
 def _is_about(sentence: str, case: Case) -> bool:

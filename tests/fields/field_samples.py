@@ -12,11 +12,15 @@ Json = dict[str, Any]
 MEMBERS: Final = ROOT / "tests" / "fields" / "members.jsonl"
 """What `openai_members.py` printed."""
 
+TABLE: Final = MEMBERS.with_name("outcomes.txt")
+"""What each lane does with each member: the table that a change of behaviour changes."""
+
 F: Final = {"type": "function", "name": "f"}
+TOOL: Final = {**F, "parameters": {"type": "object", "properties": {}}}
 USER: Final = {"role": "user", "content": "Hi"}
 THOUGHT: Final = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]}
 ASSISTANT: Final = {"role": "assistant", "content": "Hello."}
-PARAMETERS: Final[Json] = {"model": "m", "input": [USER, THOUGHT, ASSISTANT, USER], "tools": [F]}
+PARAMETERS: Final[Json] = {"model": "m", "input": [USER, THOUGHT, ASSISTANT, USER], "tools": [TOOL]}
 """The request that each parameter is added to."""
 
 CALLS: Final[Json] = {
@@ -114,7 +118,7 @@ def _less(body: Json, steps: list[str]) -> Json:
 
 
 def _in_input(item: Json | None, kind: str) -> Json:
-    return {"model": "m", "input": [USER, *_beside(item, kind)], "tools": [F]}
+    return {"model": "m", "input": [USER, *_beside(item, kind)], "tools": [TOOL]}
 
 
 def _beside(item: Json | None, kind: str) -> Iterator[Json]:
@@ -149,7 +153,7 @@ def _in_tools(tool: Json | None, _kind: str) -> Json:
 
 def _as_choice(choice: Json | None, kind: str) -> Json:
     other = [] if kind in {"allowed_tools", "custom", "function"} else [{"type": kind, "container": "c"}]
-    tools = [F, {**F, "name": "g"}, {**F, "type": "custom"}, *other]
+    tools = [TOOL, {**TOOL, "name": "g"}, {**F, "type": "custom"}, *other]
     return {"model": "m", "input": "Hi", "tools": tools, **({} if choice is None else {"tool_choice": choice})}
 
 
@@ -163,5 +167,5 @@ PLACES: Final[dict[str, Callable[[Json | None, str], Json]]] = {
 
 def _included(word: str | None, kind: str) -> Json:
     tool = HOSTED.get(kind)
-    body: Json = {"model": "m", "input": "Hi", "tools": [F, *([tool] if tool else [])]}
+    body: Json = {"model": "m", "input": "Hi", "tools": [TOOL, *([tool] if tool else [])]}
     return body if word is None else {**body, "include": [word]}

@@ -13,7 +13,7 @@ HEAD: Final = """\
 
 What AM Proxy does with each parameter, input item, content part, tool, `tool_choice`, value of `include` and websocket
 frame of the Responses API, as the Python package `openai` {version} knows them, and a few that Codex and Open Responses
-have. A test sends each of them with each `via`.
+have. A test sends each of them over HTTP or a websocket in each way, to a scripted server for the model.
 
 - **honoured**: the model, or the answer, is different because of it.
 - **warned**: it has no effect, or less than it says; a warning in `x-am-warnings` says so. With `strict` such a request
@@ -22,12 +22,19 @@ have. A test sends each of them with each `via`.
 - **passed on**: a server with the Responses API gets it as it is, and decides.
 - **quiet**: it has no effect, there is no warning, and nothing is lost; the reason is in the last column.
 
-The columns are values of `via`: `chat` (a server of which nothing is known), `messages` (Claude), `litellm` (OpenAI's
-`gpt-5.1`) and `responses`, whose server has all types of tools itself. Other models may take less, as far as that is
-known: then there are more warnings.
+The columns are ways to ask a model:
+
+- **chat**: `via = "chat"`, a server of which nothing is known.
+- **search**: the same, and this server searches for the model (`search = true`).
+- **messages**: `via = "messages"`, Claude.
+- **litellm**: `via = "litellm"`, OpenAI's `gpt-5.1`.
+- **responses**: `via = "responses"`, a server that has all types of tools itself.
+- **functions**: `via = "responses"` with `tools = "functions"`, a server of which nothing else is known.
+
+Other models may take less, as far as that is known: then there are more warnings.
 """
 LABELS: Final = {"relay": "responses"}
-"""Of lanes that the configuration names differently."""
+"""Of lanes that this document names differently."""
 TITLES: Final = {
     "parameter": "Parameters",
     "item": "Items of the input",
@@ -62,7 +69,7 @@ def page(rows: Sequence[Row], lanes: Sequence[str], version: str) -> str:
     sections = [HEAD.format(version=version)]
     for what, title in TITLES.items():
         of_kind = [row for row in rows if row.name.startswith(f"{what}:")]
-        columns = ["over a websocket"] if what == "frame" else [f"`{LABELS.get(lane, lane)}`" for lane in lanes]
+        columns = ["in each way"] if what == "frame" else [LABELS.get(lane, lane) for lane in lanes]
         lines = [f"| | {' | '.join(columns)} | |", f"| --- |{' --- |' * len(columns)} --- |"]
         lines += [f"| {name} | {' | '.join(row.words)} | {_cell(row.sentence)} |" for name, row in _merged(of_kind)]
         sections.append("\n".join([f"## {title}\n", *lines, ""]))

@@ -44,7 +44,7 @@ VALUES: Final[Json] = {
     "top_logprobs": 2,
     "top_p": 0.5,
     "ttl": "12h",
-    "tools": [{"type": "function", "name": "g"}],
+    "tools": [{"type": "function", "name": "g", "parameters": SCHEMA}],
     "type": "compaction",
     "url": "https://a.example",
     "variables": {"a": "b"},
@@ -69,6 +69,8 @@ CHOSEN: Final[Json] = {
     "item:reasoning.content": [{"type": "reasoning_text", "text": "y"}],
     "part:input_image.detail": "low",
     "tool:custom.format": {"type": "grammar", "syntax": "regex", "definition": "x"},
+    "tool:web_search.filters": {"allowed_domains": ["example.com"]},
+    "tool:web_search_2025_08_26.filters": {"allowed_domains": ["example.com"]},
 }
 """Values of single members where the first one of the type would change nothing."""
 WHOLE: Final = frozenset(

@@ -16,12 +16,16 @@ REASONS: Final[dict[str, str]] = {
     r"(item|part):.*\.mode": "It has only one value.",
     r"item:.*\.(id|status|phase)": "It is for clients and servers that store items; no model reads it.",
     r"item:.*_(call|output)\.(async|caller|execution)": "Who made a call that is over, and how.",
+    r"item:reasoning(\.content|\.summary)?": "OpenAI's chat completions take no reasoning back.",
     r"item:shell_call\.environment.*": "Where a command ran that is over.",
     r"item:shell_call_output\.max_output_length": "The output is as long as it is.",
     r"item:image_generation_call\..*": "The picture itself is sent.",
     r"item:additional_tools\.role": "It has only one value.",
     r"item:agent_message\.(agent|recipient)": "It names the agent that reads the message.",
     r"part:output_text\.(annotations|logprobs)": "About an answer that is over.",
+    r"tool:web_search.*\.user_location": "Its members have rows of their own.",
+    r"tool:web_search.*\.(external_web_access|search_content_types)": "This server's search finds texts, and opens no "
+    "page for a model.",
     r"include:message\.input_image\.image_url": "It is about the input, which an answer does not hold.",
 }
 """By a pattern of names."""

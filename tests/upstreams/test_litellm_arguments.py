@@ -76,6 +76,14 @@ def test_nothing_that_an_ask_holds_becomes_an_argument_unless_it_is_listed(provi
     assert POISON not in json.dumps(given)
 
 
+@pytest.mark.parametrize(("provider", "place"), [("openai", "extra_body"), ("azure", "extra_body"), ("gemini", None)])
+def test_a_setting_that_litellm_forgets_is_sent_where_the_provider_takes_it(provider: str, place: str | None) -> None:
+    ask = {"model": "m", "messages": [], "prompt_cache_retention": "24h"}
+    given = arguments(provider, ask, base_url=None)
+    assert (given if place is None else given[place])["prompt_cache_retention"] == "24h"
+    assert place is None or "prompt_cache_retention" not in given
+
+
 @pytest.mark.parametrize("provider", [None, "anthropic"])
 @pytest.mark.parametrize(
     ("held", "in_a_thread"),
