@@ -109,6 +109,11 @@ class Pump:
         return self._ended or self._sender.over
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a turn reads the answer. Otherwise `opening` has made all events, the last one included."""
+        return self._turn is not None
+
+    @property
     def problem(self) -> Problem | None:
         """Why the turn failed."""
         return self._sender.problem

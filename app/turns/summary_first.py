@@ -58,7 +58,7 @@ class SummaryFirst:
         async with aclosing(self._pump.batches()) as batches:
             async for batch in batches:
                 yield batch
-        while isinstance(turn := self._asks.turn, SummaryTurn) and turn is not last:
+        while self._pump.has_begun and isinstance(turn := self._asks.turn, SummaryTurn) and turn is not last:
             last = turn
             self._note(**turn.notes)
             if events := await self._finished(turn):

@@ -19,9 +19,9 @@ def as_blocks(script: Script) -> Script:
 
 def _translated(steps: Sequence[Step]) -> list[Step]:
     match steps:
-        case [Status(status, {"error": {"message": str(message)}}, headers)]:
+        case [*before, Status(status, {"error": {"message": str(message)}}, headers)]:
             kind = ERRORS.get(status, "invalid_request_error")
-            return [Status(status, {"type": "error", "error": {"type": kind, "message": message}}, headers)]
+            return [*before, Status(status, {"type": "error", "error": {"type": kind, "message": message}}, headers)]
         case _:
             answer = messages_answer(_as_in_blocks([_line(step) for step in steps]))
     pauses = [step for step in steps if isinstance(step, Pause)]

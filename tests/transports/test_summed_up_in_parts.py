@@ -1,6 +1,7 @@
 """A conversation that is too long for one ask of its model: it is summed up in parts, or loses its oldest steps."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -9,10 +10,11 @@ import pytest
 from app.compaction.history_parts import SHORT_OUTPUT
 from app.compaction.summary import MOST_PARTS
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
+from app.settings import Server
 from app.turns.attempts import MOST_HALVINGS
 from tests.support.script import text_turn
 from tests.support.servers.small_window import SmallWindow
-from tests.support.servers.steps import Ask, Step
+from tests.support.servers.steps import Ask, Pause, Status, Step
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
 
@@ -100,6 +102,32 @@ def test_a_conversation_for_more_asks_than_are_made_loses_its_beginning_with_a_w
     assert answer.json()["status"] == "completed"
     assert len(server.taken) <= MOST_PARTS
     assert "oldest items: the conversation is too long for 8 asks" in answer.headers["x-am-warnings"]
+
+
+BROKEN = Status(500, {"error": {"message": "It broke."}})
+
+
+@pytest.mark.parametrize("taken", [0, 1], ids=["the first ask", "the second ask"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_a_summary_fails_with_any_of_its_parts(lane: SummaryLane, taken: int, *, stream: bool) -> None:
+    """Also after the client was told that the answer has begun."""
+
+    def broken(number: int, ask: Ask) -> list[Step]:
+        return notes(number, ask) if number < taken else [Pause(0.3), BROKEN]
+
+    server = SmallWindow(WINDOW, broken)
+    items = [TASK, *rounds(40), {"type": "compaction_trigger"}]
+    with lane.serving(server) as upstream:
+        settings = lane.settings(upstream.url, WINDOW)
+        with serving(replace(settings, server=Server(first_payload_wait=0.1))) as url:
+            body = {"model": "m", "input": items, "tools": TOOLS, "stream": stream}
+            answer = httpx.post(f"{url}/v1/responses", json=body, timeout=30)
+    if not stream:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_error")
+        return
+    *_, last = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+    assert (last["type"], last["response"]["error"]["code"]) == ("response.failed", "server_error")
+    assert "answered 500" in last["response"]["error"]["message"]
 
 
 def test_a_conversation_over_the_threshold_is_summed_up_in_parts_and_then_answered(lane: SummaryLane) -> None:
