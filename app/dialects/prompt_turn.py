@@ -4,7 +4,7 @@ It is the same for every dialect but for its `Wire`: how a prompt becomes a body
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic
 
 from ..emitter.call_register import tool_choice_warnings
 from ..emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
@@ -12,9 +12,7 @@ from ..emitter.emitter import Emitter
 from ..emitter.opening_response import opening_response
 from ..emitter.rules import StopReason
 from ..prompt.build import build
-from ..prompt.nouns import Prompt
-from ..prompt.prompt_rules import PromptRules
-from ..prompt.sealed_state import HIDDEN, StateForm, seal_for
+from ..prompt.sealed_state import HIDDEN, seal_for
 from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event
 from ..protocol.ids import NewId
@@ -24,71 +22,7 @@ from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.warnings import ClientWarning
 from .body_length import CHARACTERS_PER_TOKEN
 from .search_loop import SearchLoop, SearchOutput
-
-Json = dict[str, Any]
-OptionsT = TypeVar("OptionsT", bound=PromptRules)
-
-
-class Encoded(NamedTuple):
-    """The body for a prompt, and warnings about what was changed or left out of the prompt."""
-
-    body: Json
-    warnings: list[ClientWarning]
-
-
-class LeftOut(NamedTuple):
-    """A part of the answer that the client does not get: its name and value in the log, and the warning."""
-
-    note: str
-    value: Any
-    warning: ClientWarning
-
-
-class AnswerReader(Protocol):
-    """Reads the payloads of one answer."""
-
-    @property
-    def written(self) -> int:
-        """Characters that the model has written. Usage is estimated from it where the upstream reports none."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Approximate bytes of the answer so far."""
-        ...
-
-    @property
-    def citations_left_out(self) -> int:
-        """Citations that cannot be sent."""
-        ...
-
-    @property
-    def left_out(self) -> Sequence[LeftOut]:
-        """What else was left out."""
-        ...
-
-    def read(self, payload: Any, /) -> list[Delta]:
-        """The deltas in one payload."""
-        ...
-
-    def rest(self) -> list[Delta]:
-        """The deltas that were held back, at the end of the stream."""
-        ...
-
-
-class Wire(NamedTuple, Generic[OptionsT]):
-    """How one dialect is written and read."""
-
-    form: StateForm
-    """How it writes provider state."""
-    encode: Callable[[Prompt, str, OptionsT], Encoded]
-    """The body for a prompt to this model."""
-    reader: Callable[[Prompt, OptionsT, bool], AnswerReader]
-    """The reader of the answer. The last parameter: whether it is to read provider state."""
-    tokens_of: Callable[[Json], int]
-    """The estimated tokens of a body."""
-    prefix_of: Callable[[Json], Prefix]
-    """What a prompt cache compares of a body."""
+from .wire import OptionsT, Wire
 
 
 class PromptTurn(Generic[OptionsT]):

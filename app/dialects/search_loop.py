@@ -33,15 +33,9 @@ from ..emitter.deltas import (
     UsageReported,
 )
 from ..emitter.lifecycle_events import used_together
-from ..json_text import is_json_object
 from ..prompt.nouns import (
     Assistant,
-    AssistantMessage,
-    Call,
-    PastThought,
-    Piece,
     Prompt,
-    ProviderState,
     Text,
     ToolOutput,
 )
@@ -49,6 +43,7 @@ from ..prompt.own_search import OwnSearch
 from ..prompt.sealed_state import StateForm
 from ..protocol.response import Usage
 from ..protocol.warnings import ClientWarning
+from .message_record import MessageRecord
 
 NO_MORE: Final = "There are no more searches for this answer. Answer with what you know, and say what is uncertain."
 NO_QUERY: Final = "Nothing was searched: the call has no `query`."
@@ -82,24 +77,6 @@ class SearchOutput(NamedTuple):
     failed: bool = False
 
 
-class _SearchCall:
-    def __init__(self, opened: CallOpened, number: int) -> None:
-        self.id = opened.call_id or f"search{number:03d}"
-        self.arguments: list[str] = []
-        self.state = dict(opened.provider_state)
-
-    def piece(self, name: str) -> Call:
-        text = "".join(self.arguments)
-        return Call(self.id, name, text if is_json_object(text) else "{}", self.state)
-
-    def read(self) -> dict[str, Any]:
-        try:
-            read = msgspec.json.decode("".join(self.arguments) or "{}")
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return {}
-        return read if isinstance(read, dict) else {}
-
-
 class SearchLoop:
     """The searches of one answer."""
 
@@ -125,11 +102,7 @@ class SearchLoop:
         self._begin_message()
 
     def _begin_message(self) -> None:
-        self._pieces: list[Piece | _SearchCall] = []
-        self._texts: list[str] = []
-        self._thoughts: list[str] = []
-        self._states: list[dict[str, Any]] = []
-        self._calls: dict[int, _SearchCall] = {}
+        self._record = MessageRecord(self._form)
         self._calls_client = False
         self._usage: Usage | None = None
         self._stopped: Stopped | None = None
@@ -143,7 +116,7 @@ class SearchLoop:
     def wants_search(self) -> bool:
         """Whether the message has ended with calls of the search, and the model is to be asked again."""
         ended = self._stopped is not None and self._stopped.reason == "end"
-        return bool(self._calls) and ended and not self._calls_client and self.may_go_on
+        return bool(self._record.calls) and ended and not self._calls_client and self.may_go_on
 
     @property
     def usage(self) -> Usage | None:
@@ -158,37 +131,30 @@ class SearchLoop:
     @property
     def was_called(self) -> bool:
         """Whether the model has called the search, whatever came of it."""
-        return self._continued > 0 or bool(self._calls)
+        return self._continued > 0 or bool(self._record.calls)
 
     def take(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas for the client."""
         return [shown for delta in deltas for shown in self._take(delta)]
 
-    def _take(self, delta: Delta) -> list[Delta]:  # noqa: C901, PLR0911 — one for each kind of delta
+    def _take(self, delta: Delta) -> list[Delta]:  # noqa: PLR0911 — one for each kind of delta
         match delta:
             case TextDelta():
-                if self._thoughts or (self._states and not self._texts):
-                    self._end_piece()
-                self._texts.append(delta.text)
+                self._record.take(delta)
                 return [delta, *self._citations(delta.text)]
-            case RefusalTextDelta():
-                self._texts.append(delta.text)
-            case ReasoningDelta():
-                if self._texts:
-                    self._end_piece()
-                self._thoughts.append(delta.text)
+            case RefusalTextDelta() | ReasoningDelta():
+                self._record.take(delta)
             case ProviderStateAdded():
-                return self._add_state(delta)
+                self._record.take(delta)
+                return [delta] if self._sends_state and delta.key not in self._record.calls else []
             case CallOpened() if delta.name == self.search.spec.name:
-                self._end_piece()
-                call = _SearchCall(delta, self._made + len(self._calls))
-                self._calls[delta.key] = call
-                self._pieces.append(call)
+                number = self._made + len(self._record.calls)
+                self._record.open_call(delta, delta.call_id or f"search{number:03d}")
                 return []
             case CallOpened():
                 self._calls_client = True
-            case CallArguments() if delta.key in self._calls:
-                self._calls[delta.key].arguments.append(delta.text)
+            case CallArguments() if delta.key in self._record.calls:
+                self._record.take(delta)
                 return []
             case UsageReported():
                 self._usage = delta.usage
@@ -203,15 +169,17 @@ class SearchLoop:
 
     def end(self) -> list[Delta]:
         """The deltas at the end of a message after which the model is not asked again."""
-        if self._calls:
+        if self._record.calls:
             self.warnings.append(ClientWarning("output", "searches", NOT_RUN if self._calls_client else TOO_MANY))
-        not_made: list[Delta] = [SearchMade(_wanted(call.read()).query, failed=True) for call in self._calls.values()]
+        not_made: list[Delta] = [
+            SearchMade(_wanted(call.read()).query, failed=True) for call in self._record.calls.values()
+        ]
         return [*not_made, *([] if self._stopped is None else [self._stopped])]
 
     def wanted(self) -> list[WantedSearch]:
         """The searches that the model wants now, one for each of its calls."""
         left = min(self.search.most - self._made, MOST_CALLS)
-        wanted = [_wanted(call.read()) for call in self._calls.values()]
+        wanted = [_wanted(call.read()) for call in self._record.calls.values()]
         runnable = 0
         for index, each in enumerate(wanted):
             runnable += bool(each.query)
@@ -222,12 +190,9 @@ class SearchLoop:
     def go_on(self, outputs: Sequence[SearchOutput]) -> tuple[Prompt, list[Delta]]:
         """The prompt of the next message, and the deltas for the client, for the outputs of `wanted`."""
         wanted = self.wanted()
-        self._end_piece()
-        name = self.search.spec.name
-        pieces = tuple(piece.piece(name) if isinstance(piece, _SearchCall) else piece for piece in self._pieces)
         results = [
             ToolOutput(call.id, (Text(output.text),), output.failed)
-            for call, output in zip(self._calls.values(), outputs, strict=True)
+            for call, output in zip(self._record.calls.values(), outputs, strict=True)
         ]
         self._made += sum(bool(each.query) for each in wanted)
         self._continued += 1
@@ -237,7 +202,7 @@ class SearchLoop:
             choice = Choice("none")
         self._prompt = msgspec.structs.replace(
             self._prompt,
-            entries=(*self._prompt.entries, Assistant(pieces), *results),
+            entries=(*self._prompt.entries, Assistant(self._record.pieces()), *results),
             choice=choice,
         )
         for output in outputs:
@@ -251,24 +216,6 @@ class SearchLoop:
         ]
         self._begin_message()
         return self._prompt, made
-
-    def _add_state(self, delta: ProviderStateAdded) -> list[Delta]:
-        if delta.key is not None and delta.key in self._calls:
-            self._calls[delta.key].state |= delta.fields
-            return []
-        if delta.key is None:
-            self._states.append(delta.fields)
-        return [delta] if self._sends_state else []
-
-    def _end_piece(self) -> None:
-        """Ends the text or the thought, with the state that came with it or after it."""
-        if (text := "".join(self._texts)).strip():
-            self._pieces.append(AssistantMessage((Text(text),)))
-        if self._thoughts:
-            self._pieces.append(PastThought("".join(self._thoughts), continued=True))
-        if self._states:
-            self._pieces.append(ProviderState(self._form.joined(self._states)))
-        self._texts, self._thoughts, self._states = [], [], []
 
     def _citations(self, text: str) -> list[Delta]:
         """Citations of the pages that were found, where the text links to them. The text has just been passed on."""

@@ -22,9 +22,9 @@ from ...fetching.media_types import sniffed_base64
 from ...fetching.url_policy import is_data_uri
 from ...protocol.problems import Problem
 from ...protocol.warnings import ClientWarning
-from ..prompt_turn import LeftOut
 from ..reported_numbers import IMPOSSIBLE_NUMBER
 from ..surrogates import SurrogateJoiner, mended, mended_all
+from ..wire import LeftOut
 from .calls import CallReader
 from .citations import CHUNK_KEYS, Citations, objects
 from .provider_state import reasoning_in_details, state_of_delta

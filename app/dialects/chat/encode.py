@@ -6,7 +6,7 @@ from ...prompt.hosted_search import without_effect
 from ...prompt.nouns import JsonObject, JsonSchema, OutputFormat, Prompt, Sampling, WebSearch
 from ...protocol.warnings import ClientWarning
 from ..cached_ends import cache_mark, unmarked
-from ..prompt_turn import Encoded
+from ..wire import Encoded
 from .cache_marks import mark_to_cache
 from .chat_messages import to_messages
 from .chat_options import ChatOptions

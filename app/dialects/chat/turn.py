@@ -1,7 +1,8 @@
 """One turn with a chat server."""
 
 from ...prompt.nouns import Prompt
-from ..prompt_turn import PromptTurn, Wire
+from ..prompt_turn import PromptTurn
+from ..wire import Wire
 from .ask_length import tokens_of
 from .chat_options import ChatOptions
 from .chat_prefix import prefix_of

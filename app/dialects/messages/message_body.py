@@ -11,7 +11,7 @@ from ...prompt.nouns import Hints, Image, JsonSchema, OutputFormat, Prompt, Samp
 from ...protocol.warnings import ClientWarning, no_effect
 from ...providers.claude_models import ClaudeModel, claude_model
 from ..cached_ends import cache_mark, unmarked
-from ..prompt_turn import Encoded
+from ..wire import Encoded
 from .cache_breakpoints import mark_to_cache
 from .conversation import to_conversation
 from .messages_options import MessagesOptions

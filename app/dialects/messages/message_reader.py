@@ -16,8 +16,8 @@ from typing import Any, Final
 from ...emitter.deltas import Broke, Delta, RefusalTextDelta, Stopped, ThoughtEnded, UsageReported
 from ...protocol.problems import Problem
 from ...protocol.warnings import ClientWarning
-from ..prompt_turn import LeftOut
 from ..surrogates import mended
+from ..wire import LeftOut
 from .message_usage import MessageUsage
 from .open_blocks import (
     OpenBlock,

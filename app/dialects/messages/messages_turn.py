@@ -4,7 +4,8 @@ from typing import Any
 
 from ...prompt.nouns import Prompt
 from ..body_length import tokens_in
-from ..prompt_turn import PromptTurn, Wire
+from ..prompt_turn import PromptTurn
+from ..wire import Wire
 from .block_state import FORM
 from .message_body import encode
 from .message_reader import MessageReader
