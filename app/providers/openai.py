@@ -24,7 +24,13 @@ OPENAI: Final = Provider(
     takes_hints=True,
     call_ids="plain40",
     compat=ChatCompat(max_tokens_field="max_completion_tokens", reasoning_field="none"),
-    error_words=ErrorWords(too_long=("input tokens exceed the configured",)),
+    error_words=ErrorWords(
+        too_long=("input tokens exceed the configured",),
+        state=(
+            r"\bencrypted content .{1,200} could not be verified",
+            r"\bencrypted content (?:could not be (?:decrypted|parsed)|organization_id did not match)",
+        ),
+    ),
     litellm=Litellm(
         own_hosts=".openai.com",
         any_key=True,

@@ -23,9 +23,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..catalogue import Route
+from ..dialects.chat.chat_options import ChatOptions
+from ..dialects.messages.messages_options import MessagesOptions
+from ..dialects.responses.relay_options import RelayOptions
+from ..dialects.responses.relayed_body import gives_state
 from ..loop_delay import loop_delay
 from ..new_turns import AnyTurn
-from ..prompt.prompt_rules import PromptRules
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.faults import refuses_schemas, refuses_state
 from ..upstreams.port import GOES_ON, NoSuchAddressError, UpstreamRefused
@@ -153,17 +156,22 @@ async def _open(route: Route, turn: AnyTurn) -> Answer:
     return Answer(turn, clocks, payload, payloads)
 
 
-def without_refused(route: Route, refused: UpstreamRefused) -> Route | None:
-    """The route to ask again, without what was refused; None if that can only be the whole request."""
+def without_refused(route: Route, refused: UpstreamRefused, ask: dict[str, Any]) -> Route | None:
+    """The route to ask again, without what was refused of this ask; None if that can only be all of it."""
     options = route.entry.options
-    if not isinstance(options, PromptRules):
-        return None
-    if refuses_state(refused.problem) and not options.state_was_refused:
-        options = replace(options, state_was_refused=True)
-    elif refuses_schemas(refused.problem) and not ENFORCES_NOTHING.items() <= options.can.model_dump().items():
-        options = replace(options, can=options.can.model_copy(update=ENFORCES_NOTHING))
-    else:
-        return None
+    refused_state = refuses_state(refused.problem) and not options.state_was_refused
+    if isinstance(options, RelayOptions):
+        if not (refused_state and gives_state(ask)):
+            return None
+        return _with(route, replace(options, state_was_refused=True))
+    if refused_state:
+        return _with(route, replace(options, state_was_refused=True))
+    if refuses_schemas(refused.problem) and not ENFORCES_NOTHING.items() <= options.can.model_dump().items():
+        return _with(route, replace(options, can=options.can.model_copy(update=ENFORCES_NOTHING)))
+    return None
+
+
+def _with(route: Route, options: ChatOptions | MessagesOptions | RelayOptions) -> Route:
     return route._replace(entry=route.entry._replace(options=options))
 
 
@@ -174,7 +182,7 @@ def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route], tur
             return others
         if turn.may_be_shorter and route.too_long < MOST_HALVINGS and turn.length > LEAST_REFUSED:
             return [route._replace(refused_tokens=turn.length, too_long=route.too_long + 1), *others]
-    again = without_refused(route, refused)
+    again = without_refused(route, refused, turn.ask)
     if again is not None:
         return [again, *others]
     return others if refused.elsewhere or refused.problem.code in ELSEWHERE else []

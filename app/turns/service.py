@@ -222,7 +222,7 @@ class TurnService:
                 try:
                     return await _counted(route, translated), translated.warnings
                 except UpstreamRefused as refused:
-                    again = without_refused(route, refused)
+                    again = without_refused(route, refused, translated.ask)
                     if again is None:
                         raise
                     translated = await self._turn(again, create, self._identity(), for_codex=_is_codex(originator))

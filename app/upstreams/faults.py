@@ -68,6 +68,7 @@ _NAMED: Final = {
     "authentication": 401,
     "permission": 403,
     "invalid_request": 400,
+    "invalid_encrypted_content": 400,
     "timeout": 408,
     "overloaded": 529,
 }
@@ -190,6 +191,11 @@ def _classified(status: int, body: ErrorBody) -> tuple[str, str]:  # noqa: PLR09
 def refuses_state(problem: Problem) -> bool:
     """Whether an upstream refused what it gave out in an earlier turn, such as signed reasoning."""
     return problem.code == "invalid_value" and _STATE.search(problem.message) is not None
+
+
+def asks_for_less(problem: Problem) -> bool:
+    """Whether an upstream refused a request that it may take if less is sent: of the conversation, or of its state."""
+    return problem.code == "context_length_exceeded" or refuses_state(problem)
 
 
 def refuses_schemas(problem: Problem) -> bool:

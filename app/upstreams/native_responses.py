@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ..protocol.problems import ERROR_SHAPES, Problem
 from .counting import CountingAddress
 from .error_body import body_of, decoded
-from .faults import ReportedError, invalid_answer, problem_in_stream, retry_seconds, short
+from .faults import ReportedError, asks_for_less, invalid_answer, problem_in_stream, retry_seconds, short
 from .http_server import (
     CONNECT,
     NOT_THERE,
@@ -29,8 +29,6 @@ from .sse_lines import NotEventsError
 Json = dict[str, Any]
 
 LONGEST_PARAM: Final = 200
-AFTER_AN_ERROR: Final = 2
-"""Seconds that `response.failed`, which has more details, may take to follow an `error` event."""
 
 _COUNTED: Final = ("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text")
 """The fields of a request that are sent to be counted: servers refuse the others there."""
@@ -65,8 +63,8 @@ class NativeResponses:
             answer = await self._server.ask(msgspec.json.encode(ask), key)
             del ask  # it may be large, and the answer may take long
             pieces = aiter(answer)
-            while (data := await _next(pieces, in_time=reading.error is not None)) is not None:
-                for event in reading.read(data):
+            while (data := await _next(pieces, reading.time_left)) is not None:
+                for event in reading.read(data) if data else reading.late():
                     if event["type"] == "response.failed":
                         _clean(event, secret)
                     yield event
@@ -75,12 +73,16 @@ class NativeResponses:
                 if reading.done:
                     return
             reading.end()
+            for event in reading.release():
+                yield event
         except (*TROUBLE, NotEventsError, ReportedError) as error:
             meant = error if reading.error is None else ReportedError(reading.error)
             problem = self._problem(meant, model, secret)
             cause = self._server.cause(meant, problem, secret)
             # not `from error`: its text may hold the key, and a traceback would print it
-            if reading.started:
+            if reading.started and not (reading.holds and asks_for_less(problem)):
+                for event in reading.release():
+                    yield event
                 raise UpstreamBroke(problem) from None
             raise self._server.refused(error, problem, cause) from None
         finally:
@@ -156,15 +158,18 @@ async def _whole(answer: ResponseBody) -> Json:
     return body
 
 
-async def _next(pieces: AsyncIterator[bytes], *, in_time: bool) -> bytes | None:
-    """The next piece of an answer; None at its end. `in_time`: only if it comes soon."""
-    if not in_time:  # as nearly always: a timeout for every piece costs more than to read it
+async def _next(pieces: AsyncIterator[bytes], within: float | None) -> bytes | None:
+    """The next piece of an answer; None at its end, and an empty one if none comes within so many seconds."""
+    if within is None:  # as nearly always: a timeout for every piece costs more than to read it
         return await anext(pieces, None)
+    limit = asyncio.timeout(within)
     try:
-        async with asyncio.timeout(AFTER_AN_ERROR):
+        async with limit:
             return await anext(pieces, None)
     except TimeoutError:
-        return None
+        if limit.expired():
+            return b""
+        raise
 
 
 def _clean(event: Json, secret: str | None) -> None:

@@ -2,14 +2,22 @@
 
 import json
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any, Final
 
-from .faults import ReportedError
+from .faults import ReportedError, asks_for_less, problem_in_stream
 from .sse_lines import NotEventsError, SseEvents, event_object
 
 Json = dict[str, Any]
 
 LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+OPENING: Final = frozenset({"response.created", "response.queued", "response.in_progress"})
+"""The first events: they show nothing of the answer."""
+HELD: Final = 2
+"""Seconds that they are held back, in case that a refusal follows."""
+MOST_HELD: Final = 8
+AFTER_AN_ERROR: Final = 2
+"""Seconds that `response.failed`, which has more details, may take to follow an `error` event."""
 LONGEST_ERROR: Final = 64 * 1024
 """Bytes of a body that is not a stream, up to which it is read."""
 
@@ -26,6 +34,21 @@ class EventReader:
         """The last event was read: nothing after it is read."""
         self.error: Json | None = None
         """The `error` event; a `response.failed` after it may hold more details."""
+        self._held: list[Json] | None = []
+        """The first events, until they are returned. OpenAI refuses an input that is too long after them."""
+        self._held_until = 0.0
+
+    @property
+    def time_left(self) -> float | None:
+        """Seconds that the next piece may take, before `late` is called; None if it may take long."""
+        if self.error is not None:
+            return AFTER_AN_ERROR
+        return max(self._held_until - monotonic(), 0) if self._held else None
+
+    @property
+    def holds(self) -> bool:
+        """Whether no event was returned yet."""
+        return self._held is not None
 
     def read(self, data: bytes) -> Iterator[Json]:
         """The events that end in this piece. Raises after the last valid one."""
@@ -35,8 +58,32 @@ class EventReader:
             if self.done:
                 return
             event = self._event(text)
-            if event is not None:
+            if event is None:
+                continue
+            if self._held is None:
                 yield event
+            elif event["type"] in OPENING and len(self._held) < MOST_HELD:
+                self._hold(event, self._held)
+            else:
+                _raise_if_refused(event)
+                yield from self.release()
+                yield event
+
+    def late(self) -> list[Json]:
+        """The events to be sent because no piece came within `time_left`. Raises `ReportedError` after an error."""
+        if self.error is not None:
+            raise ReportedError(self.error)
+        return self.release()
+
+    def release(self) -> list[Json]:
+        """The events that are held back. None is from then on."""
+        held, self._held = self._held or [], None
+        return held
+
+    def _hold(self, event: Json, held: list[Json]) -> None:
+        if not held:
+            self._held_until = monotonic() + HELD
+        held.append(event)
 
     def end(self) -> None:
         """Nothing more comes. If there was no event, the body may be an error."""
@@ -87,3 +134,11 @@ class EventReader:
             response["error"] = {"code": source.get("code"), "message": source.get("message")}
         self.started = self.done = True
         return event
+
+
+def _raise_if_refused(event: Json) -> None:
+    """Raises `ReportedError` if this is the failure of a response whose request could be asked again with less."""
+    response = event.get("response")
+    error = response.get("error") if event["type"] == "response.failed" and isinstance(response, dict) else None
+    if isinstance(error, dict) and asks_for_less(problem_in_stream({"error": error}, model="")):
+        raise ReportedError({"error": error})

@@ -217,6 +217,10 @@ OF_STATE: Final = (
     ("anthropic", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."),
     ("deepseek", "The `content[].thinking` in the thinking mode must be passed back to the API."),
     ("deepseek", "Missing thinking block in the assistant message at message index 11."),
+    ("openai", "The encrypted content gAAA...DQ== could not be verified."),
+    ("openai", "Encrypted content organization_id did not match the target organization."),
+    ("xai", "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content."),
+    ("xai", "Could not decode the compaction blob. Ensure it is unmodified from the compact response."),
     ("moonshot", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"),
 )
 """The same where it does not take back what it gave out before, or misses some of it."""

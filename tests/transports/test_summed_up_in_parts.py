@@ -13,6 +13,9 @@ from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Server
 from app.turns.attempts import MOST_HALVINGS
 from tests.support.script import text_turn
+from tests.support.servers.functions_only import VllmResponses
+from tests.support.servers.responses import answer as events_of
+from tests.support.servers.responses import begins, ends, message
 from tests.support.servers.small_window import SmallWindow
 from tests.support.servers.steps import Ask, Pause, Status, Step
 from tests.support.serving import serving
@@ -22,6 +25,7 @@ Json = dict[str, Any]
 
 WINDOW = 12_000
 TASK: Json = {"role": "user", "content": "Read every file, and tell me the code words."}
+THRESHOLD: Json = {"type": "compaction", "compact_threshold": 10_000}
 TOOLS = [{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}]
 
 
@@ -39,6 +43,10 @@ def rounds(count: int, output: str = "line of the file\n" * 400, arguments: str 
 
 def notes(number: int, _ask: Ask) -> list[Step]:
     return list(text_turn(f"Notes up to part {number}."))
+
+
+def answered(_number: int, _ask: Ask) -> list[Step]:
+    return list(events_of(message("msg_1", "Notes.")))
 
 
 @pytest.fixture(params=SUMMARY_LANES)
@@ -133,8 +141,7 @@ def test_a_summary_fails_with_any_of_its_parts(lane: SummaryLane, taken: int, *,
 def test_a_conversation_over_the_threshold_is_summed_up_in_parts_and_then_answered(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
     items = [TASK, *rounds(40), {"role": "user", "content": "And now?"}]
-    managed = [{"type": "compaction", "compact_threshold": 10_000}]
-    answer = asked(lane, items, server, WINDOW, context_management=managed).json()
+    answer = asked(lane, items, server, WINDOW, context_management=[THRESHOLD]).json()
     assert (answer["status"], [item["type"] for item in answer["output"]]) == ("completed", ["compaction", "message"])
     *parts, last = server.taken
     assert len(parts) > 1
@@ -184,6 +191,22 @@ def test_a_conversation_that_was_summed_up_before_is_summed_up_again(lane: Summa
     assert ("user", f"{INTRODUCTION}\n\nNotes up to part 2.") in last
     assert answered[-1][1] == "And now?"
     assert last[-1][1].startswith("begin-7 ")
+
+
+def as_events_behind_the_beginning(error: Json) -> list[Step]:
+    """As OpenAI's API does it."""
+    return [*begins(), {"type": "error", "error": error}, ends(status="failed", error=error)]
+
+
+@pytest.mark.parametrize("wanted", [{"truncation": "auto"}, {"context_management": [THRESHOLD]}])
+def test_a_server_that_refuses_in_an_event_is_asked_for_less(wanted: Json) -> None:
+    server = SmallWindow(WINDOW, answered, refusal=as_events_behind_the_beginning)
+    items = [TASK, *rounds(60), {"role": "user", "content": "And now?"}]
+    with VllmResponses(server) as upstream, serving(SUMMARY_LANES["functions"].settings(upstream.url, None)) as url:
+        result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items, "tools": TOOLS, **wanted})
+    assert (result.status_code, result.json()["status"]) == (200, "completed"), result.text
+    assert server.refused
+    assert SUMMARY_LANES["functions"].texts(server.taken[-1])[-1] == ("user", "And now?")
 
 
 def test_without_truncation_the_same_conversation_is_an_error_after_one_ask(lane: SummaryLane) -> None:

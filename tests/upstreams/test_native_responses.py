@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import connections, http_server, native_responses
+from app.upstreams import connections, http_server, response_events
 from app.upstreams.native_responses import NativeResponses
+from app.upstreams.port import UpstreamRefused
 from tests.support.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step
 from tests.support.servers.responses import answer, begins, ends, message
 from tests.support.upstream_asks import KEY, answers
-from tests.support.upstream_refusals import REFUSALS, SLOW, UNREACHABLE, busy, error
+from tests.support.upstream_refusals import REFUSALS, SLOW, TOO_LONG, UNREACHABLE, busy, error
 
 Json = dict[str, Any]
 
@@ -156,6 +157,50 @@ async def test_a_stream_that_breaks_is_reported(
     assert await read_answer(*script, patience=0.5) == (events, expected)
 
 
+TOO_LARGE = {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}
+UNVERIFIED = {
+    "code": "invalid_encrypted_content",
+    "message": "The encrypted content gAAA...Rg== could not be verified.",
+}
+NOT_TAKEN = Problem(code="invalid_value", message=f"The upstream refused the request: {UNVERIFIED['message']}")
+OPENING = HELLO[:2]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ([*OPENING, {"type": "error", **TOO_LARGE}], TOO_LONG),
+        ([*OPENING, {"type": "error", "error": {**TOO_LARGE, "type": "invalid_request_error"}}], TOO_LONG),
+        ([*OPENING, {"type": "error", **TOO_LARGE}, ends(status="failed", error=TOO_LARGE)], TOO_LONG),
+        ([*OPENING, Pause(0.05), ends(status="failed", error=TOO_LARGE)], TOO_LONG),
+        ([{"type": "error", **TOO_LARGE}, ends(status="failed", error=TOO_LARGE)], TOO_LONG),
+        ([ends(status="failed", error=TOO_LARGE)], TOO_LONG),
+        ([*OPENING, {"type": "error", **UNVERIFIED}], NOT_TAKEN),
+        ([*OPENING, ends(status="failed", error=UNVERIFIED)], NOT_TAKEN),
+    ],
+)
+async def test_a_refusal_behind_the_first_events_is_one_before_the_answer(
+    script: list[Step], expected: Problem
+) -> None:
+    """These are the refusals after which the same server is asked for less. The first events show nothing yet."""
+    with ResponsesUpstream(script) as upstream:
+        native = NativeResponses(upstream.url)
+        with pytest.raises(UpstreamRefused) as refused:
+            await anext(native.open(ASK))
+        await native.close()
+    assert refused.value.problem == expected
+
+
+async def test_first_events_are_not_held_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_events, "HELD", 0.1)
+    failed = ends(status="failed", error=TOO_LARGE)
+    script: list[Step] = [*OPENING, Pause(0.4), failed]
+    assert await read_answer(*script) == ([*OPENING, failed], None)
+    often: list[Step] = [step for _ in range(5) for step in (OPENING[1], Pause(0.05))]
+    received, _ = await read_answer(OPENING[0], *often, failed)
+    assert len(received) > len(OPENING)
+
+
 async def test_why_the_upstream_failed_is_cleaned() -> None:
     result = ends(status="failed", error={"code": "server_error", "message": f"{KEY} at 10.0.0.7:80 died"})
     events, problem = await read_answer(*begins(), result)
@@ -207,7 +252,7 @@ async def test_an_error_keeps_its_code_and_the_failure_behind_it_is_read(
     script: list[Step], events: list[Json], expected: Problem | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OpenAI says `error`, then `response.failed`. Agents repeat what they take for a server's fault."""
-    monkeypatch.setattr(native_responses, "AFTER_AN_ERROR", 0.2)
+    monkeypatch.setattr(response_events, "AFTER_AN_ERROR", 0.2)
     received, problem = await read_answer(*script)
     assert ([event["type"] for event in received], problem) == ([event["type"] for event in events], expected)
     if events[-1]["type"] == "response.failed":

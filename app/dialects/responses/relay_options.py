@@ -19,6 +19,8 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How such a server is asked for a call of one tool."""
     explicit_items: bool = False
     """Whether the server takes items only with their type, and reasoning only with its text in `content`."""
+    state_was_refused: bool = False
+    """The server has refused the encrypted reasoning of this conversation: none is sent."""
     server: ServerOptions = ServerOptions()
     """Settings that apply to all models."""
     sealer: Sealer | None = None

@@ -17,6 +17,7 @@ from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
 from ...json_text import json_bytes
 from ...parsing.unsupported import PREWARM_WARNING
+from ...prompt.item_reader import REFUSED, UNREADABLE
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.summaries import SUMMARY_TYPES
 from ...protocol.response import InputTransformation
@@ -41,7 +42,8 @@ _PARTS: Final = ("content", "output")
 _URLS: Final = ("image_url", "file_url")
 
 
-UNREADABLE: Final = "only the server and the model that wrote this reasoning can read it."
+_BOUND: Final = frozenset({"message", "function_call", "custom_tool_call"})
+"""Items that lose their ids without reasoning: OpenAI refuses one that it wrote without the reasoning before it."""
 UNREADABLE_SUMMARY: Final = "only the server that summarized this conversation can read it."
 
 
@@ -94,6 +96,16 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     return RelayedBody(body, warnings, table, [*request.removed, *removed])
 
 
+def gives_state(body: Json) -> bool:
+    """Whether a body has reasoning that only the server which wrote it can read."""
+    items = body.get("input")
+    return isinstance(items, list) and any(map(_holds_state, items))
+
+
+def _holds_state(item: Json) -> bool:
+    return item.get("type") == "reasoning" and isinstance(item.get("encrypted_content"), str)
+
+
 def tokens_of(body: Json) -> int:
     """Estimated tokens of a body."""
     return len(json_bytes({key: body[key] for key in _READ if key in body})) // CHARACTERS_PER_TOKEN + 1
@@ -101,6 +113,11 @@ def tokens_of(body: Json) -> int:
 
 def _taken(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
     """The item as this upstream takes it; None if nothing of it remains."""
+    if options.state_was_refused:
+        if _holds_state(item):
+            return None, ClientWarning(param, "reasoning", f"{param} was left out: {REFUSED}")
+        if item.get("type", "message") in _BOUND:
+            item = {key: value for key, value in item.items() if key != "id"}
     readable, warning = _readable(item, param, tag, options)
     if readable is None or not options.explicit_items:
         return readable, warning

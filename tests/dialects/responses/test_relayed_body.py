@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.compaction.remaining_history import Window, sealed_window
-from app.dialects.responses.relayed_body import UNREADABLE
 from app.options import ServerOptions
+from app.prompt.item_reader import UNREADABLE
 from app.protocol.problems import ProblemError
 from tests.support.emitters import ReadableSealer
 from tests.support.relay_turns import HELLO, client_events, new_turn

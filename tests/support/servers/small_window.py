@@ -12,7 +12,15 @@ BYTES_PER_TOKEN: Final = 3
 class SmallWindow:
     """Call it as the script of an upstream. It takes asks of `tokens` tokens, and answers them with `answer`."""
 
-    def __init__(self, tokens: int, answer: Callable[[int, Ask], list[Step]]) -> None:
+    def __init__(
+        self,
+        tokens: int,
+        answer: Callable[[int, Ask], list[Step]],
+        *,
+        refusal: Callable[[dict[str, str]], list[Step]] = lambda error: [Status(400, {"error": error})],
+    ) -> None:
+        """`refusal` words the error of an ask that is too long."""
+        self._refusal = refusal
         self.tokens = tokens
         """Of a model that is replaced, this changes."""
         self._answer = answer
@@ -26,6 +34,6 @@ class SmallWindow:
             self.refused.append(ask)
             words = f"This model's maximum context length is {self.tokens} tokens. Your messages have {tokens} tokens."
             error = {"message": words, "type": "invalid_request_error", "code": "context_length_exceeded"}
-            return [Status(400, {"error": error})]
+            return self._refusal(error)
         self.taken.append(ask)
         return self._answer(len(self.taken) - 1, ask)
