@@ -27,7 +27,15 @@ from ..protocol.warnings import ClientWarning
 from .history_parts import SET_UP, HistoryPart, cut, next_part
 from .remaining_history import MOST_VERBATIM, fits_a_window, split, triggered
 from .summary_text import INTRODUCTION, SUM_UP
-from .summary_turn import CHARACTERS_PER_TOKEN, AskedSummary, OrdinaryTurn, SummaryContext, SummaryTurn, most_kept
+from .summary_turn import (
+    CHARACTERS_PER_TOKEN,
+    AskedSummary,
+    OrdinaryTurn,
+    SummaryContext,
+    SummaryTurn,
+    most_kept,
+    tokens_kept,
+)
 
 MOST_PARTS: Final = 8
 """Asks for one summary, at most."""
@@ -75,9 +83,9 @@ def summarized_first(
     threshold = request.summary_threshold
     if threshold is None or (tokens <= threshold and request.summarized is None):
         return turn
-    parts = split(request.items, threshold * CHARACTERS_PER_TOKEN // 2)
+    parts = split(request.items, tokens_kept(request, context) * CHARACTERS_PER_TOKEN // 2)
     sealer = context.sealer
-    if parts is None or sealer is None or not fits_a_window(parts, most_kept(request)):
+    if parts is None or sealer is None or not fits_a_window(parts, most_kept(request, context)):
         reason = NOTHING_BEFORE if parts is None else NO_SEAL if sealer is None else TOO_MANY
         details = f"'context_management' has no effect on this conversation. {reason}"
         turn.warnings = (*turn.warnings, ClientWarning("context_management", "compaction", details))

@@ -97,6 +97,7 @@ class SummaryTurn:
         self._inner = asked.turn
         self._sealer = sealer
         self._parts = parts
+        self._most_kept = most_kept(request, context)
         self._so_far = asked.so_far
         self.has_rest = asked.has_rest
         """Whether another part of the conversation is to be summed up."""
@@ -239,7 +240,7 @@ class SummaryTurn:
     def _window(self, text: str) -> Window:
         if self._parts is None:
             return Window(summary=text)
-        window = whole_window(self._parts, text, most_kept(self._request))
+        window = whole_window(self._parts, text, self._most_kept)
         set_up = [item for item in self._parts.head if item.type in SET_UP]
         items = [*set_up, *(parse_item(item, "input") for item in window.items)]
         raw = {**self._request.raw, "input": [*map(plain, set_up), *window.items]}
@@ -252,6 +253,12 @@ def _refused(refusal: str) -> Problem:
     return Problem(code="invalid_prompt", message=f"The model refused to sum the conversation up: {refusal}")
 
 
-def most_kept(request: CreateResponse) -> int:
-    """How many characters of the user's messages are kept: at most a quarter of the threshold."""
-    return min(KEPT, (request.summary_threshold or 0) * CHARACTERS_PER_TOKEN // 4)
+def tokens_kept(request: CreateResponse, context: SummaryContext) -> int:
+    """By how many tokens all that is kept beside a summary is limited: a threshold may be higher than the window."""
+    threshold = request.summary_threshold or 0
+    return threshold if context.most_tokens is None else min(threshold, context.most_tokens)
+
+
+def most_kept(request: CreateResponse, context: SummaryContext) -> int:
+    """How many characters of the user's messages are kept: at most a quarter of what may be kept in all."""
+    return min(KEPT, tokens_kept(request, context) * CHARACTERS_PER_TOKEN // 4)

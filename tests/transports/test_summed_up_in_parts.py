@@ -174,6 +174,21 @@ def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
     assert "'truncation: auto': the oldest items were left out" in answer.headers["x-am-warnings"]
 
 
+@pytest.mark.parametrize("window", [WINDOW, None], ids=["window known", "window learnt"])
+@pytest.mark.parametrize("last", [rounds(2, output="line of the file\n" * 4_000), [{"role": "user", "content": "Why?"}]])
+def test_what_is_kept_beside_a_summary_fits_where_the_threshold_is_too_high(
+    lane: SummaryLane, last: list[Json], window: int | None
+) -> None:
+    """Long outputs of the last step, and messages of the user."""
+    server = SmallWindow(WINDOW, notes)
+    users = [{"role": "user", "content": f"Read {number}: " + "and that " * 400} for number in range(20)]
+    items = [TASK, *rounds(60), *users, *rounds(2), *last]
+    managed = [{"type": "compaction", "compact_threshold": 80_000}]
+    answer = asked(lane, items, server, window, context_management=managed).json()
+    assert answer.get("status") == "completed", answer
+    assert [item["type"] for item in answer["output"]] == ["compaction", "message"]
+
+
 def test_a_conversation_that_was_summed_up_before_is_summed_up_again(lane: SummaryLane) -> None:
     """Its items are those of the window, so their positions are not those of the request."""
     server = SmallWindow(WINDOW * 10, notes)
