@@ -1,7 +1,8 @@
 """`truncation: auto`: a conversation that is too long for the model loses its oldest steps.
 
 The rule is that of summaries: the oldest outputs are shortened first, then the oldest steps are left out. Messages of
-system and developer stay, and so do the newest message of the user, and all after the last step that was left out.
+system and developer stay, and so do the newest message of the user, and all after the last step that was left out. What
+stays begins with a message of the user: if it would not, the newest one before it stays, too.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.input_items import InputItem, MessageItem
 from ..protocol.response import InputTransformation
 from ..protocol.warnings import ClientWarning
-from .history_parts import SET_UP, shortened
+from .history_parts import SET_UP, characters_of, shortened
 from .summary import LEAST_ROOM, TRIES, Make, TurnT
 from .summary_turn import CHARACTERS_PER_TOKEN, SummaryContext
 
@@ -52,16 +53,16 @@ def truncated(request: CreateResponse, turn: TurnT, make: Make[TurnT], context: 
 def _newest(items: Sequence[InputItem], positions: Sequence[int], room: int) -> _Kept:
     """What remains of these items in so many characters."""
     history = shortened(items, room)
-    last_user = max((index for index, item in enumerate(items) if _is_user(item)), default=-1)
-    total, first = sum(step.characters for step in history.steps), 0
-    steps = history.steps
-    while first < len(steps) - 1 and (total > room or not _may_be_first(items, steps[first].start, last_user)):
+    before = _users_before(items)
+    lengths = {-1: 0} | {index: characters_of(items[index]) for index in {*before} - {-1}}
+    steps, total, first = history.steps, sum(step.characters for step in history.steps), 0
+    while first < len(steps) - 1 and total + lengths[before[steps[first].start]] > room:
         total -= steps[first].characters
         first += 1
     start = steps[first].start if first else 0
     kept, kept_positions, changed = [], [], []
     for index, (old, item) in enumerate(zip(items, history.items, strict=True)):
-        if index < start and index != last_user and not _always_stays(item):
+        if index < start and index != before[start] and not _always_stays(item):
             changed.append(_changed(old, "removed"))
             continue
         if index in history.shortened:
@@ -71,9 +72,14 @@ def _newest(items: Sequence[InputItem], positions: Sequence[int], room: int) -> 
     return _Kept(kept, kept_positions, changed)
 
 
-def _may_be_first(items: Sequence[InputItem], start: int, last_user: int) -> bool:
-    """Whether a conversation may begin here: with the user, or after the newest message of the user."""
-    return start == 0 or start > last_user or _is_user(items[start])
+def _users_before(items: Sequence[InputItem]) -> list[int]:
+    """For each item, the newest message of the user before it; -1 for none, and for a message of the user itself."""
+    newest, found = -1, []
+    for index, item in enumerate(items):
+        if _is_user(item):
+            newest = index
+        found.append(-1 if newest == index else newest)
+    return found
 
 
 def _changed(item: InputItem, action: str) -> InputTransformation:

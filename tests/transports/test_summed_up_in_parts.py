@@ -174,8 +174,24 @@ def test_truncation_shortens_the_oldest_outputs_and_then_drops_the_oldest_steps(
     assert "'truncation: auto': the oldest items were left out" in answer.headers["x-am-warnings"]
 
 
+def test_truncation_keeps_the_task_of_the_steps_that_it_keeps(lane: SummaryLane) -> None:
+    """The newest message of the user is not the only one that a conversation may begin with."""
+    server = SmallWindow(WINDOW, notes)
+    items = [{"role": "user", "content": "Hello."}, *rounds(10), TASK, *rounds(60), {"role": "user", "content": "Why?"}]
+    answer = asked(lane, items, server, WINDOW, truncation="auto")
+    (taken,) = server.taken
+    texts = [text for _, text in lane.texts(taken)]
+    assert (texts[0], texts[-1]) == (TASK["content"], "Why?")
+    assert texts[-2].startswith("begin-59 ")
+    assert len(texts) > 6
+    removed = [each["type"] for each in answer.json()["input_transformations"] if each["action"] == "removed"]
+    assert removed.count("function_call") == removed.count("function_call_output") > 10
+
+
 @pytest.mark.parametrize("window", [WINDOW, None], ids=["window known", "window learnt"])
-@pytest.mark.parametrize("last", [rounds(2, output="line of the file\n" * 4_000), [{"role": "user", "content": "Why?"}]])
+@pytest.mark.parametrize(
+    "last", [rounds(2, output="line of the file\n" * 4_000), [{"role": "user", "content": "Why?"}]]
+)
 def test_what_is_kept_beside_a_summary_fits_where_the_threshold_is_too_high(
     lane: SummaryLane, last: list[Json], window: int | None
 ) -> None:
