@@ -12,6 +12,9 @@ _LENGTH: Final = 64
 _MARK: Final = 8
 """Hexadecimal digits after a name that could not be kept: enough to distinguish all tools of a turn."""
 
+DEFAULT_NAMESPACE: Final = "functions"
+"""OpenAI's namespace for tools without one. Codex puts its own tools into it for some models."""
+
 
 class ToolName(NamedTuple):
     """The name of a tool as the client gives it. No two tools of a client share all three."""
@@ -45,7 +48,7 @@ class Names:
 
 
 def _flat(tool: ToolName) -> str:
-    if tool.namespace is None:
+    if tool.namespace in {None, DEFAULT_NAMESPACE}:
         return tool.name
     space = tool.namespace if tool.namespace.endswith("__") else f"{tool.namespace}__"
     return space + tool.name

@@ -17,7 +17,7 @@ from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from .choice import ANY, Choice, permits, read_choice
 from .input_checks import InputChecks
 from .namespace_members import Member, members
-from .naming import Names, ToolName
+from .naming import DEFAULT_NAMESPACE, Names, ToolName
 from .program_calls import FOR_PROGRAMS, lost_members, only_for_programs
 from .registry import BRIDGES, wire_type
 from .tool_types.function import FUNCTION, FunctionTool
@@ -159,11 +159,14 @@ class BridgeTable:
         return self._known.get(name, unknown)
 
     def _meant(self, tool: ToolName) -> ToolName:
-        """The tool of a past call. OpenAI gives a function that was found by a search its own name as its namespace."""
-        if tool.namespace != tool.name:
-            return tool
+        """The tool of a past call. OpenAI gives a function that was found by a search its own name as its namespace.
+
+        A client may also have had its tools in the default namespace before, or only now.
+        """
         alone = tool._replace(namespace=None)
-        return alone if tool not in self._tools and alone in self._tools else tool
+        equal = {tool.name: alone, DEFAULT_NAMESPACE: alone, None: tool._replace(namespace=DEFAULT_NAMESPACE)}
+        other = equal.get(tool.namespace, tool)
+        return other if tool not in self._tools and other in self._tools else tool
 
     def _past_tool(self, tool: ToolName, bridge: Bridge) -> BridgedTool:
         """A tool that was called in the past, declared or not. The model may call it again."""

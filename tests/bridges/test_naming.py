@@ -18,6 +18,7 @@ LONG = "a" * 70
         (ToolName("custom", "f"), "f"),
         (ToolName("function", "f", "X"), "X__f"),
         (ToolName("function", "f", "mcp__X__"), "mcp__X__f"),
+        (ToolName("function", "f", "functions"), "f"),
         (ToolName("function", "b" * 64), "b" * 64),
         (ToolName("function", LONG), "a" * 55 + "_8ff2ee1b"),
         (ToolName("function", LONG + "b"), "a" * 55 + "_db75b13c"),
@@ -33,9 +34,11 @@ def test_a_name_is_kept_or_shortened_the_same_way_in_every_turn(tool: ToolName, 
 
 def test_the_clients_functions_keep_their_names() -> None:
     """Even one that is declared behind the tool that would come to the same name."""
-    names = Names(["X__f"])
+    names = Names(["X__f", "f"])
     assert names.of(ToolName("function", "f", "X")) == "X__f_76a5624e"
     assert names.of(ToolName("function", "X__f")) == "X__f"
+    assert names.of(ToolName("custom", "f", "functions")) == "f_b76b8e96"
+    assert names.of(ToolName("function", "f")) == "f"
 
 
 def test_a_mark_that_is_taken_too_gives_way_to_another() -> None:
@@ -46,7 +49,10 @@ def test_a_mark_that_is_taken_too_gives_way_to_another() -> None:
 
 words = st.text("ab_.", min_size=1, max_size=3) | st.just(LONG)
 tools = st.builds(
-    ToolName, st.sampled_from(["function", "custom"]), words, st.none() | st.sampled_from(["a", "b", "a__", LONG])
+    ToolName,
+    st.sampled_from(["function", "custom"]),
+    words,
+    st.none() | st.sampled_from(["a", "b", "a__", "functions", LONG]),
 )
 
 

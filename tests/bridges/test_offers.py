@@ -134,6 +134,38 @@ def test_a_function_that_is_its_own_namespace_is_that_function(tools: list[Any],
     assert past.name == expected
 
 
+@pytest.mark.parametrize(
+    ("tool", "namespace", "expected"),
+    [
+        (space("functions", F), {}, "f"),
+        (F, {"namespace": "functions"}, "f"),
+        (space("X", F), {"namespace": "functions"}, "f"),
+        (space("X", F), {}, "f"),
+    ],
+)
+def test_a_tool_without_a_namespace_is_one_of_the_default_namespace(
+    tool: dict[str, Any], namespace: dict[str, str], expected: str
+) -> None:
+    """Codex puts its own tools into that with some models, and a conversation may change its model."""
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", **namespace}
+    table = offered(tool, SEARCH)
+    past = table.read_call(parsed(call))
+    assert past is not None
+    assert past.name == expected
+
+
+def test_a_function_beside_one_of_the_same_name_in_the_default_namespace_keeps_its_name() -> None:
+    table = offered(space("functions", F), F)
+    other, own = names(table)
+    assert own == "f"
+    assert other != "f"
+    for name, namespace in ((own, None), (other, "functions")):
+        call = {"type": "function_call", "call_id": "c", "name": "f", "namespace": namespace, "arguments": "{}"}
+        past = table.read_call(parsed(call))
+        assert past is not None
+        assert past.name == name
+
+
 def test_what_a_namespace_says_of_itself_is_told_once() -> None:
     """With its first tool."""
     table = offered(space("X", {**F, "description": "Does f."}, G, description="Tools of X. "))

@@ -59,7 +59,7 @@ def test_calls_of_every_kind_gather_in_one_message_with_their_outputs_behind_it(
     )
     assert sent_messages == [
         sent_calls(
-            sent_call("a", "functions__exec", '{"input":"1+1"}'),
+            sent_call("a", "exec", '{"input":"1+1"}'),
             sent_call("b", "local_shell", '{"command":["ls"]}'),
             sent_call("c", "shell", '{"commands":["ls"],"timeout_ms":1000}'),
             sent_call("d", "X__f", '{"a" :1}'),
