@@ -96,7 +96,9 @@ def codex_model(name: str, card: ModelCard, priority: int) -> dict[str, Any]:
         entry["context_window"] = card.context_window
     if card.model.tool_search:
         entry["supports_search_tool"] = True
-    for key in ("auto_compact_token_limit", "default_reasoning_summary", "multi_agent_version"):
+    if card.model.use_responses_lite:
+        entry["use_responses_lite"] = True
+    for key in ("auto_compact_token_limit", "default_reasoning_summary", "multi_agent_version", "tool_mode"):
         if (value := getattr(card.model, key)) is not None:
             entry[key] = value
     return entry

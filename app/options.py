@@ -133,13 +133,19 @@ class ModelOptions(Table):
     """Whether Codex offers this model its `apply_patch` tool; also in that catalogue."""
     tool_search: bool = False
     """True: Codex offers this model `tool_search`, which finds the tools of MCP servers, instead of all these tools;
-    also in that catalogue. The same for the next three."""
+    also in that catalogue. The same for the next five."""
     auto_compact_token_limit: int | None = Field(default=None, ge=1)
     """Tokens of a conversation at which Codex summarizes it. By default Codex decides by `context_window`."""
     default_reasoning_summary: Literal["auto", "concise", "detailed", "none"] | None = None
     """The summary of its reasoning that Codex requests, unless its user chooses another."""
     multi_agent_version: Literal["disabled", "v1", "v2"] | None = None
     """Which tools for sub-agents Codex offers this model. By default Codex decides."""
+    tool_mode: Literal["direct", "code_mode", "code_mode_only"] | None = None
+    """How Codex offers this model its tools. direct: each by itself; code_mode_only: one tool `exec`, which runs a
+    script of JavaScript that calls the others; code_mode: both. By default Codex decides."""
+    use_responses_lite: bool = False
+    """True: Codex asks for one call at a time, sends its tools only once on a websocket, and there interrupts the
+    running answer when its user says more."""
     can: Can = Can()
     """What the model can do, where that differs from what litellm knows; see `[models.NAME.can]`."""
 

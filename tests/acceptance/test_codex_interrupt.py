@@ -97,11 +97,10 @@ async def test_codex_interrupts_and_steers(codex: Codex, caplog: pytest.LogCaptu
     with caplog.at_level(logging.INFO, "am_proxy.turn"), ChatUpstream(script) as upstream:
         settings = Settings(
             upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
-            models={"coder": Model(upstream="scripted", context_window=64_000)},
+            models={"coder": Model(upstream="scripted", context_window=64_000, use_responses_lite=lite)},
         )
         with serving(settings) as url:
-            card = {"use_responses_lite": True} if lite else None
-            codex.set_up(url, "coder", provider="supports_websockets = true", card=card)
+            codex.set_up(url, "coder", provider="supports_websockets = true")
             async with editing(codex) as (editor, thread):
                 turn = await editor.call("turn/start", threadId=thread, input=user("a long answer"))
                 await editor.until("item/agentMessage/delta")

@@ -136,6 +136,7 @@ image_output = false                        # default
 reasoning_efforts = []                      # default
 apply_patch = true                          # default
 tool_search = false                         # default
+use_responses_lite = false                  # default
 
 # upstreams.local: no api_key is set
 """

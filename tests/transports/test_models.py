@@ -136,6 +136,8 @@ def test_codex_is_told_what_is_configured_for_it_alone() -> None:
         auto_compact_token_limit=20_000,
         default_reasoning_summary="concise",
         multi_agent_version="v2",
+        tool_mode="code_mode",
+        use_responses_lite=True,
     )
     with serving(Settings(models={"told": told, "plain": Model(upstream="demo")})) as url:
         told_entry, plain = httpx.get(f"{url}/v1/models").json()["models"]
@@ -144,4 +146,6 @@ def test_codex_is_told_what_is_configured_for_it_alone() -> None:
         "auto_compact_token_limit": 20_000,
         "default_reasoning_summary": "concise",
         "multi_agent_version": "v2",
+        "tool_mode": "code_mode",
+        "use_responses_lite": True,
     }
