@@ -194,6 +194,7 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         "one_maker": known.one_maker,
         "can": _can(model, upstream),
         "searches": settings.search.max_searches if settings.search.backend != "none" else 0,
+        "opened_pages": settings.search.max_pages if settings.server.fetch_urls != "never" else 0,
     }
     if upstream.via == "messages":
         return MessagesOptions(

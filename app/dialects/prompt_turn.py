@@ -21,7 +21,8 @@ from ..protocol.request.create_response import ENCRYPTED_REASONING, CreateRespon
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.warnings import ClientWarning
 from .body_length import CHARACTERS_PER_TOKEN
-from .search_loop import SearchLoop, SearchOutput
+from .search_calls import SearchOutput
+from .search_loop import SearchLoop
 from .wire import OptionsT, Wire
 
 

@@ -8,13 +8,13 @@ model is asked again: the same prompt, the recorded pieces, and the outputs of t
 the same response, and so on, until a message ends without such a call.
 
 A message that also calls a function of the client ends the answer: only the client can give that output. Then no search
-is run, and the client is shown that it was not. After `most` searches the model is told that there are no more, and
-asked once more. An answer that still ends with a search is over.
+is run, and the client is shown that it was not. After the most searches or pages the model is told that there are no
+more, and asked once more. An answer that still ends with a search is over.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -27,7 +27,6 @@ from ..emitter.deltas import (
     ProviderStateAdded,
     ReasoningDelta,
     RefusalTextDelta,
-    SearchMade,
     Stopped,
     TextDelta,
     UsageReported,
@@ -44,37 +43,15 @@ from ..prompt.sealed_state import StateForm
 from ..protocol.response import Usage
 from ..protocol.warnings import ClientWarning
 from .message_record import MessageRecord
+from .search_calls import NO_MORE, NO_MORE_PAGES, SearchOutput, WantedSearch, address_is_in, wanted_by
 
-NO_MORE: Final = "There are no more searches for this answer. Answer with what you know, and say what is uncertain."
-NO_QUERY: Final = "Nothing was searched: the call has no `query`."
 NOT_RUN: Final = "Searches that the model wanted were not run, because it called functions of the client as well."
 TOO_MANY: Final = "Searches that the model wanted were not run: there are no more for one answer (`max_searches`)."
-LONGEST_QUERY: Final = 400
 MOST_CALLS: Final = 16
 """Calls of one message that are answered with more than a refusal."""
 _LINK: Final = re.compile(r"\[([^\[\]]{1,300})\]\((https?://[^\s()]{1,2000}(?:\([^\s()]{0,100}\)[^\s()]{0,100})?)\)")
 _LOOKED_AT: Final = 3000
 """Characters before the end of a link in which it may begin."""
-
-
-class WantedSearch(NamedTuple):
-    """A search that the model wants."""
-
-    query: str
-    """Empty if it is not to be run."""
-    days: int | None
-    refusal: str
-    """What the model is told if it is not run."""
-
-
-class SearchOutput(NamedTuple):
-    """What a search found."""
-
-    text: str
-    """For the model."""
-    pages: Sequence[tuple[str, str]] = ()
-    """Address and title of each."""
-    failed: bool = False
 
 
 class SearchLoop:
@@ -88,8 +65,13 @@ class SearchLoop:
         self._sends_state = sends_state
         self._made = 0
         """Searches that were run."""
+        self._opened = 0
+        """Pages that were opened, or could not be."""
+        self._conversation = prompt.entries
         self._continued = 0
-        """Messages after which the model was asked again. Some may have had calls without a query only."""
+        """Messages after which the model was asked again."""
+        self._fruitless = 0
+        """Those of them of which no call could be run."""
         self._used: Usage | None = None
         """The tokens of the messages before this one."""
         self._titles: dict[str, str] = {}
@@ -126,7 +108,8 @@ class SearchLoop:
     @property
     def notes(self) -> dict[str, int]:
         """Notes for the log."""
-        return {"searches": self._made} if self._made else {}
+        counted = {"searches": self._made, "opened_pages": self._opened}
+        return {name: count for name, count in counted.items() if count}
 
     @property
     def was_called(self) -> bool:
@@ -147,8 +130,8 @@ class SearchLoop:
             case ProviderStateAdded():
                 self._record.take(delta)
                 return [delta] if self._sends_state and delta.key not in self._record.calls else []
-            case CallOpened() if delta.name == self.search.spec.name:
-                number = self._made + len(self._record.calls)
+            case CallOpened() if delta.name in self.search.names:
+                number = self._made + self._opened + len(self._record.calls)
                 self._record.open_call(delta, delta.call_id or f"search{number:03d}")
                 return []
             case CallOpened():
@@ -171,21 +154,32 @@ class SearchLoop:
         """The deltas at the end of a message after which the model is not asked again."""
         if self._record.calls:
             self.warnings.append(ClientWarning("output", "searches", NOT_RUN if self._calls_client else TOO_MANY))
-        not_made: list[Delta] = [
-            SearchMade(_wanted(call.read()).query, failed=True) for call in self._record.calls.values()
-        ]
+        not_made: list[Delta] = [wanted.made(failed=True) for wanted in self._asked_for()]
         return [*not_made, *([] if self._stopped is None else [self._stopped])]
 
     def wanted(self) -> list[WantedSearch]:
-        """The searches that the model wants now, one for each of its calls."""
-        left = min(self.search.most - self._made, MOST_CALLS)
-        wanted = [_wanted(call.read()) for call in self._record.calls.values()]
-        runnable = 0
+        """What the model wants now, for each of its calls."""
+        searches, pages = self.search.most - self._made, self.search.most_pages - self._opened
+        calls = min(self.search.most_calls - self._made - self._opened, MOST_CALLS)
+        wanted = self._asked_for()
         for index, each in enumerate(wanted):
-            runnable += bool(each.query)
-            if runnable > left:
-                wanted[index] = WantedSearch("", None, NO_MORE)
+            if each.refusal:
+                continue
+            if calls <= 0 or (pages if each.page else searches) <= 0:
+                wanted[index] = WantedSearch(refusal=NO_MORE_PAGES if each.page else NO_MORE)
+                continue
+            calls -= 1
+            pages -= bool(each.page)
+            searches -= bool(each.query)
         return wanted
+
+    def knows(self, url: str) -> bool:
+        """Whether the model has read this address in the conversation, or in what was found.
+
+        One that it has made up may carry what it has read to a stranger, if a page told it to.
+        """
+        found = [entry for entry in self._prompt.entries[len(self._conversation) :] if isinstance(entry, ToolOutput)]
+        return address_is_in(url, self._conversation) or address_is_in(url, found)
 
     def go_on(self, outputs: Sequence[SearchOutput]) -> tuple[Prompt, list[Delta]]:
         """The prompt of the next message, and the deltas for the client, for the outputs of `wanted`."""
@@ -195,10 +189,13 @@ class SearchLoop:
             for call, output in zip(self._record.calls.values(), outputs, strict=True)
         ]
         self._made += sum(bool(each.query) for each in wanted)
+        self._opened += sum(bool(each.page) for each in wanted)
         self._continued += 1
-        self._is_last = self._continued > self.search.most or any(each.refusal == NO_MORE for each in wanted)
+        self._fruitless += all(each.refusal for each in wanted)
+        has_no_more = any(each.refusal in {NO_MORE, NO_MORE_PAGES} for each in wanted)
+        self._is_last = has_no_more or self._fruitless > 1
         choice = self._prompt.choice if self._prompt.choice.mode != "required" else Choice("auto")
-        if self._is_last and len(self._prompt.functions) == 1:
+        if self._is_last and len(self._prompt.functions) == len(self.search.names):
             choice = Choice("none")
         self._prompt = msgspec.structs.replace(
             self._prompt,
@@ -210,12 +207,15 @@ class SearchLoop:
         self._used = used_together(self._used, self._usage)
         self._tail = ""
         made: list[Delta] = [
-            SearchMade(each.query, tuple(url for url, _ in output.pages), failed=output.failed)
+            each.made([url for url, _ in output.pages if each.query], failed=output.failed)
             for each, output in zip(wanted, outputs, strict=True)
-            if each.query
+            if not each.refusal
         ]
         self._begin_message()
         return self._prompt, made
+
+    def _asked_for(self) -> list[WantedSearch]:
+        return [wanted_by(call, self.search) for call in self._record.calls.values()]
 
     def _citations(self, text: str) -> list[Delta]:
         """Citations of the pages that were found, where the text links to them. The text has just been passed on."""
@@ -233,9 +233,3 @@ class SearchLoop:
                 deltas.append(AnnotationAdded(page, length - link.start(), length - link.end()))
         self._tail = self._tail[ended:]
         return deltas
-
-
-def _wanted(arguments: dict[str, Any]) -> WantedSearch:
-    query, days = arguments.get("query"), arguments.get("recency_days")
-    text = " ".join(query.split())[:LONGEST_QUERY] if isinstance(query, str) else ""
-    return WantedSearch(text, days if type(days) is int and days > 0 else None, "" if text else NO_QUERY)

@@ -55,11 +55,15 @@ class ImageWritten(msgspec.Struct, frozen=True):
 
 
 class SearchMade(msgspec.Struct, frozen=True):
-    """A search of the web that the upstream has made itself, with the URLs of the pages that it found."""
+    """A search of the web that was made for the model, with the URLs of the pages that it found; or an opened page."""
 
     query: str
     urls: tuple[str, ...] = ()
     failed: bool = False
+    page: str = ""
+    """The URL of the page that was opened instead."""
+    words: str = ""
+    """What was looked for in that page."""
 
 
 class ProviderStateAdded(msgspec.Struct, frozen=True):

@@ -59,15 +59,14 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     warnings += lost
     search = None
     if web_search is not None and rules.model.search:
-        calls_tools = rules.can.tools is not False
-        search, lost = own_search(web_search, table.specs, rules.searches, calls_tools=calls_tools)
+        search, lost = own_search(web_search, table.specs, rules)
         warnings += lost
         web_search = None
         shown = {f"include[{index}]" for index, name in enumerate(request.include) if name == SOURCES}
         warnings = [warning for warning in warnings if search is None or warning.param not in shown]
         if search is not None and not any(table.allows(spec.name) for spec in functions):
             functions = []  # the client allows nothing but this search
-        functions = functions if search is None else [*functions, search.spec]
+        functions = functions if search is None else [*functions, *search.specs]
     form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings
     _check_schemas(functions, form.enforced, table, rules)

@@ -8,7 +8,7 @@ from ..protocol.warnings import ClientWarning
 from .nouns import WebSearch
 
 _MEMBERS: Final = frozenset({"type", "filters", "search_context_size", "user_location", "external_web_access"})
-"""`external_web_access: false` is honoured in any case: no page is opened live, only what a search engine knows."""
+"""`external_web_access: false` is honoured: no page is opened live, only what a search engine knows."""
 _FILTERS: Final = frozenset({"allowed_domains", "blocked_domains"})
 
 
@@ -30,6 +30,7 @@ def hosted_search(tools: Iterable[Tool], most: int | None) -> tuple[WebSearch | 
         most=most,
         context_size=size if isinstance(size, str) else None,
         location=location if isinstance(location, dict) else None,
+        live=extras.get("external_web_access") is not False,
     )
     return search, [without_effect(name) for name in lost]
 

@@ -39,6 +39,8 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     """Seal for every client, not only for those that include `reasoning.encrypted_content`."""
     searches: int = 0
     """Searches that this server runs in one answer, if the model's own options allow it."""
+    opened_pages: int = 0
+    """Pages that this server opens in one answer with searches."""
     origin: str = ""
     """Which upstream this is: its state is sent back to no other."""
     one_maker: bool = False

@@ -73,7 +73,7 @@ class WebSearchCall(OutputItem, frozen=True, kw_only=True, tag="web_search_call"
 
     status: Literal["in_progress", "completed", "failed"]
     action: dict[str, Any]
-    """`type` is `search`; then the query, and the pages that were found."""
+    """`type` is `search`; then the query, and the pages that were found. Or it is `open_page` or `find_in_page`."""
 
 
 class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):

@@ -4,6 +4,7 @@ They are addresses of a model, so they are read by the fetcher that checks every
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -26,7 +27,13 @@ AROUND: Final = 2
 """Lines before and behind a line that was found."""
 MOST_FOUND: Final = 20
 """Places in a page that are shown."""
+MOST_LINKS_TOLD: Final = 50
+"""Links of which the addresses are told."""
+NOTHING_THERE: Final = "There is no text from that line on."
 NEVER_FETCHES: Final = 'No page was opened: this server opens none (`fetch_urls = "never"`).'
+
+
+_NUMBER: Final = re.compile(r"\[([0-9]{1,4})\]")
 
 
 class PageFailedError(Exception):
@@ -37,12 +44,20 @@ class OpenedPages:
     """The pages of one request."""
 
     def __init__(
-        self, fetcher: "Fetcher | None", owner: str, allows: Callable[[str], bool], *, why_none: str = NEVER_FETCHES
+        self,
+        fetcher: "Fetcher | None",
+        owner: str,
+        allows: Callable[[str], bool],
+        *,
+        member: str,
+        why_none: str = NEVER_FETCHES,
     ) -> None:
         """`owner` is the caller. `allows`: whether the client wants pages of this address.
 
-        `why_none` says why no page is opened, where there is no fetcher.
+        `member` is the name of the reference, as the model gives it. `why_none` says why no page is opened, where there
+        is no fetcher.
         """
+        self._member = member
         self._fetcher = fetcher
         self._why_none = why_none
         self._owner = owner
@@ -75,7 +90,7 @@ class OpenedPages:
         if not self._allows(ref):
             raise PageFailedError(f"{shown} was not opened: the client does not allow its domain.")
         try:
-            fetched = await self._fetcher.fetch(ref, "ref_id", "file", Budget(LARGEST_PAGE), self._owner)
+            fetched = await self._fetcher.fetch(ref, self._member, "file", Budget(LARGEST_PAGE), self._owner)
         except ProblemError as error:
             raise PageFailedError(f"{shown} was not opened. {error.problem.message}") from None
         if not self._allows(fetched.url):
@@ -84,18 +99,27 @@ class OpenedPages:
             raise PageFailedError(f"{shown} is not a text, but {fetched.kind}.")
         if len(fetched.data) > self._left:
             most = MOST_BYTES // (1024 * 1024)
-            raise PageFailedError(f"{shown} was not read: all pages of one request may have {most} MiB. Open it alone.")
+            raise PageFailedError(f"{shown} was not read: all pages of one request may have {most} MiB.")
         self._left -= len(fetched.data)
         return await off_loop(len(fetched.data), _text_of, fetched)
 
 
 def lines_from(page: PageText, first: int, most: int) -> str:
-    """The text of a page from this line on, up to about so many characters."""
-    name = on_one_line(page.title) or page.url
-    count = f"the first {len(page.lines)} lines" if page.cut else f"{len(page.lines)} lines"
-    head = f'Page "{name}" ({page.url}), {count}. [n] is the number of a link, for `click`.'
+    """The text of a page from this line on, up to about so many characters. Links have numbers."""
+    lines = list(_numbered(page.lines, first, most)) or [NOTHING_THERE]
+    return "\n".join([f"{_head(page)} [n] is the number of a link, for `click`.", *lines])
+
+
+def lines_with_links(page: PageText, first: int, most: int) -> str:
+    """The same with the addresses of the links, and with the number of the next line, if there is one."""
     lines = list(_numbered(page.lines, first, most))
-    return "\n".join([head, *lines] if lines else [head, "There is no text from that line on."])
+    following = first + len(lines)
+    if lines and following < len(page.lines):
+        lines.append(f"The text goes on: open the page again, with `line` {following}.")
+    numbers = dict.fromkeys(int(number) for line in lines for number in _NUMBER.findall(line))
+    links = [f"[{number}] {page.links[number]}" for number in numbers if number < len(page.links)]
+    told = ["Links:", *links[:MOST_LINKS_TOLD]] if links else []
+    return "\n".join([_head(page), *(lines or [NOTHING_THERE]), *told])
 
 
 def link_of(page: PageText, number: int) -> str:
@@ -125,13 +149,18 @@ def places_of(page: PageText, pattern: str) -> str:
     return "\n".join([head, *(f"L{number}: {page.lines[number]}" for number in numbers)])
 
 
+def _head(page: PageText) -> str:
+    count = f"the first {len(page.lines)} lines" if page.cut else f"{len(page.lines)} lines"
+    return f'Page "{page.title or page.url}" ({page.url}), {count}.'
+
+
 def _text_of(fetched: "Fetched") -> PageText:
     return page_text(fetched.data.decode("utf-8", "replace"), fetched.kind, fetched.url)
 
 
 def _numbered(lines: list[str], first: int, most: int) -> Iterator[str]:
     size = 0
-    for number, text in islice(enumerate(lines), first, None):
+    for number, text in islice(enumerate(lines), min(first, len(lines)), None):
         yield f"L{number}: {text}"
         size += len(text)
         if size > most:

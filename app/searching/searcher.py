@@ -37,6 +37,8 @@ CHARACTERS_PER_TOKEN: Final = 4
 DEFAULT_TOKENS: Final = 10_000
 MOST_TOKENS: Final = 50_000
 """Tokens of the output."""
+NOWHERE: Final = "invalid"
+"""A domain that no page has."""
 NO_BACKEND: Final = (
     "This server has no web search: `[search]` in its configuration names none. Only the command `time` works."
 )
@@ -127,9 +129,14 @@ class Searcher:
         if self._client is None:
             return [], NO_BACKEND
         try:
-            return await self._client.search(query._replace(domains=_domains(query.domains)), owner), ""
+            return await self._client.search(query._replace(domains=_only_of(query.domains)), owner), ""
         except SearchFailedError as error:
             return [], f'The search for "{query.text}" failed: {error}.'
+
+    def pages(self, owner: str, domains: Sequence[str], blocked: Sequence[str]) -> OpenedPages:
+        """The pages that are opened for one answer: only of these domains, if there are any; none of the blocked."""
+        wanted = partial(allows, domains=_only_of(domains), blocked=_domains(blocked))
+        return OpenedPages(self._fetcher, owner, wanted, member="url")
 
     def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str, most: int) -> Iterable[_Job]:
         domains, blocked = _filters(settings)
@@ -137,6 +144,7 @@ class Searcher:
             self._fetcher if settings.may_open else None,
             owner,
             partial(allows, domains=domains, blocked=blocked),
+            member="ref_id",
             why_none=NEVER_FETCHES if settings.may_open else ONLY_CACHED,
         )
         for words in commands.search_query or ():
@@ -208,7 +216,12 @@ def _filters(settings: SearchSettings) -> tuple[tuple[str, ...], tuple[str, ...]
     filters = settings.filters
     if filters is None:
         return (), ()
-    return _domains(filters.allowed_domains or ()), _domains(filters.blocked_domains or ())
+    return _only_of(filters.allowed_domains or ()), _domains(filters.blocked_domains or ())
+
+
+def _only_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The domains that a client allows: none at all if it names some, but no host."""
+    return _domains(names) or ((NOWHERE,) if names else ())
 
 
 def _domains(names: Iterable[str]) -> tuple[str, ...]:

@@ -52,6 +52,8 @@ class Search(Table):
     """Seconds for one search."""
     max_searches: int = Field(default=5, ge=1, le=50)
     """Largest number of searches of one answer, for models with `search = true`."""
+    max_pages: int = Field(default=5, ge=0, le=50)
+    """Largest number of web pages that are opened for one answer of such a model; 0: none."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

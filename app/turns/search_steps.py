@@ -5,13 +5,15 @@ in `dialects/search_loop.py` (how many) and in `searching` (how long); the time 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import Final
 
 from ..catalogue import Route
 from ..dialects.chat.turn import ChatTurn
 from ..dialects.messages.messages_turn import MessagesTurn
-from ..dialects.search_loop import SearchLoop, SearchOutput, WantedSearch
+from ..dialects.search_calls import SearchOutput, WantedSearch
+from ..dialects.search_loop import SearchLoop
 from ..emitter.rules import StopReason
 from ..new_turns import AnyTurn, TranslatedTurn
 from ..off_loop import off_loop
@@ -22,6 +24,7 @@ from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.tool_items import ToolsItem
 from ..protocol.response import NOTHING_SENT, Sent
 from ..searching.backends import Query
+from ..searching.opened_pages import PageFailedError, lines_with_links, places_of
 from ..searching.searcher import Searcher, told
 from ..upstreams.clocks import Clocks
 from .asks import Asks
@@ -29,6 +32,13 @@ from .attempts import first_payload
 from .pump import SILENT, Pump
 from .summary_first import SummaryFirst
 from .turn_protocols import Answer
+
+PAGE_CHARACTERS: Final = 20_000
+"""Characters of a page that the model reads at once."""
+UNKNOWN_PAGE: Final = (
+    "The page was not opened. Only addresses that a search has found, that a page which was opened links to, or that "
+    "are in the conversation are opened, letter by letter."
+)
 
 
 class _BetweenMessages:
@@ -92,6 +102,7 @@ class SearchSteps:
         self._searcher = searcher
         self._answered = answered
         self._request_id = request_id
+        self._outputs: _Outputs | None = None
         self._interrupted: Problem | None = None
         self._stop_reason: StopReason | None = None
         self._loop = asyncio.get_running_loop()
@@ -156,7 +167,9 @@ class SearchSteps:
         async def ask() -> Answer:
             assert turn.loop is not None  # noqa: S101 — our own misuse
             route = self._asks.route
-            outputs = await _searched(turn.loop, self._searcher, route.fetched_for)
+            if self._outputs is None:
+                self._outputs = _Outputs(turn.loop, self._searcher, route.fetched_for)
+            outputs = await self._outputs.made(turn.size)
             await off_loop(turn.size, turn.go_on, outputs)
             self._asks.again(self._request)
             answer = await first_payload([route], turn, _no_other, self._asks)
@@ -188,18 +201,43 @@ async def _no_other(_route: Route) -> AnyTurn:
     raise ProblemError(SILENT)
 
 
-async def _searched(loop: SearchLoop, searcher: Searcher, owner: str) -> list[SearchOutput]:
-    """The outputs of the searches that the model wants."""
+class _Outputs:
+    """Makes the outputs of the calls with which the model of one turn searches and opens pages."""
 
-    async def one(wanted: WantedSearch) -> SearchOutput:
+    def __init__(self, loop: SearchLoop, searcher: Searcher, owner: str) -> None:
+        self._loop = loop
+        self._searcher = searcher
+        self._owner = owner
+        self._pages = searcher.pages(owner, loop.search.domains, loop.search.blocked)
+
+    async def made(self, size: int) -> list[SearchOutput]:
+        """The outputs of all calls of this message. `size`: bytes of the request."""
+        return await asyncio.gather(*[self._output(wanted, size) for wanted in self._loop.wanted()])
+
+    async def _output(self, wanted: WantedSearch, size: int) -> SearchOutput:
         if wanted.refusal:
             return SearchOutput(wanted.refusal, failed=True)
-        most = max(1, min(20, round(searcher.most_results * loop.search.share)))
-        query = Query(wanted.query, most, wanted.days, loop.search.domains, loop.search.blocked)
-        found, failure = await searcher.found(query, owner)
+        return await self._opened(wanted, size) if wanted.page else await self._found(wanted)
+
+    async def _found(self, wanted: WantedSearch) -> SearchOutput:
+        search = self._loop.search
+        most = max(1, min(20, round(self._searcher.most_results * search.share)))
+        query = Query(wanted.query, most, wanted.days, search.domains, search.blocked)
+        found, failure = await self._searcher.found(query, self._owner)
         if failure:
             return SearchOutput(failure, failed=True)
         return SearchOutput(told(query.text, found), [(each.url, each.title) for each in found])
 
-    wanted: list[Awaitable[SearchOutput]] = [one(each) for each in loop.wanted()]
-    return await asyncio.gather(*wanted)
+    async def _opened(self, wanted: WantedSearch, size: int) -> SearchOutput:
+        if not await off_loop(size, self._loop.knows, wanted.page):
+            return SearchOutput(UNKNOWN_PAGE, failed=True)
+        try:
+            page = await self._pages.page(wanted.page)
+            if wanted.words:
+                text = await off_loop(page.size, places_of, page, wanted.words)
+            else:
+                most = round(PAGE_CHARACTERS * self._loop.search.share)
+                text = await off_loop(page.size, lines_with_links, page, wanted.line, most)
+        except PageFailedError as error:
+            return SearchOutput(str(error), failed=True)
+        return SearchOutput(text, [(url, page.title or page.url) for url in dict.fromkeys((wanted.page, page.url))])

@@ -92,6 +92,7 @@ results_path = "results"                    # default
 results = 5                                 # default
 timeout = 10                                # default
 max_searches = 5                            # default
+max_pages = 5                               # default
 
 [[keys]]
 name = "alice"                              # config.toml:7

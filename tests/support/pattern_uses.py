@@ -41,6 +41,7 @@ HOW: Final[dict[str, str]] = {
     "fetching/media_types.py _BLANK": HERE,
     "searching/backends.py _TAG": ANYWHERE,
     "searching/page_text.py _HREF": ANYWHERE,
+    "searching/opened_pages.py _NUMBER": ANYWHERE,
     "searching/page_text.py _CLOSING": ANYWHERE,
     "searching/page_text.py _MARK": ANYWHERE,
     "searching/plain_text.py _SPACES": ANYWHERE,

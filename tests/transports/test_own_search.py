@@ -10,7 +10,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from app.dialects.search_loop import NO_MORE, NOT_RUN, TOO_MANY
+from app.dialects.search_calls import NO_MORE
+from app.dialects.search_loop import NOT_RUN, TOO_MANY
 from app.prompt.own_search import NO_PLACE, NO_TOOLS
 from app.settings import Key, Model, Search, Secret, Server, Settings, Upstream
 from tests.support.event_stream import events_of, judged
@@ -74,7 +75,7 @@ def test_the_function_that_the_model_is_offered(tools: list[Json], name: str) ->
     with (
         ChatUpstream(call_turn(name, '{"query": "cats"}'), DONE) as upstream,
         SearchServer() as server,
-        before(upstream, server) as url,
+        before(upstream, server, search={"max_pages": 0}) as url,
     ):
         answer = ask(url, *tools)
     assert types(answer) == ["web_search_call", "message"]

@@ -33,7 +33,7 @@ def between(
     """The address of AM Proxy between these two."""
     there = Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk"), named_tool_choice=named_tool_choice)
     settings = Settings(
-        search=Search(backend="searxng", base_url=server.url),
+        search=Search(backend="searxng", base_url=server.url, max_pages=0),
         upstreams={"there": there},
         models={"m": Model(upstream="there", **{"search": True, **of_model})},
     )

@@ -26,6 +26,7 @@ HEAD: Final = 'Page "Cats" (URL), 5 lines. [n] is the number of a link, for `cli
 PAGES: Final[list[tuple[str, Json, str]]] = [
     ("open", {}, f"{HEAD}L0: Cats\nL1: They hate dogs [0].\nL2: They sleep.\nL3: Always.\nL4: End."),
     ("open", {"lineno": 4}, f"{HEAD}L4: End."),
+    ("open", {"lineno": 10**30}, f"{HEAD}There is no text from that line on."),
     ("open", {"lineno": 9}, f"{HEAD}There is no text from that line on."),
     ("click", {"id": 0}, 'Page "Dogs" (DOGS), 1 lines. [n] is the number of a link, for `click`.\nL0: Dogs bark.'),
     ("click", {"id": 1}, "URL has no link 1: it has 1 links, counted from 0."),
@@ -98,7 +99,7 @@ def test_the_pages_of_a_request_have_a_largest_size_together() -> None:
     with Site(pages) as site, SearchServer() as server, searching(server) as url:
         text = output(ask(url, {"open": [{"ref_id": site.url + path} for path in pages]}))
     assert text.count(", the first 20000 lines.") == 2
-    assert text.count("was not read: all pages of one request may have 4 MiB. Open it alone.") == 2
+    assert text.count("was not read: all pages of one request may have 4 MiB.") == 2
 
 
 def test_others_are_answered_while_hostile_pages_are_read() -> None:
