@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ..options import Via
 from ..protocol.problems import Problem
+from ..providers.lookup import provider_of
 from ..settings import Settings, Upstream
 from ..upstreams.litellm_chat import close_connections, load
 from ..upstreams.survey import PREFERRED
@@ -93,7 +94,10 @@ async def _report(settings: Settings, name: str) -> Report:
     rows += [_row(_TITLES[via], answer.message) for via, answer in answers.items()]
     if tools := answers["responses"].tools if "responses" in answers else None:
         rows.append(_row("its tools", tools.message))
-    rows += [_row("suits it", _suits(answers)), _configured(upstream, works=configured.state == "works")]
+    title, how = _configured(upstream, works=configured.state == "works")
+    lacks_functions = tools is not None and tools.sent_as == "functions" and not _sends_functions(upstream)
+    needs = ', but agents such as Codex need tools = "functions"' if lacks_functions else ""
+    rows += [_row("suits it", _suits(answers)), (title, how + needs)]
     if configured.problem is not None:
         rows.append(_advice(await refused(configured.problem, probed)))
     return Report(works=configured.state == "works", rows=rows)
@@ -147,6 +151,13 @@ def _suits(answers: dict[Via, ProbeAnswer]) -> str:
 def _configured(upstream: Upstream, *, works: bool) -> tuple[str, str]:
     provider = f' with provider = "{upstream.provider}"' if upstream.provider else ""
     return _row("configured", f'via = "{upstream.via}"{provider}, which {"works" if works else "does not work"}')
+
+
+def _sends_functions(upstream: Upstream) -> bool:
+    """Whether this server gets all tools as functions, in any way it is asked."""
+    if upstream.via != "responses" or upstream.tools == "functions":
+        return True
+    return upstream.tools == "auto" and provider_of(upstream.provider).responses.functions_only
 
 
 def _advice(step: Step) -> tuple[str, str]:

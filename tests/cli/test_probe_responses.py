@@ -173,6 +173,21 @@ def test_the_tools_that_it_knows_are_found_out(
     assert "; but " not in printed[0]["Responses"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "configured"),
+    [
+        ((), 'via = "responses", which works, but agents such as Codex need tools = "functions"'),
+        (("--provider", "vllm"), 'via = "responses" with provider = "vllm", which works'),
+    ],
+)
+def test_a_server_that_should_get_functions_and_does_not_is_named(
+    flags: tuple[str, ...], configured: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Server(responses=responses_script(calls=[NO_CUSTOM_TOOLS], functions=FUNCTION_CALLS)) as server:
+        code, printed = probed(server.url, capsys, "responses", *flags)
+    assert (code, printed["configured"]) == (0, configured)
+
+
 @pytest.mark.parametrize("name", FUNCTION_SERVERS)
 def test_servers_of_functions_are_found_out(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As their provider files say. They are scripted to call whatever function they are offered."""
