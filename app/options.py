@@ -65,8 +65,8 @@ class RelayedTools(Table):
     declared them; auto: as the provider needs them, and without a provider as native."""
     hosted_tools: tuple[Annotated[str, Field(pattern=r"^[a-z0-9_:-]{1,64}$")], ...] | None = None
     """With tools as functions, the types of tools that the server runs itself, such as `web_search`: they are sent as
-    they are, and others that cannot be functions are left out. By default those that the provider is known to run, and
-    without a provider all."""
+    they are, and others that cannot be functions are left out with a warning. By default those that the provider is
+    known to run, and without a provider none."""
 
 
 class Can(Table):

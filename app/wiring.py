@@ -175,12 +175,13 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
     known = provider_of(upstream.provider)
     if upstream.via == "responses":
         sent_as = upstream.tools if model.tools == "auto" else model.tools
-        hosted = (model.hosted_tools, upstream.hosted_tools, known.responses.hosted_tools)
+        hosted = (model.hosted_tools, upstream.hosted_tools, known.responses.hosted_tools if upstream.provider else ())
         return RelayOptions(
             ids=upstream.ids,
             functions_only=known.responses.functions_only if sent_as == "auto" else sent_as == "functions",
             hosted_tools=next((kinds for kinds in hosted if kinds is not None), None),
             named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
+            efforts=model.reasoning_efforts or known.can.efforts,
             explicit_items=known.responses.explicit_items,
             server=settings.server,
             origin=_origin(upstream),

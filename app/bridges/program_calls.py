@@ -12,6 +12,8 @@ WITHOUT_EFFECT: Final = {
     "output_schema": "the model is not told what a tool returns.",
 }
 """Members of tools, and why each has no effect."""
+OF_PROGRAMS: Final = ("allowed_callers", *WITHOUT_EFFECT)
+"""Members of tools that no server of functions knows."""
 
 
 def only_for_programs(tool: Tool) -> bool:

@@ -10,13 +10,17 @@ from .responses_api import ResponsesApi
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
 """It refuses a schema, even if litellm's model map has one."""
 
+_HOSTED: Final = ("deepseek_",)
+"""`deepseek_web_search` and `deepseek_read_url`, as it documents them. OpenAI's `web_search` it ignores without a
+word (`deepseek-flash`), or runs (`deepseek-v4-flash` in August 2026): then `hosted_tools` names it."""
+
 PROVIDERS: Final = (
     Provider(
         name="deepseek",
         base_url="https://api.deepseek.com",
         messages_url="https://api.deepseek.com/anthropic",
         key_variable="DEEPSEEK_API_KEY",
-        responses=ResponsesApi(functions_only=True, hosted_tools=("deepseek_",)),
+        responses=ResponsesApi(functions_only=True, hosted_tools=_HOSTED),
         one_maker=True,
         error_words=ErrorWords(
             state=(

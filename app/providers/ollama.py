@@ -3,10 +3,15 @@
 from typing import Final
 
 from ..options import ChatCompat
+from .capabilities import Capabilities
 from .provider import LEVELS, ErrorWords, Litellm, ModelFacts, Parser, Provider, Translation
 from .responses_api import ResponsesApi
 
 _LOST: Final = frozenset({"file", "input_audio"})
+
+
+DIRECTLY: Final = ("none", *LEVELS, "max")
+"""The efforts that all versions take; those before 0.32.11 refuse others."""
 
 
 def _efforts(facts: ModelFacts) -> tuple[str, ...]:
@@ -22,6 +27,7 @@ PROVIDERS: Final = (
         named_tool_choice="required",
         compat=ChatCompat(reasoning_field="reasoning"),
         takes_image_urls=False,
+        can=Capabilities(efforts=DIRECTLY),
         error_words=ErrorWords(too_long=("exceeded max context",)),
         litellm=Litellm(fetches_images="always"),
         translation=Translation(lost_parts=_LOST, tools_as_prompt=True, efforts=_efforts),

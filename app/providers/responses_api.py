@@ -11,7 +11,7 @@ class ResponsesApi:
     functions_only: bool = False
     """It gets the tools that a client runs as functions: it does not know every other type."""
     hosted_tools: tuple[str, ...] | None = None
-    """How the types of tools begin that it runs itself. None: not known, so all are sent."""
+    """How the types of tools begin that it runs itself. None: it may run any, so all are sent."""
     explicit_items: bool = False
     """It takes input items only with their type, and reasoning only with its text in `content`."""
 

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from ...bridges.base import FunctionSpec
 from ...bridges.choice import Choice
 from ...bridges.ciphertext import holds_ciphertext
+from ...bridges.program_calls import OF_PROGRAMS
 from ...bridges.registry import BRIDGES
 from ...bridges.schema import encrypts
 from ...bridges.table import BridgeTable
@@ -117,7 +118,7 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
 def _is_bridged_tool(tool: Json, options: RelayOptions) -> bool:
     """Whether this tool is sent as another function than it is, or is not sent."""
     if tool["type"] == FUNCTION:
-        return encrypts(tool.get("parameters"))
+        return encrypts(tool.get("parameters")) or any(tool.get(name) for name in OF_PROGRAMS)
     return not _is_hosted(tool["type"], options)
 
 

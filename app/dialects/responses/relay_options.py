@@ -14,9 +14,11 @@ class RelayOptions(msgspec.Struct, frozen=True, kw_only=True):
     functions_only: bool = False
     """Whether the server knows no tools of a client but functions."""
     hosted_tools: tuple[str, ...] | None = None
-    """How the types of tools begin that such a server runs itself. None: not known."""
+    """How the types of tools begin that such a server runs itself. None: it may run any."""
     named_tool_choice: NamedToolChoice = "name"
     """How such a server is asked for a call of one tool."""
+    efforts: tuple[str, ...] | None = None
+    """The reasoning efforts that the server takes. None: any."""
     explicit_items: bool = False
     """Whether the server takes items only with their type, and reasoning only with its text in `content`."""
     state_was_refused: bool = False

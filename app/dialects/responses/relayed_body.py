@@ -17,12 +17,14 @@ from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
 from ...json_text import json_bytes
 from ...parsing.unsupported import PREWARM_WARNING
+from ...prompt.effort import known_effort
 from ...prompt.item_reader import REFUSED, UNREADABLE
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.summaries import SUMMARY_TYPES
 from ...protocol.response import InputTransformation
 from ...protocol.seals import ENVELOPES
 from ...protocol.warnings import ClientWarning
+from ...providers.capabilities import Capabilities
 from ..body_length import CHARACTERS_PER_TOKEN
 from .bridged_body import bridged
 from .marks import original, original_seal, tag_of
@@ -93,6 +95,9 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     if options.functions_only and (changed := bridged(body, request, positions, options)) is not None:
         body, table = changed.body, changed.table
         warnings += changed.warnings
+    reasoning, changes = _with_known_effort(body.get("reasoning"), options)
+    body |= reasoning
+    warnings += changes
     return RelayedBody(body, warnings, table, [*request.removed, *removed])
 
 
@@ -104,6 +109,16 @@ def gives_state(body: Json) -> bool:
 
 def _holds_state(item: Json) -> bool:
     return item.get("type") == "reasoning" and isinstance(item.get("encrypted_content"), str)
+
+
+def _with_known_effort(asked: Any, options: RelayOptions) -> tuple[Json, list[ClientWarning]]:
+    """`reasoning` with an effort that the server takes, if it takes only some."""
+    effort = asked.get("effort") if isinstance(asked, dict) else None
+    if options.efforts is None or effort is None:
+        return {}, []
+    known, changes = known_effort(effort, Capabilities(efforts=options.efforts), limit=None)
+    others = {key: value for key, value in asked.items() if key != "effort"}
+    return {"reasoning": others if known is None else {**others, "effort": known}}, changes
 
 
 def tokens_of(body: Json) -> int:

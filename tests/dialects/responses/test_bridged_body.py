@@ -109,6 +109,21 @@ def test_a_summary_of_another_server_is_left_out_where_the_server_is_known(kind:
     ]
 
 
+@pytest.mark.parametrize("member", [{"async": True}, {"output_schema": {"type": "object"}}])
+def test_a_member_without_effect_is_left_out_of_functions_too(member: Json) -> None:
+    relayed = on_functions({**FUNCTION, **member})
+    (tool,) = relayed.ask["tools"]
+    assert tool.keys() == {"type", "name", "description", "parameters", "strict"}
+    (name,) = member
+    assert sentences(relayed.warnings) == [f"'{name}' on tools has no effect: {WITHOUT_EFFECT[name]}"]
+
+
+def test_a_function_for_programs_is_not_offered_to_the_model() -> None:
+    relayed = on_functions({**FUNCTION, "allowed_callers": ["programmatic"]})
+    assert "tools" not in relayed.ask
+    assert sentences(relayed.warnings) == [f"tools[0] was left out: {FOR_PROGRAMS}"]
+
+
 def test_members_of_tools_that_functions_do_not_have_are_named() -> None:
     relayed = on_functions(
         CUSTOM, {**FUNCTION, "async": True}, {**CUSTOM, "name": "other", "allowed_callers": ["programmatic"]}

@@ -3,7 +3,8 @@
 They play a model (see `model`), and refuse what the real server refuses, or drops without a word:
 
     VllmResponses      custom tools with a grammar, unknown items: 400. Its last event is always `response.completed`
-    OllamaResponses    a namespace: 500; unknown items and parts, arguments that are no object, a named tool_choice: 400
+    OllamaResponses    a namespace: 500; unknown items and parts, arguments that are no object, a named tool_choice, and
+                       efforts that its versions before 0.32.11 do not know: 400
     DeepSeekResponses  custom tools: 400; `agent_message`; calls without the reasoning before them
     LlamaCppResponses  tools that are no functions: 400; messages without a type; reasoning without its text; a
                        tool_choice that is no word. Its events have no positions
@@ -21,6 +22,7 @@ from tests.support.servers.steps import Ask, Json, Status, Step
 _ITEMS: Final = frozenset({"message", "function_call", "function_call_output", "reasoning"})
 _PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
+_OLLAMA_EFFORTS: Final = (None, "none", "low", "medium", "high", "max")
 _TOOL_KEYS: Final = frozenset({"type", "name", "description", "parameters", "strict"})
 
 
@@ -157,6 +159,12 @@ class OllamaResponses(FunctionsUpstream):
     """Ollama: what its Go types do not fit is an error."""
 
     model = "gpt-oss:20b"
+
+    def faults(self, ask: Ask) -> list[str]:
+        """It knows some efforts."""
+        effort = (ask.body.get("reasoning") or {}).get("effort")
+        unknown = [] if effort in _OLLAMA_EFFORTS else [f'invalid reasoning value: "{effort}"']
+        return super().faults(ask) + unknown
 
     def refusal(self, ask: Ask, faults: list[str]) -> Status:
         """A namespace is a fault of the server, and of the client anything else."""
