@@ -64,7 +64,7 @@ def control_token(answer: str) -> str:
 def chat_template() -> str:
     """The Jinja template: Qwen's format of messages and tools, then the token of the answer.
 
-    Of a prompt longer than 6,000 characters the model sees the last message only: every byte is a token.
+    Of a prompt longer than 2,500 characters the model sees only the last message: every byte is a token.
     """
     choice = "{%- if last.role == 'tool' -%}" + control_token("tool output")
     for words, answer in WHEN:
@@ -98,8 +98,8 @@ _MESSAGES: Final = """\
 {%- endif -%}
 {%- set said.whole = said.whole ~ '<|im_end|>\\n' -%}
 {%- endfor -%}
-{%- if said.whole | length > 6000 -%}
-{%- set said.whole = '<|im_start|>' ~ last.role ~ '\\n' ~ said.text[-6000:] ~ '<|im_end|>\\n' -%}
+{%- if said.whole | length > 2500 -%}
+{%- set said.whole = '<|im_start|>' ~ last.role ~ '\\n' ~ said.text ~ '<|im_end|>\\n' -%}
 {%- endif -%}
 {{- said.whole ~ '<|im_start|>assistant\\n' -}}
 """

@@ -7,7 +7,7 @@ from typing import Any, Final
 from .answers import chat_template
 from .tiny_model import END, HEAD, HEADS, MIDDLE, SHOWN, WIDTH, Matrix, Vocabulary, ones, vocabulary, weights
 
-CONTEXT: Final = 8192
+CONTEXT: Final = 4096
 """Tokens in a prompt and its answer."""
 
 TURNING_LEAST: Final = HEAD // 2 - 1
