@@ -210,8 +210,8 @@ def test_the_words_on_the_page_are_those_of_the_api(page: Page) -> None:
 def test_a_copy_says_whether_the_clipboard_took_it(page: Page, allowed: bool) -> None:  # noqa: FBT001 — a column
     with serving() as url:
         written = "async () => {}" if allowed else "() => Promise.reject(new Error('no'))"
-        page.add_init_script(f"Object.defineProperty(navigator, 'clipboard', {{value: {{writeText: {written}}}}})")
         page.goto(url)
+        page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {{value: {{writeText: {written}}}}})")
         expect(page.locator("#model")).to_have_value("demo")
         page.click('[data-copy="curl"]')
         expect(page.locator("#copied")).to_have_text("copied" if allowed else "clipboard blocked")
