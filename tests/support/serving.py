@@ -1,6 +1,7 @@
 """The server under test on a real socket: `with serving(settings) as url: …`."""
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import uvicorn.server
 
 from app.cli.serve import listen
 from app.main import build_app, build_http_guard
+from app.observers.recorder import Recorder
 from app.settings import Settings
 from app.transports.websocket_guard import socket_options
 
@@ -30,20 +32,35 @@ class _Impatient:
 setattr(uvicorn.server, "asyncio", _Impatient())  # noqa: B010 — mypy knows it as a module
 
 
+class _Server(uvicorn.Server):
+    """uvicorn, which like the real server does not wait for pages that watch turns."""
+
+    def __init__(self, config: uvicorn.Config, recorder: Recorder | None) -> None:
+        super().__init__(config)
+        self._recorder = recorder
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End watching, then stop."""
+        if self._recorder is not None:
+            self._recorder.end_watching()
+        await super().shutdown(sockets)
+
+
 @contextmanager
 def serving(settings: Settings | None = None) -> Iterator[str]:
     """The address of a server that runs `settings` until the block ends."""
     settings = settings or Settings()
     listener = listen("127.0.0.1", 0, send_timeout=settings.server.send_timeout)
+    application = build_app(settings)
     config = uvicorn.Config(
-        build_app(settings).app,
+        application.app,
         http=build_http_guard(settings.server),
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
         **socket_options(settings.server),
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, application.shared.recorder)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     deadline = time.monotonic() + 10
