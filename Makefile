@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# One more worker than the two cores that the suite is made for, because many tests wait.
-WORKERS ?= 3
+# Two more workers than the two cores that the suite is made for, because many tests wait.
+WORKERS ?= 4
 # Compiled modules are always kept, because the tests start dozens of servers.
 export PYTHONDONTWRITEBYTECODE :=
 

@@ -107,7 +107,7 @@ def terminal(
     env = surroundings({"TERM": "xterm-256color"} | dict(environ or {}))
     env.pop("COLUMNS", None)  # it would be believed more than the terminal
     with subprocess.Popen(
-        [sys.executable, "-c", _OWNER, *command], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
+        [sys.executable, "-IS", "-c", _OWNER, *command], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
     ) as process:
         os.close(slave)
         try:
