@@ -41,6 +41,8 @@ class Launch:
         self._flags = flags
         self._agent = AGENTS[flags["agent"]]
         self._screen = sys.stderr
+        self._version: tuple[int, ...] = ()
+        """That of the agent; empty if it does not say."""
 
     def restore(self) -> int:
         """Remove what `--write` wrote."""
@@ -53,6 +55,7 @@ class Launch:
             running = self._running(settings)
             found, reported = asyncio.run(self._look(settings, program, running))
             self._check_version(reported)
+            self._version = reported.version or ()
             choice = found.choose(self._agent, self._flags["model"])
             if running is None:
                 named = self._flags["model"] is not None
@@ -133,7 +136,7 @@ class Launch:
             log = folder / "server.log"
             try:
                 with logged(log, settings.server), _server(settings, running) as server:
-                    target = _target(server, found, choice)
+                    target = self._target(server, found, choice)
                     setup = self._agent.setup(target, folder)
                     write(folder, setup.files)
                     self._say_start(target, choice, runs=running is not None)
@@ -165,7 +168,7 @@ class Launch:
         with run_folder(self._agent.program) as folder, logged(folder / "server.log", settings.server):
             own = replace(self._own_settings(found), keys=())
             with _server(own, running) as server:
-                target = _target(server, found, choice)
+                target = self._target(server, found, choice)
         wants_key = bool(settings.keys or (running and running.environ))
         base_url = address(settings.server.host, settings.server.port)
         target = target._replace(base_url=base_url, key_variable=ENVIRONMENT_KEY if wants_key else "")
@@ -179,6 +182,17 @@ class Launch:
         print(f"start:    {profile.command}")
         print(f"remove:   am-proxy launch {self._agent.program} --restore")
         return 0
+
+    def _target(self, server: ReachedServer, found: FoundModels, choice: ModelChoice) -> Target:
+        """What the agent is told: models that call tools, and the chosen one even if the server lists none."""
+        entries: Cards = [entry for entry in server.models if entry["slug"] not in found.unable]
+        if all(entry["slug"] != choice.name for entry in entries):
+            wildcard = found.settings.models.get(ANY)
+            card = ModelCard(wildcard) if wildcard else ModelCard()
+            entries = [*entries, codex_model(choice.name, card, len(entries))]
+        since = self._agent.searches_since
+        searches = server.searches and bool(since) and self._version >= since
+        return Target(server.base_url, choice.name, entries, next(iter(server.environ), ""), searches=searches)
 
     def _say(self, text: str, *styles: Style) -> None:
         text = f"am-proxy: {text}"
@@ -202,16 +216,6 @@ async def _no_model() -> str:
 
 def _server(settings: Settings, running: ReachedServer | None) -> AbstractContextManager[ReachedServer]:
     return own_server(settings) if running is None else nullcontext(running)
-
-
-def _target(server: ReachedServer, found: FoundModels, choice: ModelChoice) -> Target:
-    """What the agent is told: models that call tools, and the chosen one even if the server lists none."""
-    entries: Cards = [entry for entry in server.models if entry["slug"] not in found.unable]
-    if all(entry["slug"] != choice.name for entry in entries):
-        wildcard = found.settings.models.get(ANY)
-        card = ModelCard(wildcard) if wildcard else ModelCard()
-        entries = [*entries, codex_model(choice.name, card, len(entries))]
-    return Target(server.base_url, choice.name, entries, next(iter(server.environ), ""))
 
 
 def _environment(added: Mapping[str, str]) -> dict[str, str]:

@@ -41,6 +41,8 @@ class ReachedServer(NamedTuple):
     models: Cards
     environ: Mapping[str, str] = {}
     """The variable with the key for it, if it wants one."""
+    searches: bool = False
+    """Whether it searches the web for the caller."""
 
 
 @contextmanager
@@ -74,7 +76,9 @@ def own_server(settings: Settings) -> Iterator[ReachedServer]:
             raise MissingError("the server did not start")
         try:
             url = address(host, listener.getsockname()[1])
-            yield ReachedServer(url, _ask(url, environ.get(KEY_VARIABLE)).models, environ)
+            key = environ.get(KEY_VARIABLE)
+            searches = settings.search.backend != "none" and _searches(url, key)
+            yield ReachedServer(url, _ask(url, key).models, environ, searches=searches)
         finally:
             server.stop_now()
             thread.join(_STOP_WITHIN)
@@ -106,7 +110,8 @@ def running_server(host: str, port: int) -> ReachedServer | None:
         raise MissingError(f"the AM Proxy at {url} {unknown} the environment variable {ENVIRONMENT_KEY}")
     if found.status != HTTPStatus.OK:
         raise MissingError(f"the AM Proxy at {url} answers with status {found.status}")
-    return ReachedServer(url, found.models, environ)
+    searches = _searches(url, environ.get(ENVIRONMENT_KEY))
+    return ReachedServer(url, found.models, environ, searches=searches)
 
 
 class _ListReply(NamedTuple):
@@ -122,10 +127,34 @@ _NO_HTTP: Final = 1
 
 
 def _ask(base_url: str, key: str | None) -> _ListReply:
-    """The list of models of a server on this machine. No proxy of the environment is used."""
-    host, _, path = base_url.removeprefix("http://").partition("/")
+    """The list of models of a server on this machine."""
+    reply = _exchange(base_url, key, "GET", "/models?client_version=0")
+    try:
+        listed = json_value(reply.body) if reply.status == HTTPStatus.OK and len(reply.body) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        listed = None
+    models = listed.get("models") if isinstance(listed, dict) else None
+    entries = [entry for entry in models or [] if isinstance(entry, dict) and is_name(entry.get("slug"))]
+    return _ListReply(reply.status, reply.is_ours, entries)
+
+
+def _searches(base_url: str, key: str | None) -> bool:
+    """Whether a server on this machine searches the web for whoever has this key."""
+    return _exchange(base_url, key, "POST", "/alpha/search", b"{}").status == HTTPStatus.OK
+
+
+class _Reply(NamedTuple):
+    status: int
+    is_ours: bool = False
+    body: bytes = b""
+
+
+def _exchange(base_url: str, key: str | None, method: str, path: str, body: bytes | None = None) -> _Reply:
+    """The answer of a server on this machine. No proxy of the environment is used."""
+    host, _, prefix = base_url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=_ANSWER_WITHIN)
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    headers |= {} if body is None else {"Content-Type": "application/json"}
     late = threading.Event()
     try:
         connection.connect()
@@ -133,27 +162,19 @@ def _ask(base_url: str, key: str | None) -> _ListReply:
         limit.daemon = True
         limit.start()
     except ConnectionRefusedError:
-        return _ListReply(_NOTHING)
+        return _Reply(_NOTHING)
     except OSError:
-        return _ListReply(_NO_HTTP)
+        return _Reply(_NO_HTTP)
     try:
-        connection.request("GET", f"/{path}/models?client_version=0", headers=headers)
+        connection.request(method, f"/{prefix}{path}", body, headers)
         response = connection.getresponse()
-        body, ours = response.read(_LONGEST + 1), (response.getheader("x-request-id") or "").startswith(_OUR_IDS)
+        answer, ours = response.read(_LONGEST + 1), (response.getheader("x-request-id") or "").startswith(_OUR_IDS)
     except (OSError, ValueError, http.client.HTTPException):
-        return _ListReply(_NO_HTTP)
+        return _Reply(_NO_HTTP)
     finally:
         limit.cancel()
         connection.close()
-    if late.is_set():
-        return _ListReply(_NO_HTTP)
-    try:
-        listed = json_value(body) if response.status == HTTPStatus.OK and len(body) <= _LONGEST else None
-    except (ValueError, RecursionError):
-        listed = None
-    models = listed.get("models") if isinstance(listed, dict) else None
-    entries = [entry for entry in models or [] if isinstance(entry, dict) and is_name(entry.get("slug"))]
-    return _ListReply(response.status, ours, entries)
+    return _Reply(_NO_HTTP) if late.is_set() else _Reply(response.status, ours, answer)
 
 
 def _end(connection: socket.socket, late: threading.Event) -> None:

@@ -16,6 +16,7 @@ from tests.conformance.install import opencode_in
 from tests.support.codex import modules_with
 from tests.support.running import surroundings
 from tests.support.script import call_turn, text_turn
+from tests.support.search_server import SearchServer
 from tests.support.servers import Ask, Script, Step
 from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import am_proxy, terminal
@@ -134,6 +135,21 @@ def test_codex_runs_a_command_and_answers(codex: Machine) -> None:
     assert took < FIRST_ANSWER_WITHIN
     assert codex.configuration() == before  # what else is in ~/.codex now, such as sessions, Codex wrote itself
     assert list((codex.home / ".cache" / "am-proxy" / "launch").iterdir()) == []
+
+
+def test_codex_searches_the_web_if_the_configuration_has_a_search(codex: Machine) -> None:
+    call = call_turn("web__run", json.dumps({"search_query": [{"q": "cats"}]}))
+    with upstream(call, text_turn(DONE)) as server, SearchServer() as searched:
+        (codex.work / "config.toml").write_text(
+            f'[search]\nbackend = "searxng"\nbase_url = "{searched.url}"\n'
+            f'[upstreams.local]\nvia = "chat"\nprovider = "ollama"\nbase_url = "{server.url}"\n'
+            '[models."coder:8b"]\nupstream = "local"\n'
+        )
+        ran = codex.launch("codex", "--", "exec", "--json", "--skip-git-repo-check", "What do cats do?")
+    assert (ran.returncode, said_events(ran.stdout)) == (0, [DONE]), ran.stderr
+    assert [each.fields["q"] for each in searched.asked] == ["cats"]
+    assert "web__run" in [tool["function"]["name"] for tool in server.asks[-1].body["tools"]]
+    assert "nder-development" not in ran.stdout + ran.stderr  # it is not the user who has chosen that
 
 
 def test_codex_works_by_the_profile_that_was_written_for_it(codex: Machine) -> None:

@@ -42,6 +42,16 @@ def test_codex_gets_flags_that_toml_reads(tmp_path: Path, model: str, variable: 
     }
 
 
+def test_codex_searches_through_a_server_that_searches(tmp_path: Path) -> None:
+    target = Target(URL, "coder", CATALOGUE, searches=True)
+    settings = codex_settings(target, tmp_path)
+    [profile, _] = AGENTS["codex"].profile(target, tmp_path).files.values()
+    for each in (settings, tomllib.loads(profile)):
+        assert each["features"] == {"standalone_web_search": True}
+        assert each["model_providers"]["am"]["supports_standalone_web_search"] is True
+        assert "web_search" not in each  # the user says whether pages are opened
+
+
 @pytest.mark.parametrize(("variable", "key"), [("", "none"), ("AM_KEY", "{env:AM_KEY}")])
 def test_opencode_gets_one_provider_in_its_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, key: str

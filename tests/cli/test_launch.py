@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -89,6 +90,31 @@ context_window = 64000
     assert len(key) > 40
     assert [word for word in seen["words"] if key in word] == []
     assert server.asks[-1].body["model"] == "coder:8b"
+
+
+SEARCH: Final = '[search]\nbackend = "searxng"\nbase_url = "http://127.0.0.1:9"\n'
+KEYS: Final = '[[keys]]\nname = "alice"\nvalue = "sk-alice"\n'
+
+
+@pytest.mark.parametrize(
+    ("search", "version", "searches"),
+    [
+        (SEARCH, "0.169.0", True),
+        (f"{KEYS}{SEARCH}", "0.170.1", True),
+        (SEARCH, "0.168.2", False),
+        ("", "0.169.0", False),
+    ],
+)
+def test_the_agent_searches_if_the_server_does(
+    home: Home, server: SurveyedServer, search: str, version: str, *, searches: bool
+) -> None:
+    home.install(version=version)
+    model = f'[upstreams.local]\nvia = "chat"\nbase_url = "{server.url}"\n[models."coder:8b"]\nupstream = "local"\n'
+    (home.work / "config.toml").write_text(search + model)
+    assert home.launch("codex").returncode == 0
+    settings = home.seen["settings"]
+    assert settings.get("features") == ({"standalone_web_search": True} if searches else None)
+    assert settings["model_providers"]["am"].get("supports_standalone_web_search", False) is searches
 
 
 def test_this_machine_is_not_asked_through_a_proxy(home: Home, server: SurveyedServer) -> None:

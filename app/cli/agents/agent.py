@@ -22,6 +22,8 @@ class Target(NamedTuple):
     """All models, as `codex_model` describes them."""
     key_variable: str = ""
     """The environment variable with the key; empty if none is needed."""
+    searches: bool = False
+    """Whether it searches the web for agents that ask it to."""
 
 
 class Setup(NamedTuple):
@@ -65,5 +67,7 @@ class Agent:
     """The first version that reads them."""
     menu_since: tuple[int, ...] = ()
     """The first version whose menu shows the models of this server."""
+    searches_since: tuple[int, ...] = ()
+    """The first version that can search the web through this server; empty: none can."""
     least_context: int = 32_000
     """Tokens of context that it needs: its instructions and tools alone take more than 10,000."""

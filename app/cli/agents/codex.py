@@ -15,6 +15,9 @@ from .agent import MARK, PROVIDER, TITLE, Agent, Profile, Setup, Target
 
 _CATALOGUE: Final = "models.json"
 _OWN_FILE: Final = f"{PROVIDER}.config.toml"
+_SEARCH: Final = {"features.standalone_web_search": "true", "suppress_unstable_features_warning": "true"}
+"""Its own search of the web (`web.run`), which is a feature under development: without the second line, Codex would
+warn its user of a setting that is not the user's own."""
 _OWN_CATALOGUE: Final = f"{PROVIDER}.models.json"
 
 
@@ -39,6 +42,7 @@ def _settings(target: Target, catalogue: Path) -> dict[str, str]:
         "model": _toml(target.model),
         "model_provider": _toml(PROVIDER),
         "model_catalog_json": _toml(str(catalogue)),
+        **(_SEARCH if target.searches else {}),
     }
 
 
@@ -51,7 +55,8 @@ def _provider(target: Target) -> list[str]:
     values = {"name": TITLE, "base_url": target.base_url, "wire_api": "responses"}
     if target.key_variable:
         values["env_key"] = target.key_variable
-    return [f"{name} = {_toml(value)}" for name, value in values.items()]
+    lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
+    return [*lines, "supports_standalone_web_search = true"] if target.searches else lines
 
 
 def _toml(text: str) -> str:
@@ -70,4 +75,5 @@ CODEX: Final = Agent(
     profile_files=(_OWN_FILE, _OWN_CATALOGUE),
     profiles_since=(0, 136),
     menu_since=(0, 110),
+    searches_since=(0, 169),
 )
