@@ -33,7 +33,7 @@ from ..settings import Server
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import trace_of
 from ..turns.service import BegunTurn, TurnService
-from ..turns.warning_output import in_header
+from ..turns.warning_output import in_header, not_told
 from . import sse
 from .auth import Auth
 from .middleware import error_response
@@ -191,9 +191,10 @@ async def _stream(turn: TurnLifecycle, running: BegunTurn, send: Send) -> None:
     async def send_body(body: bytes) -> None:
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
-    await send(sse.head(in_header(running.warnings)))
+    told = running.warnings
+    await send(sse.head(in_header(told)))
     async for batch in turn.watch(running.batches()):
-        late = running.late_warnings if is_last(batch) else ()
+        late = [*not_told(running.warnings, told), *running.late_warnings] if is_last(batch) else ()
         if sse.is_short(batch, running.size):
             await send_body(sse.frames(batch, late))
         else:

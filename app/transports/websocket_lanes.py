@@ -6,7 +6,7 @@ the memory keeps its outcome, before the last event is sent, because another lan
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from ..parsing.steer_frame import SteerFrame
 from ..protocol.control_events import ControlError
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import ProblemError
+from ..protocol.warnings import ClientWarning
 from ..settings import Key, Server
 from ..turns.conversation_memory import (
     ConversationMemory,
@@ -31,6 +32,7 @@ from ..turns.conversation_memory import (
 from ..turns.lifecycle import RunningTurn, TurnLifecycle
 from ..turns.prompt_comparison import KnownPrompt
 from ..turns.service import BegunTurn, TurnService
+from ..turns.warning_output import not_told
 from . import sse
 from .websocket_frames import FrameSender, WaitingFrames, created_id, frames, send_one_by_one, warnings_by_position
 from .websocket_steering import ENDED, NOT_SUPPORTED, REPLACED, TOO_MANY, AcceptedSteer, Steers, items_of, not_created
@@ -196,9 +198,11 @@ class Lane:
     ) -> "Ended":
         """Sends these batches with their warnings, late ones in the last event."""
         sender, last, ended = self._context.sender, None, None
+        told: Sequence[ClientWarning] = ()
         async for batch in batches:
             first = () if last is not None else running.warnings
-            late = running.late_warnings if is_last(batch) else ()
+            told = told or first
+            late = [*not_told(running.warnings, told), *running.late_warnings] if is_last(batch) else ()
             warnings = warnings_by_position(batch, first, late)
             if last is None and batch:
                 self.response_id = created_id(batch[0])

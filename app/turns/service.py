@@ -42,7 +42,7 @@ from .prompt_comparison import KeptPrompts, PromptComparison, PromptMemory
 from .pump import Pump
 from .quota import Quota
 from .search_steps import SearchSteps, offers_search, searching_turn
-from .summary_first import SummaryFirst
+from .summary_first import SummaryFirst, with_warnings_of
 from .turn_protocols import Answer
 from .upstream_log import UpstreamLog
 from .warning_output import bounded
@@ -174,9 +174,9 @@ class TurnService:
             async def ask() -> Answer:
                 following = summary.next_request
                 second = await new_turn(asks.route, following, identity, self._new_id, self._now, for_codex=for_codex)
-                second.warnings = summary.warnings
                 comparison.summarized()
-                again = partial(self._turn, create=following, identity=identity, for_codex=for_codex)
+                begin = partial(self._turn, create=following, identity=identity, for_codex=for_codex)
+                again = with_warnings_of(summary, second, begin)
                 answer = await first_payload([asks.route], second, again, asks)
                 if searching_turn(second) is None and not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
                     answered()

@@ -1,16 +1,19 @@
 """A turn of several steps: a summary in one or more parts, and the answer. Each step has its own pump."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
+from ..catalogue import Route
 from ..compaction.summary_turn import SummaryTurn
 from ..emitter.rules import StopReason
+from ..new_turns import AnyTurn
 from ..off_loop import off_loop
 from ..protocol.events import Event
 from ..protocol.problems import Problem
 from .asks import Asks
 from .pump import Pump, our_fault
+from .warning_output import not_told
 
 log = logging.getLogger("am_proxy")
 
@@ -104,3 +107,21 @@ class SummaryFirst:
         except Exception:
             log.exception("a turn could not go on", extra={"request_id": self._request_id})
             return [] if turn.emitter.over else turn.emitter.fail(our_fault(self._request_id))
+
+
+def with_warnings_of(
+    summary: SummaryTurn, following: AnyTurn, begin: Callable[[Route], Awaitable[AnyTurn]]
+) -> Callable[[Route], Awaitable[AnyTurn]]:
+    """Gives the turn after a summary the warnings of that, and makes other such turns for the same request.
+
+    What a turn warns of first was said of the summary, too, with other positions of the items.
+    """
+    own, told = following.warnings, (*summary.warnings, *summary.late_warnings)
+    following.warnings = told
+
+    async def again(route: Route) -> AnyTurn:
+        other = await begin(route)
+        other.warnings = (*told, *not_told(other.warnings, own))
+        return other
+
+    return again

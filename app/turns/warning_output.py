@@ -28,6 +28,12 @@ def in_event(warnings: Sequence[ClientWarning], event: bytes) -> bytes:
     return event[:-1] + f',"{MEMBER}":{json.dumps(sentences)}}}'.encode() if sentences else event
 
 
+def not_told(warnings: Sequence[ClientWarning], told: Sequence[ClientWarning]) -> list[ClientWarning]:
+    """Those of the warnings that were not told: an upstream that was asked again may have caused more."""
+    known = {*told}
+    return [warning for warning in warnings if warning not in known]
+
+
 def bounded(warnings: Sequence[ClientWarning]) -> list[str]:
     """The sentences of the first warnings, none of them long, and how many more there are."""
     first = list(_sentences(warnings))

@@ -168,8 +168,8 @@ def _headers() -> str:
     read = [(f"`{name}`", text) for name, text in WORDS["read_headers"].items()]
     return (
         f"## Headers\n\nOf an answer:\n\n{_table('header | meaning', sent)}\n"
-        "Where there is no header for them (over a websocket, and for warnings about the end of a streamed answer), "
-        "the warnings are in the member `x_am_warnings` of the first or last event.\n\n"
+        "Where there is no header for them (over a websocket, and for warnings that arise after the header of a "
+        "streamed answer was sent), the warnings are in the member `x_am_warnings` of the first or last event.\n\n"
         f"Of a request; others have no effect:\n\n{_table('header | meaning', read)}"
     )
 

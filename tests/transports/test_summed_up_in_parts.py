@@ -240,6 +240,36 @@ def test_a_server_that_refuses_in_an_event_is_asked_for_less(wanted: Json) -> No
     assert SUMMARY_LANES["functions"].texts(server.taken[-1])[-1] == ("user", "And now?")
 
 
+MANAGED = {"context_management": [{"type": "compaction", "compact_threshold": 10_000}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [(MANAGED, "The summary lacks"), ({"truncation": "auto"}, "'truncation: auto': the oldest items")],
+    ids=["summary", "truncation"],
+)
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_warnings_of_a_later_ask_reach_the_client(
+    lane: SummaryLane, fields: Json, sentence: str, *, stream: bool
+) -> None:
+    """In the last event, if the header was sent before the window was learnt."""
+    server = SmallWindow(WINDOW, notes)
+    items = [TASK, *rounds(400, output="short", arguments="because " * 300), {"role": "user", "content": "Why?"}]
+    with lane.serving(server) as upstream:
+        settings = replace(lane.settings(upstream.url, None), server=Server(first_payload_wait=0.001))
+        with serving(settings) as url:
+            body = {"model": "m", "input": items, "tools": TOOLS, "stream": stream, **fields}
+            answer = httpx.post(f"{url}/v1/responses", json=body, timeout=30)
+    if stream:
+        assert "x-am-warnings" not in answer.headers
+        *_, last = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+        told = last["x_am_warnings"]
+    else:
+        told = json.loads(answer.headers["x-am-warnings"])
+    assert told
+    assert all(each.startswith(sentence) for each in told)
+
+
 def test_without_truncation_the_same_conversation_is_an_error_after_one_ask(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
     answer = asked(lane, [TASK, *rounds(60)], server, WINDOW)
