@@ -176,9 +176,11 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
     if upstream.via == "responses":
         sent_as = upstream.tools if model.tools == "auto" else model.tools
         hosted = (model.hosted_tools, upstream.hosted_tools, known.responses.hosted_tools if upstream.provider else ())
+        functions_only = known.responses.functions_only if sent_as == "auto" else sent_as == "functions"
         return RelayOptions(
             ids=upstream.ids,
-            functions_only=known.responses.functions_only if sent_as == "auto" else sent_as == "functions",
+            functions_only=functions_only,
+            tools_unknown=sent_as == "auto" and not (functions_only or known.prefers_responses),
             hosted_tools=next((kinds for kinds in hosted if kinds is not None), None),
             named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
             efforts=model.reasoning_efforts or known.can.efforts,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..options import KeyHeader, Via
 from ..providers.lookup import provider_of
+from ..providers.provider import Provider
 from ..settings import GIVEN, Settings, Upstream
 
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ def _with(
     return replace(settings, upstreams={**settings.upstreams, GIVEN: upstream})
 
 
+def _tools(known: Provider) -> str:
+    """How a server with the Responses API gets tools, if nothing is configured."""
+    if known.responses.functions_only:
+        return ", with all tools as functions"
+    return "" if known.prefers_responses else ", with all tools as functions if it refuses others"
+
+
 def remarks_about(settings: Settings, found: "Survey") -> list[Remark]:
     """What an operator should know about the server of `--upstream`."""
     given = settings.upstreams[GIVEN]
@@ -100,6 +108,6 @@ def remarks_about(settings: Settings, found: "Survey") -> list[Remark]:
         remarks.append(Remark(f"{whose}The server has no {PATHS[via]}.{other}", is_warning=True))
     else:
         known = provider_of(given.provider or found.provider)
-        tools = ", with all tools as functions" if via == "responses" and known.responses.functions_only else ""
+        tools = _tools(known) if via == "responses" else ""
         remarks.append(Remark(f"{whose}using {lane}{f' ({found.server})' if found.server else ''}{tools}"))
     return remarks

@@ -9,7 +9,8 @@ dialect: a new turn is made for it. A request that is itself invalid is not sent
 An upstream that refuses what it gave out in an earlier turn, such as reasoning that it has signed, is asked once more
 without it; one that cannot enforce the schemas of a request, without asking it to; and one for which a conversation is
 too long, with half of it, if that is to be summed up or may be truncated. A new turn is made for it, which decides
-again what may be asked of the model.
+again what may be asked of the model. One of which nothing is known, and that refuses a request with other tools than
+functions, is asked once more with functions only.
 
 After the first payload no other upstream is asked. Before it the client may have been sent the first events; they are
 made from the request alone (`opening.py`), and the turn that reads the answer continues after them.
@@ -25,12 +26,13 @@ from msgspec.structs import replace
 from ..catalogue import Route
 from ..dialects.chat.chat_options import ChatOptions
 from ..dialects.messages.messages_options import MessagesOptions
+from ..dialects.responses.bridged_body import may_have_functions_only
 from ..dialects.responses.relay_options import RelayOptions
 from ..dialects.responses.relayed_body import gives_state
 from ..loop_delay import loop_delay
 from ..new_turns import AnyTurn
 from ..protocol.problems import Problem, ProblemError
-from ..upstreams.faults import refuses_schemas, refuses_state
+from ..upstreams.faults import refuses_request, refuses_schemas, refuses_state
 from ..upstreams.port import GOES_ON, NoSuchAddressError, UpstreamRefused
 from .asks import Asks
 from .pump import SILENT, too_slow
@@ -161,9 +163,12 @@ def without_refused(route: Route, refused: UpstreamRefused, ask: dict[str, Any])
     options = route.entry.options
     refused_state = refuses_state(refused.problem) and not options.state_was_refused
     if isinstance(options, RelayOptions):
-        if not (refused_state and gives_state(ask)):
+        if refused_state and gives_state(ask):
+            return _with(route, replace(options, state_was_refused=True))
+        if not options.tools_unknown or not refuses_request(refused.problem):
             return None
-        return _with(route, replace(options, state_was_refused=True))
+        functions = options.after_refused_tools
+        return _with(route, functions) if may_have_functions_only(ask, functions) else None
     if refused_state:
         return _with(route, replace(options, state_was_refused=True))
     if refuses_schemas(refused.problem) and not ENFORCES_NOTHING.items() <= options.can.model_dump().items():

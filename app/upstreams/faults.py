@@ -198,6 +198,14 @@ def asks_for_less(problem: Problem) -> bool:
     return problem.code == "context_length_exceeded" or refuses_state(problem)
 
 
+def refuses_request(problem: Problem) -> bool:
+    """Whether an upstream refused the form of a request, and not what it says."""
+    return problem.shape.status == HTTPStatus.BAD_REQUEST and problem.code not in {
+        "context_length_exceeded",
+        "content_policy_violation",
+    }
+
+
 def refuses_schemas(problem: Problem) -> bool:
     """Whether an upstream cannot enforce the schemas of a request."""
     return problem.code == "invalid_value" and _SCHEMAS.search(problem.message) is not None

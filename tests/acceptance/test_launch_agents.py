@@ -5,19 +5,24 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from app.settings import Model, Settings, Upstream
 from tests.conformance.agents.opencode import ALONE
 from tests.conformance.install import opencode_in
-from tests.support.codex import modules_with
+from tests.support.codex import MCP_SERVER, modules_with
+from tests.support.event_scripts import as_events
 from tests.support.running import surroundings
 from tests.support.script import call_turn, text_turn
 from tests.support.search_server import SearchServer
-from tests.support.servers import Ask, Script, Step
+from tests.support.servers import Ask, ChatUpstream, Script, Step
+from tests.support.serving import serving
+from tests.support.surveyed_responses import SurveyedFunctions
 from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import am_proxy, terminal
 
@@ -150,6 +155,61 @@ def test_codex_searches_the_web_if_the_configuration_has_a_search(codex: Machine
     assert [each.fields["q"] for each in searched.asked] == ["cats"]
     assert "web__run" in [tool["function"]["name"] for tool in server.asks[-1].body["tools"]]
     assert "nder-development" not in ran.stdout + ran.stderr  # it is not the user who has chosen that
+
+
+PATCH: Final = """\
+*** Begin Patch
+*** Add File: made.txt
++two
+*** End Patch
+"""
+EXEC: Final = ("--", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "Do it")
+SCRIPTS: Final = (
+    call_turn("exec_command", json.dumps({"cmd": "echo one"}), id="call_1"),
+    call_turn("apply_patch", json.dumps({"input": PATCH}), id="call_2"),
+    call_turn("mcp__weather__look_up", json.dumps({"city": "Paris"}), id="call_3"),
+    text_turn(DONE),
+)
+
+
+def plug_in(machine: Machine) -> None:
+    """A server of tools, whose tools come in a namespace."""
+    with (machine.home / ".codex" / "config.toml").open("a") as config:
+        config.write(f'\n[mcp_servers.weather]\ncommand = "{sys.executable}"\nargs = ["{MCP_SERVER}"]\n')
+
+
+@pytest.mark.parametrize(
+    ("owner", "flags"),
+    [("vllm", ["--via", "responses"]), ("vllm", []), ("somebody", []), ("somebody", ["--via", "responses"])],
+)
+def test_codex_works_on_a_server_whose_responses_api_knows_only_functions(
+    codex: Machine, owner: str, flags: list[str]
+) -> None:
+    plug_in(codex)
+
+    def steps(ask: Ask) -> list[Step]:
+        outputs = [item for item in ask.body["input"] if item["type"] == "function_call_output"]
+        return [*SCRIPTS[len(outputs)]]
+
+    with SurveyedFunctions(as_events(steps), owner=owner) as server:
+        server.may_violate = owner != "vllm"
+        ran = codex.launch("codex", "--upstream", server.url, *flags, *EXEC)
+    assert (ran.returncode, said_events(ran.stdout)) == (0, [DONE]), ran.stderr
+    assert (codex.work / "made.txt").read_text() == "two\n"
+    assert len(server.asks) == len(SCRIPTS) * (1 if owner == "vllm" else 2), "what is unknown costs a refused request"
+
+
+def test_codex_works_on_a_server_with_a_responses_api_of_its_own(codex: Machine) -> None:
+    """It is another AM Proxy."""
+    plug_in(codex)
+    with ChatUpstream(*SCRIPTS) as upstream:
+        behind = Upstream(via="chat", base_url=upstream.url)
+        models = {"coder": Model(upstream="behind", context_window=65_536)}
+        with serving(Settings(upstreams={"behind": behind}, models=models)) as url:
+            ran = codex.launch("codex", "--upstream", f"{url}/v1", *EXEC)
+    assert (ran.returncode, said_events(ran.stdout)) == (0, [DONE]), ran.stderr
+    assert (codex.work / "made.txt").read_text() == "two\n"
+    assert len(upstream.asks) == len(SCRIPTS)
 
 
 def test_codex_works_by_the_profile_that_was_written_for_it(codex: Machine) -> None:

@@ -23,6 +23,7 @@ from tests.support.servers.server import ScriptedUpstream
 from tests.support.surveyed_server import REFUSES_EMPTY, SurveyedServer, chats, listing, ollama, shown, vllm
 
 KEY = "sk-a-key-that-must-stay-secret"
+IF_REFUSED = ", with all tools as functions if it refuses others"
 QWEN = {"qwen3:8b": shown("qwen3", 40_960, "tools")}
 HELLO = [says("Hello"), stops(), counts(7, 5)]
 
@@ -147,7 +148,7 @@ def test_a_server_of_responses_alone_is_asked_by_responses(tmp_path: Path) -> No
 
     with OnlyResponses(script) as upstream, serving(tmp_path, "--upstream", upstream.url) as served:
         assert text_of(served.ask()) == "Hello"
-        assert served.said() == [("info", f"--upstream {upstream.url}: using the Responses API")]
+        assert served.said() == [("info", f"--upstream {upstream.url}: using the Responses API{IF_REFUSED}")]
 
 
 def test_a_given_via_is_kept_with_a_warning_where_it_does_not_suit(tmp_path: Path) -> None:

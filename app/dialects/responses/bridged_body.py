@@ -81,7 +81,7 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     `body` has the fields of `request`, perhaps with other items. `positions` are those of its items in the posted
     `input`. Raises `ProblemError` if the tools or `tool_choice` cannot be sent.
     """
-    raw_items = body["input"] if isinstance(body["input"], list) else []
+    raw_items = _items_of(body)
     chooses_nothing = not request.raw_tools and body.get("tool_choice") is not None
     if (
         not chooses_nothing
@@ -113,6 +113,16 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
             plain = form.model_dump(by_alias=True, exclude_unset=True)
             changed["text"] = {**(body.get("text") or {}), "format": {**plain, "type": form.type}}
     return BridgedBody(changed, table, warnings)
+
+
+def may_have_functions_only(body: Json, options: RelayOptions) -> bool:
+    """Whether a server that refused a body may be sent its tools as functions, and loses no summary by that."""
+    kinds = {item.get("type") for item in _items_of(body)}
+    return kinds.isdisjoint(SERVER_ITEMS) and any(_is_bridged_tool(tool, options) for tool in body.get("tools") or ())
+
+
+def _items_of(body: Json) -> list[Json]:
+    return body["input"] if isinstance(body["input"], list) else []
 
 
 def _is_bridged_tool(tool: Json, options: RelayOptions) -> bool:

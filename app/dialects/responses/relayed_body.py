@@ -49,6 +49,14 @@ _BOUND: Final = frozenset({"message", "function_call", "custom_tool_call"})
 UNREADABLE_SUMMARY: Final = "only the server that summarized this conversation can read it."
 
 
+TOOLS_REFUSED: Final = ClientWarning(
+    "tools",
+    "tools",
+    "This model's server refused the request with its tools as they are, so all are sent as functions. With"
+    ' `tools = "functions"` in the configuration of this upstream it is not asked twice.',
+)
+
+
 class RelayedBody(NamedTuple):
     """The body for the upstream, and warnings about what was left out of the request."""
 
@@ -66,6 +74,8 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     body.pop("generate", None)
     warnings = [PREWARM_WARNING] if options.functions_only and request.prewarms else []
     if options.functions_only:  # such servers do neither: a conversation that is too long is shortened here
+        if options.tools_were_refused:
+            warnings.append(TOOLS_REFUSED)
         if body.pop(_MANAGED, None):
             warnings += [warning for warning in request.warnings if warning.feature == _MANAGED]
         if body.get("truncation") == "auto":
