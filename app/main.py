@@ -67,12 +67,18 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
     search_client = search_client_of(settings)
-    searcher = Searcher(search_client, fetcher, most_results=settings.search.results, now=time.time)
     grammar_checker = GrammarChecker() if can_check() else None
     lists = lists_of(settings)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
     metrics, recorder = shared.metrics, shared.recorder
+    searcher = Searcher(
+        search_client,
+        fetcher,
+        most_results=settings.search.results,
+        now=time.time,
+        count=None if metrics is None else metrics.searched,
+    )
     auth = Auth(settings.keys, settings.server, passthrough=takes_guests(settings))
     tracing = tracing_of(settings)
     body_log = BodyLog() if settings.server.log_bodies else None

@@ -112,6 +112,10 @@ class TurnEnd(NamedTuple):
             notes.append(f"{failed} failed")
         if searches := self.fields.get("searches"):
             notes.append(_several(searches, "search", "es"))
+        if pages := self.fields.get("opened_pages"):
+            notes.append(_several(pages, "page"))
+        if failed := self.fields.get("failed_searches"):
+            notes.append(f"{failed} failed")
         if "reason" in self.fields:
             notes.append(f"cut by {self.fields['reason']}")
         if self.fields.get("retries"):

@@ -67,6 +67,8 @@ class SearchLoop:
         """Searches that were run."""
         self._opened = 0
         """Pages that were opened, or could not be."""
+        self._failed = 0
+        """Searches and pages that failed."""
         self._conversation = prompt.entries
         self._continued = 0
         """Messages after which the model was asked again."""
@@ -108,7 +110,7 @@ class SearchLoop:
     @property
     def notes(self) -> dict[str, int]:
         """Notes for the log."""
-        counted = {"searches": self._made, "opened_pages": self._opened}
+        counted = {"searches": self._made, "opened_pages": self._opened, "failed_searches": self._failed}
         return {name: count for name, count in counted.items() if count}
 
     @property
@@ -190,6 +192,7 @@ class SearchLoop:
         ]
         self._made += sum(bool(each.query) for each in wanted)
         self._opened += sum(bool(each.page) for each in wanted)
+        self._failed += sum(output.failed for each, output in zip(wanted, outputs, strict=True) if not each.refusal)
         self._continued += 1
         self._fruitless += all(each.refusal for each in wanted)
         has_no_more = any(each.refusal in {NO_MORE, NO_MORE_PAGES} for each in wanted)

@@ -121,6 +121,12 @@ class Metrics:
         self._dropped = Counter(
             "am_proxy_dropped_tools", "Tools that an upstream could not be given.", ["model"], registry=registry
         )
+        self._searches = Counter(
+            "am_proxy_searches",
+            "Searches of the web, opened pages and words looked for in them, by what came of them.",
+            ["action", "outcome"],
+            registry=registry,
+        )
         self._in_flight = Gauge("am_proxy_turns_in_flight", "Turns that run now.", registry=registry)
         Info(_BUILD, "What runs here.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
@@ -159,6 +165,10 @@ class Metrics:
     def attempt_failed(self, upstream: str, code: str) -> None:
         """Counts an error of an upstream."""
         self._upstream_errors.labels(upstream, code if code in _CODES else OTHER).inc()
+
+    def searched(self, action: str, outcome: str) -> None:
+        """Counts a search or an opened page."""
+        self._searches.labels(action, outcome).inc()
 
     def ended(self, fields: Mapping[str, Any], *, asked: str) -> None:
         """Counts a turn by the fields of its log line; `asked` is the upstream that was answering it, if any."""

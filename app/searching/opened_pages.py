@@ -40,6 +40,10 @@ class PageFailedError(Exception):
     """A page cannot be opened, or does not have what is wanted of it; the text is told to the model."""
 
 
+class NotInPageError(PageFailedError):
+    """A page does not have what is wanted of it."""
+
+
 class OpenedPages:
     """The pages of one request."""
 
@@ -126,7 +130,7 @@ def link_of(page: PageText, number: int) -> str:
     """The address of the link with this number. Raises `PageFailedError` if the page has fewer."""
     if number >= len(page.links):
         count = len(page.links)
-        raise PageFailedError(f"{page.url} has no link {number}: it has {count} links, counted from 0.")
+        raise NotInPageError(f"{page.url} has no link {number}: it has {count} links, counted from 0.")
     return page.links[number]
 
 
@@ -136,7 +140,7 @@ def places_of(page: PageText, pattern: str) -> str:
     shown = on_one_line(pattern[:LONGEST_REFERENCE])
     places = [number for number, text in enumerate(page.lines) if wanted in text.lower()]
     if not places or not wanted:
-        raise PageFailedError(f'"{shown}" is not in {page.url}.')
+        raise NotInPageError(f'"{shown}" is not in {page.url}.')
     numbers = sorted(
         {
             number

@@ -28,6 +28,14 @@ _OK: Final = 200
 class SearchFailedError(Exception):
     """A search failed; the text says why, as far as a client may know."""
 
+    timed_out = False
+
+
+class SearchTimeoutError(SearchFailedError):
+    """A search took too long."""
+
+    timed_out = True
+
 
 class SearchClient:
     """The connection to the server that searches. It must be closed on the event loop on which it was used."""
@@ -49,7 +57,7 @@ class SearchClient:
                 async with asyncio.timeout(self._timeout):
                     answer = await self._answer(self._backend.ask(query, self._place, _today()))
         except TimeoutError:
-            raise SearchFailedError("the search server took too long") from None
+            raise SearchTimeoutError("the search server took too long") from None
         except (aiohttp.ClientError, OSError, ValueError):
             raise SearchFailedError("the search server could not be reached") from None
         found = await off_loop(len(answer), _results, answer, self._path, query)

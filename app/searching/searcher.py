@@ -20,7 +20,17 @@ from ..off_loop import off_loop
 from ..protocol.problems import refuse
 from ..protocol.warnings import ClientWarning
 from .backends import Found, Query, allows
-from .opened_pages import NEVER_FETCHES, OpenedPages, PageFailedError, lines_from, link_of, places_of
+from .opened_pages import (
+    NEVER_FETCHES,
+    NotInPageError,
+    OpenedPages,
+    PageFailedError,
+    lines_from,
+    lines_with_links,
+    link_of,
+    places_of,
+)
+from .page_text import PageText
 from .search_request import SearchCommands, SearchRequest, SearchSettings, SearchWords, TimeCommand
 
 if TYPE_CHECKING:
@@ -82,11 +92,14 @@ class Searcher:
         *,
         most_results: int,
         now: Callable[[], float],
+        count: Callable[[str, str], None] | None = None,
     ) -> None:
+        """`count` is called with the name of each action, and what came of it."""
         self._client = client
         self._fetcher = fetcher
         self.most_results = most_results
         self._now = now
+        self._count = count or (lambda *_: None)
 
     async def run(self, request: SearchRequest, owner: str) -> Searched:
         """The answer to this request. Raises `ProblemError` if nothing of it can be done. `owner` is the caller."""
@@ -129,9 +142,12 @@ class Searcher:
         if self._client is None:
             return [], NO_BACKEND
         try:
-            return await self._client.search(query._replace(domains=_only_of(query.domains)), owner), ""
+            found = await self._client.search(query._replace(domains=_only_of(query.domains)), owner)
         except SearchFailedError as error:
+            self._count("search", "timeout" if error.timed_out else "failed")
             return [], f'The search for "{query.text}" failed: {error}.'
+        self._count("search", "found" if found else "nothing")
+        return found, ""
 
     def pages(self, owner: str, domains: Sequence[str], blocked: Sequence[str]) -> OpenedPages:
         """The pages that are opened for one answer: only of these domains, if there are any; none of the blocked."""
@@ -173,16 +189,40 @@ class Searcher:
         found = [each for each in found if allows(each.url, domains, blocked)]
         return _Done(told(words.q.strip(), found), found)
 
+    async def opened(
+        self, pages: OpenedPages, url: str, *, line: int = 0, words: str = "", most: int
+    ) -> tuple[str, PageText]:
+        """About so many characters of a page, with the addresses of its links; or the lines with these words.
+
+        Raises `PageFailedError`.
+        """
+        if words:
+            return await self._read("find_in_page", pages, url, places_of, words)
+        return await self._read("open_page", pages, url, lines_with_links, line, most)
+
     async def _open(self, ref: str, line: int, pages: OpenedPages, most: int) -> _Done:
-        page = await pages.page(ref)
-        return _Done(await off_loop(page.size, lines_from, page, line, most))
+        text, _ = await self._read("open_page", pages, ref, lines_from, line, most)
+        return _Done(text)
 
     async def _click(self, ref: str, number: int, pages: OpenedPages, most: int) -> _Done:
         return await self._open(link_of(await pages.page(ref), number), 0, pages, most)
 
     async def _find(self, ref: str, pattern: str, pages: OpenedPages) -> _Done:
-        page = await pages.page(ref)
-        return _Done(await off_loop(page.size, places_of, page, pattern))
+        text, _ = await self._read("find_in_page", pages, ref, places_of, pattern)
+        return _Done(text)
+
+    async def _read(
+        self, action: str, pages: OpenedPages, ref: str, read: Callable[..., str], *args: object
+    ) -> tuple[str, PageText]:
+        """What is read of a page, in a thread if it is long."""
+        try:
+            page = await pages.page(ref)
+            text = await off_loop(page.size, read, page, *args)
+        except PageFailedError as error:
+            self._count(action, "nothing" if isinstance(error, NotInPageError) else "failed")
+            raise
+        self._count(action, "found")
+        return text, page
 
     async def _time(self, place: TimeCommand) -> _Done:
         offset = _offset(place.utc_offset)

@@ -24,7 +24,7 @@ from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.tool_items import ToolsItem
 from ..protocol.response import NOTHING_SENT, Sent
 from ..searching.backends import Query
-from ..searching.opened_pages import PageFailedError, lines_with_links, places_of
+from ..searching.opened_pages import PageFailedError
 from ..searching.searcher import Searcher, told
 from ..upstreams.clocks import Clocks
 from .asks import Asks
@@ -232,12 +232,10 @@ class _Outputs:
         if not await off_loop(size, self._loop.knows, wanted.page):
             return SearchOutput(UNKNOWN_PAGE, failed=True)
         try:
-            page = await self._pages.page(wanted.page)
-            if wanted.words:
-                text = await off_loop(page.size, places_of, page, wanted.words)
-            else:
-                most = round(PAGE_CHARACTERS * self._loop.search.share)
-                text = await off_loop(page.size, lines_with_links, page, wanted.line, most)
+            most = round(PAGE_CHARACTERS * self._loop.search.share)
+            text, page = await self._searcher.opened(
+                self._pages, wanted.page, line=wanted.line, words=wanted.words, most=most
+            )
         except PageFailedError as error:
             return SearchOutput(str(error), failed=True)
         return SearchOutput(text, [(url, page.title or page.url) for url in dict.fromkeys((wanted.page, page.url))])

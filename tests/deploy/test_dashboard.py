@@ -37,6 +37,7 @@ def exposed() -> dict[str, set[str]]:
         turn = metrics.began({})
         turn.asked(REQUEST, {}, [], "there")
         turn.ended({**fields, "finish": finish})
+    metrics.searched("search", "found")
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(metrics.page().decode()):
         for sample in family.samples:

@@ -12,6 +12,7 @@ from app.dialects.search_calls import NO_MORE_PAGES, NO_PAGE
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
 from app.turns.search_steps import UNKNOWN_PAGE
 from tests.support.event_stream import events_of, judged
+from tests.support.metrics import samples
 from tests.support.script import call_turn, calls, more, opens, says, text_turn, turn
 from tests.support.search_server import Answered, SearchServer
 from tests.support.servers import ChatUpstream
@@ -188,6 +189,24 @@ def test_who_opens_no_pages_offers_no_function_for_it(tool: Json, settings: Json
     with Site({}) as site, ChatUpstream(DONE) as upstream, before(upstream, site, **settings) as url:
         ask(url, {**SEARCH, **tool})
     assert functions(upstream) == ["web_search"]
+
+
+def test_searches_and_pages_are_counted_by_what_came_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    with Site({"/cats": HTML}) as site:
+        cats = f"{site.url}/cats"
+        scripts = [CATS, opening(cats), opening(cats, find="birds"), opening(f"{site.url}/dogs"), DONE]
+        with ChatUpstream(*scripts) as upstream, before(upstream, site) as url, caplog.at_level("INFO"):
+            ask(url, input=f"Or read {site.url}/dogs.")
+            counted = samples(httpx.get(f"{url}/metrics").text)
+    found = {name: count for name, count in counted.items() if name.startswith("am_proxy_searches_total")}
+    assert found == {
+        'am_proxy_searches_total{action="search",outcome="found"}': 1,
+        'am_proxy_searches_total{action="open_page",outcome="found"}': 1,
+        'am_proxy_searches_total{action="find_in_page",outcome="nothing"}': 1,
+        'am_proxy_searches_total{action="open_page",outcome="failed"}': 1,
+    }
+    [fields] = [record.fields for record in caplog.records if record.name == "am_proxy.turn"]  # type: ignore[attr-defined]
+    assert [fields[name] for name in ("searches", "opened_pages", "failed_searches")] == [1, 3, 2]
 
 
 def test_the_function_has_a_name_of_its_own() -> None:

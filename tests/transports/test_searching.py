@@ -11,6 +11,7 @@ import pytest
 from app.searching.search_client import LARGEST
 from app.searching.searcher import MOST_COMMANDS, NO_BACKEND
 from app.settings import Key, Model, Search, Settings, Upstream
+from tests.support.metrics import samples
 from tests.support.search_requests import CATS, OUTPUT, Json, ask, output, searching
 from tests.support.search_server import KEY, KINDS, Answered, SearchServer
 from tests.support.serving import serving
@@ -107,6 +108,29 @@ def test_a_server_that_is_not_there_or_does_not_answer() -> None:
         search = Search(backend="searxng", base_url=site.url, timeout=0.2)
         with serving(Settings(search=search)) as url:
             assert output(ask(url, CATS)) == 'The search for "cats" failed: the search server took too long.'
+
+
+def test_outcomes_are_counted() -> None:
+    def counts(url: str) -> Json:
+        page = samples(httpx.get(f"{url}/metrics").text)
+        start = "am_proxy_searches_total"
+        return {name.removeprefix(start): count for name, count in page.items() if name.startswith(start)}
+
+    with SearchServer() as server, searching(server) as url:
+        ask(url, CATS)
+        ask(url, {**CATS, "open": [{"ref_id": "x"}], "time": [{"utc_offset": "+00:00"}]})
+        ask(url, CATS, settings={"filters": {"allowed_domains": ["nowhere.example"]}})
+        assert counts(url) == {
+            '{action="search",outcome="found"}': 2,
+            '{action="search",outcome="nothing"}': 1,
+            '{action="open_page",outcome="failed"}': 1,
+        }
+    with Site({"/search?q=cats&format=json": page(b"{}", pause=3)}) as site:
+        search = Search(backend="searxng", base_url=site.url, timeout=0.2)
+        with serving(Settings(search=search)) as url:
+            ask(url, CATS)
+            ask(url, {"search_query": [{"q": "dogs"}]})
+            assert counts(url) == {'{action="search",outcome="timeout"}': 1, '{action="search",outcome="failed"}': 1}
 
 
 OFFSETS: Final = {
