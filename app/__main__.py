@@ -4,6 +4,7 @@ Any Python 3 can read this file and what it imports first, so that one which is 
 AM Proxy needs, says so in a sentence.
 """
 
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     if sys.version_info < _OLDEST:
         found = "{}.{}".format(*sys.version_info[:2])
         return _unusable("needs Python {}.{} or newer, and this is {found}".format(*_OLDEST, found=found))
+    collects = gc.isenabled()
+    gc.disable()  # what is loaded is no garbage, and to look for some took a tenth of a start; a running server does
     try:
         from .cli.commands import run  # noqa: PLC0415 — an older Python could not read it
 
@@ -27,6 +30,9 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         if package in {"", __package__}:
             raise
         return _unusable(f"needs the package {package}, which is not installed for {sys.executable}")
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _unusable(reason: str) -> int:

@@ -140,6 +140,7 @@ class ReloadingServer(uvicorn.Server):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         # the garbage collector skips what is loaded by now; scanning it took a sixth of the time of a large request
         gc.freeze()
+        gc.enable()
         if self.started and self._ready is not None:
             self._ready()
         elif self.started:

@@ -1,5 +1,6 @@
 """What the command line says of itself, and of words it does not know."""
 
+import gc
 import os
 import subprocess
 from pathlib import Path
@@ -42,6 +43,14 @@ def test_without_a_command_it_prints_its_help_as_an_error(capsys: pytest.Capture
     assert (code, out) == (2, "")
     assert err.startswith(HELP)
     assert ended(capsys, "keys")[2].startswith("usage: am-proxy keys COMMAND\n")
+
+
+def test_the_collector_of_garbage_rests_while_a_command_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would walk through all that is loaded several times, and find nothing. A server that runs switches it on."""
+    seen: list[bool] = []
+    monkeypatch.setattr("app.cli.commands.run", lambda _: seen.append(gc.isenabled()))
+    main([])
+    assert (seen, gc.isenabled()) == ([False], True)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["help"]])

@@ -1,6 +1,7 @@
 """`am-proxy serve`, mostly as the program it is."""
 
 import errno
+import gc
 import json
 import os
 import signal
@@ -117,6 +118,24 @@ def test_every_error_of_the_system_is_reported_with_advice(
 def test_it_listens_on_addresses_of_all_kinds(host: str) -> None:
     with listen(host, 0) as listener, socket.create_connection(listener.getsockname()[:2]):
         assert listener.getsockname()[1] > 0
+
+
+def test_the_collector_of_garbage_works_from_the_start_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(gc, "freeze", lambda: seen.append("freeze"))
+    with listen("127.0.0.1", 0) as listener:
+
+        def ready() -> None:
+            seen.append(gc.isenabled())
+            server.stop_now()
+
+        server = ReloadingServer(build_app(Settings()), Settings(), listener, ready=ready)
+        gc.disable()
+        try:
+            server.run(sockets=[listener])
+        finally:
+            gc.enable()
+    assert seen == ["freeze", True]
 
 
 def test_the_first_signal_asks_and_the_second_insists() -> None:
